@@ -90,7 +90,7 @@ fn long(what: &str, counter: &Counter, scope: Scope) {
 /// Weighs a host whose member uses random ids.
 fn foreign() {
     let mut peak = Peak::new();
-    let (mut host, member) = talk::desk(&None);
+    let (mut host, member) = talk::host_with_member(&None);
     // A product with an odd number gives no id twice. The letter keeps the ids apart from those that
     // generators of this crate make.
     let mid = |number: u64| {

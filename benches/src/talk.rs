@@ -46,7 +46,7 @@ pub fn rules(scope: Scope) -> Rules {
 }
 
 /// Opens a host with one member, whose frames the bench writes itself.
-pub fn desk(counter: &Counter) -> (Session, MemberId) {
+pub fn host_with_member(counter: &Counter) -> (Session, MemberId) {
     let mut host = Session::host(options("hub", counter), rules(Scope::Sender), NOW);
     let member = host.join(&agent("planner"), NOW).expect("room");
     let position = host.position();

@@ -11,7 +11,8 @@ use std::collections::BTreeSet;
 
 use accp_frame::TokenCounter as _;
 use accp_memory::{
-    Code, Form, MessageList, Options, PlanError, ListSession, SessionId, Window, FileLookup, check, repair,
+    Code, FileLookup, Form, ListSession, MessageList, Options, PlanError, SessionId, Window, check,
+    repair,
 };
 use common::lists;
 use common::quarters::Quarters;
@@ -140,7 +141,12 @@ fn grows(list: &MessageList, size: u64) {
 }
 
 /// Compresses a list, and what comes out again. Returns whether a list came out.
-fn compress(session: &mut ListSession, files: &mut Files, list: &MessageList, window: &Window) -> bool {
+fn compress(
+    session: &mut ListSession,
+    files: &mut Files,
+    list: &MessageList,
+    window: &Window,
+) -> bool {
     files.1 += 1;
     let plan = match session.plan(list, &options(window, files), files, &mut ()) {
         Ok(plan) => plan,

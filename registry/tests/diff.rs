@@ -11,10 +11,10 @@ fn registry(schema: &str) -> Registry {
 /// Returns the changes from one version of a schema `a` with the code `A` to the next.
 fn changes(old: &str, new: &str) -> String {
     let schema = |keys: &str| registry(&format!(r#""a": {{ "code": "A", {keys} }}"#));
-    changes(&schema(old), &schema(new))
+    described(&schema(old), &schema(new))
 }
 
-fn changes(old: &Registry, new: &Registry) -> String {
+fn described(old: &Registry, new: &Registry) -> String {
     let changes: Vec<String> = diff(old, new).iter().map(ToString::to_string).collect();
     changes.join("\n")
 }
@@ -25,20 +25,20 @@ fn schemas() {
         r#""a": { "code": "A", "fields": [] }"#,
         r#""b": { "code": "B", "fields": [] }"#,
     );
-    assert_snapshot!(changes(&registry(a), &registry(b)), @"
+    assert_snapshot!(described(&registry(a), &registry(b)), @"
     /schemas/a: the schema `A` was removed
         breaks: frames with its code are refused with E1003
     /schemas/b: the schema `B` was added
     ");
-    assert_snapshot!(changes(&registry(a), &registry(r#""z": { "code": "A", "fields": [] }"#)), @"/schemas/z: the name changed from `a` to `z`");
-    assert_snapshot!(changes(&registry(a), &registry(r#""a": { "code": "Z", "version": 2, "fields": [] }"#)), @"
+    assert_snapshot!(described(&registry(a), &registry(r#""z": { "code": "A", "fields": [] }"#)), @"/schemas/z: the name changed from `a` to `z`");
+    assert_snapshot!(described(&registry(a), &registry(r#""a": { "code": "Z", "version": 2, "fields": [] }"#)), @"
     /schemas/a/code: the code changed from `A` to `Z`
         breaks: frames with either code are refused with E1003 by one side
     /schemas/a/version: the version changed from `1` to `2`
     ");
     let swapped =
         registry(r#""a": { "code": "B", "fields": [] }, "b": { "code": "A", "fields": [] }"#);
-    assert_snapshot!(changes(&registry(&format!("{a}, {b}")), &swapped), @"
+    assert_snapshot!(described(&registry(&format!("{a}, {b}")), &swapped), @"
     /schemas/a/code: the code changed from `A` to `B`
         breaks: frames with either code are refused with E1003 by one side
     /schemas/b/code: the code changed from `B` to `A`
@@ -51,7 +51,7 @@ fn the_registry_itself() {
     let old = Registry::from_json(r#"{ "version": 1, "schemas": {} }"#).unwrap();
     let new = Registry::from_json(r#"{ "version": 2, "tokenizer": "o200k_base", "schemas": {} }"#)
         .unwrap();
-    assert_snapshot!(changes(&old, &new), @"
+    assert_snapshot!(described(&old, &new), @"
     /version: the version changed from `1` to `2`
     /tokenizer: the tokenizer changed from `none` to `o200k_base`
     ");

@@ -1,5 +1,4 @@
-//! Null says that something is not given: a field may be not given, an item of a list or of a map is
-//! there.
+//! A null field is absent. An item of a list or of a map is present, so it is null only under `any`.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -68,8 +67,8 @@ fn an_item_is_null_only_under_any() {
     ] {
         let (of, mut out): (Type, _) = (ty.parse().unwrap(), String::new());
         let written = of.write_json(&registry, &json, &mut out);
-        let said = written.map_or_else(|error| error.to_string(), |()| out);
-        assert_eq!(said, wire, "{ty} {json}");
+        let text = written.map_or_else(|error| error.to_string(), |()| out);
+        assert_eq!(text, wire, "{ty} {json}");
     }
 }
 
@@ -78,11 +77,13 @@ fn a_default_has_no_null_item() {
     assert!(registry(&json!(null)).is_ok());
     assert!(registry(&json!([{ "topic": "churn", "priority": null }])).is_ok());
     let errors = [json!([null]), json!([{ "topic": null }])];
-    let errors = errors.map(|default| registry(&default).unwrap_err());
+    // The column depends on the order of keys in serde_json's objects.
+    let without_place = |error: String| error.split_once(" at ").unwrap().1.to_owned();
+    let errors = errors.map(|default| without_place(registry(&default).unwrap_err()));
     insta::assert_snapshot!(errors.join("\n"), @"
-    registry:1:223 at /schemas/report/defaults/f/0: the default of `f` should be an object with the fields of `FD`; found null
+    /schemas/report/defaults/f/0: the default of `f` should be an object with the fields of `FD`; found null
         write such a value, or change the type of `f`
-    registry:1:224 at /schemas/report/defaults/f/0/topic: the default of `f` should be a string; found null
+    /schemas/report/defaults/f/0/topic: the default of `f` should be a string; found null
         write such a value, or change the type of `f`
     ");
 }

@@ -24,7 +24,9 @@ use accp_runtime::view::View;
 use accp_runtime::{
     DecodeOptions, EncodeOptions, Limits, Map, Message, Registry, TokenCounter as _, Value,
 };
+use accp_tests::program::{self, Result};
 use accp_tokens::Bpe;
+use clap::Parser;
 use serde_json::Value as Json;
 
 /// The values that came back.
@@ -43,38 +45,38 @@ struct Counts {
 
 static VIEW: LazyLock<View> = LazyLock::new(|| View::new(Arc::new(Registry::standard())));
 
-/// The reason why a line fails.
-type Fault = Box<dyn std::error::Error>;
+/// Encodes and decodes every string of recorded conversations
+#[derive(Parser)]
+struct Args {
+    /// JSON Lines
+    #[arg(required = true)]
+    files: Vec<String>,
+}
 
 fn main() -> ExitCode {
-    let files: Vec<String> = std::env::args().skip(1).collect();
-    if files.is_empty() {
-        eprintln!("usage: corpus FILES...   (JSON Lines)");
-        return ExitCode::from(2);
-    }
+    program::end(run(&Args::parse()))
+}
+
+fn run(args: &Args) -> Result<Counts> {
     let mut counts = Counts::default();
-    for file in &files {
-        if let Err(error) = counts.file(file) {
-            eprintln!("{error}");
-            return ExitCode::FAILURE;
-        }
+    for file in &args.files {
+        counts.file(file)?;
     }
-    println!("{counts}");
-    ExitCode::SUCCESS
+    Ok(counts)
 }
 
 impl Counts {
-    fn file(&mut self, path: &str) -> Result<(), Fault> {
+    fn file(&mut self, path: &str) -> Result<()> {
         let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
         for (at, line) in BufReader::new(file).lines().enumerate() {
-            let line = line.map_err(Fault::from);
+            let line = line.map_err(Into::into);
             line.and_then(|line| self.line(&line))
                 .map_err(|fault| format!("{path}:{}: {fault}", at + 1))?;
         }
         Ok(())
     }
 
-    fn line(&mut self, line: &str) -> Result<(), Fault> {
+    fn line(&mut self, line: &str) -> Result<()> {
         if line.trim().is_empty() {
             return Ok(());
         }
@@ -88,7 +90,7 @@ impl Counts {
     }
 
     /// Checks a value with all values in it.
-    fn json(&mut self, json: &Json) -> Result<(), Fault> {
+    fn json(&mut self, json: &Json) -> Result<()> {
         match json {
             Json::Null | Json::Bool(_) => Ok(()),
             Json::Number(_) => {
@@ -118,7 +120,7 @@ impl Counts {
         }
     }
 
-    fn whole(&mut self, json: &Json) -> Result<(), Fault> {
+    fn whole(&mut self, json: &Json) -> Result<()> {
         self.values += 1;
         let value = Value::from_data(json);
         let view = VIEW.value(&value).text;
@@ -155,7 +157,7 @@ impl fmt::Display for Counts {
     }
 }
 
-fn string(text: &str) -> Result<(), Fault> {
+fn string(text: &str) -> Result<()> {
     let mut wire = String::new();
     write_text(&mut wire, text);
     came_back("the text form", decode_text(&wire) == text, text, &wire)?;
@@ -180,7 +182,7 @@ fn string(text: &str) -> Result<(), Fault> {
     )
 }
 
-fn number(json: &Json) -> Result<(), Fault> {
+fn number(json: &Json) -> Result<()> {
     let value = Value::from_json(json);
     let wire = value.to_string();
     let back = read(&wire)?;
@@ -192,7 +194,7 @@ fn number(json: &Json) -> Result<(), Fault> {
     )
 }
 
-fn through_a_frame(json: &Json) -> Result<(), Fault> {
+fn through_a_frame(json: &Json) -> Result<()> {
     let message = Message::new("a", "qry", "lookup")?.with("value", Value::from_json(json));
     let options = EncodeOptions {
         limits: Limits::NONE,
@@ -207,7 +209,7 @@ fn through_a_frame(json: &Json) -> Result<(), Fault> {
     through_a_view(&message)
 }
 
-fn through_a_view(message: &Message<'_>) -> Result<(), Fault> {
+fn through_a_view(message: &Message<'_>) -> Result<()> {
     let block = VIEW.block(message).text;
     let back = VIEW.read(&block)?;
     let same = back.as_slice() == [message.clone().into_owned()];
@@ -221,7 +223,7 @@ fn unlimited() -> DecodeOptions {
     }
 }
 
-fn read(wire: &str) -> Result<Value<'_>, Fault> {
+fn read(wire: &str) -> Result<Value<'_>> {
     let mut r = Reader::new(wire, unlimited())?;
     let value = Value::read(&mut r)?;
     if r.at() == wire.len() {
@@ -231,7 +233,7 @@ fn read(wire: &str) -> Result<Value<'_>, Fault> {
     }
 }
 
-fn came_back(through: &str, back: bool, original: &str, wire: &str) -> Result<(), Fault> {
+fn came_back(through: &str, back: bool, original: &str, wire: &str) -> Result<()> {
     if back {
         return Ok(());
     }

@@ -16,7 +16,9 @@ use accp_memory::policy::{Opening, Segment};
 use accp_recordings::conversations;
 use accp_runtime::view::View;
 use accp_runtime::{Registry, TokenCounter as _};
+use accp_tests::program::Result;
 use accp_tokens::Bpe;
+use clap::Parser;
 
 /// The turns whose prompts are shown, by conversation: each is the index of the message that answers
 /// the prompt. An early one comes first.
@@ -29,9 +31,6 @@ const SHOWN: [(&str, &str, &[usize]); 3] = [
         &[11, 23, 34],
     ),
 ];
-
-/// The reason why no page is made.
-type Fault = Box<dyn std::error::Error>;
 
 /// A prompt of the page.
 struct Shown {
@@ -50,16 +49,24 @@ struct Tokens {
     cached: usize,
 }
 
+#[derive(Parser)]
+struct Args {
+    /// Recorded conversations (JSON Lines)
+    recorded: String,
+    /// The page (Markdown)
+    page: String,
+    /// Compare the page, and write nothing
+    #[arg(long)]
+    check: bool,
+}
+
 fn main() -> ExitCode {
-    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let all = arguments.len();
-    arguments.retain(|argument| argument != "--check");
-    let checks = arguments.len() < all;
-    let [recorded, page] = &arguments[..] else {
-        eprintln!("usage: prompts CONVERSATIONS PAGE [--check]   (JSON Lines, Markdown)");
-        return ExitCode::from(2);
-    };
-    match make(recorded, page, checks) {
+    let Args {
+        recorded,
+        page,
+        check,
+    } = Args::parse();
+    match make(&recorded, &page, check) {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
             eprintln!("{fault}");
@@ -68,7 +75,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn make(recorded: &str, page: &str, checks: bool) -> Result<(), Fault> {
+fn make(recorded: &str, page: &str, checks: bool) -> Result<()> {
     let command = format!("cargo run -p accp-tests --example prompts -- {recorded} {page}");
     let transcripts = read(recorded).map_err(|fault| format!("{recorded}: {fault}"))?;
     let text = written(&command, recorded, transcripts.as_slice())
@@ -86,7 +93,7 @@ fn make(recorded: &str, page: &str, checks: bool) -> Result<(), Fault> {
     fs::write(page, text).map_err(|error| format!("{page}: {error}").into())
 }
 
-fn read(path: &str) -> Result<Transcripts, Fault> {
+fn read(path: &str) -> Result<Transcripts> {
     let mut transcripts = Transcripts::default();
     for conversation in conversations(BufReader::new(File::open(path)?)) {
         transcripts.add_conversation(&conversation?, None, None)?;
@@ -95,7 +102,7 @@ fn read(path: &str) -> Result<Transcripts, Fault> {
 }
 
 /// Returns the page.
-fn written(command: &str, recorded: &str, transcripts: &[Transcript]) -> Result<String, Fault> {
+fn written(command: &str, recorded: &str, transcripts: &[Transcript]) -> Result<String> {
     let counter = Bpe::default();
     let name = Path::new(recorded).file_name().unwrap_or_default();
     let name = name.to_string_lossy();
@@ -161,7 +168,7 @@ fn prompts(
     transcript: &Transcript,
     turns: &[usize],
     counter: Bpe,
-) -> impl Iterator<Item = Result<Shown, Fault>> {
+) -> impl Iterator<Item = Result<Shown>> {
     let ours = replay(transcript, OURS, counter);
     let base = replay(transcript, BASE, counter);
     turns.iter().map(move |&turn| {

@@ -1,8 +1,10 @@
-//! Checks that the tests and the fuzz targets share. A check that fails shows its input.
+//! What the tests and the programs of this package share.
 
+pub mod hub;
 pub mod judges;
 pub mod machine;
 pub mod messages;
+pub mod program;
 
 /// The examples of the book, compiled and run.
 #[cfg(doctest)]

@@ -2,6 +2,7 @@
 
 mod appendix_a;
 mod arbitrary_registries;
+mod codec;
 mod conformance;
 mod conformance_frame;
 mod conformance_limits;

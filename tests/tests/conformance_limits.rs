@@ -3,25 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_runtime::profiles::ToolDone;
-use accp_runtime::{
-    DecodeError, DecodeOptions, EncodeError, EncodeOptions, ErrorCode, Frame, Limits, Message,
-    Registry, Typed,
-};
+use accp_runtime::{DecodeOptions, ErrorCode, Frame, Limits, Message, Registry, Typed};
 use accp_tests::judges::agree;
 
-/// Decodes a frame that both judges accept.
-fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
-    assert!(agree(text.as_bytes()), "{text}");
-    Message::decode(text, Registry::shared())
-}
-
-fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
-    let options = EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    };
-    message.encode_with(Registry::shared(), options)
-}
+use crate::codec::{decode, encode};
 
 fn nested(levels: usize) -> String {
     format!(

@@ -7,39 +7,14 @@ use std::borrow::Cow;
 use accp_registry::{Schema, Type};
 use accp_runtime::profiles::{ExecuteReq, ScheduleReq};
 use accp_runtime::{
-    AccpFrame, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode, Frame, Message,
-    Registry, TokenCounter as _, Typed, Value,
+    AccpFrame, Envelope, ErrorCode, Frame, Message, Registry, TokenCounter as _, Typed, Value,
 };
 use accp_tests::judges::agree;
 use accp_tokens::Bpe;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-/// Decodes a frame that both judges accept.
-fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
-    assert!(agree(text.as_bytes()), "{text}");
-    Message::decode(text, Registry::shared())
-}
-
-fn code_of(text: &str) -> ErrorCode {
-    decode(text).unwrap_err().code()
-}
-
-fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
-    let options = EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    };
-    message.encode_with(Registry::shared(), options)
-}
-
-fn lookup<'a>() -> Message<'a> {
-    Message::new("a", "qry", "lookup").unwrap()
-}
-
-fn warehouse() -> Registry {
-    Registry::from_json(include_str!("../registry/warehouse.json")).unwrap()
-}
+use crate::codec::{code_of, decode, encode, lookup, warehouse};
 
 fn any_json() -> impl Strategy<Value = Json> {
     let leaf = prop_oneof![

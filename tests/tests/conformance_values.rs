@@ -14,6 +14,8 @@ use accp_runtime::{
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 
+use crate::codec::warehouse;
+
 fn with_value(text: &str) -> String {
     format!("@a>qry:lookup{{k:{text}}}")
 }
@@ -237,10 +239,6 @@ struct Move<'a> {
     tags: Vec<Cow<'a, str>>,
     labels: Option<Map<'a>>,
     remark: Option<Cow<'a, str>>,
-}
-
-fn warehouse() -> Registry {
-    Registry::from_json(include_str!("../registry/warehouse.json")).unwrap()
 }
 
 /// Reads a move with one more param, as a type and as a message.

@@ -6,34 +6,11 @@ use accp_registry::{
     ABBREVIATIONS, Category, Field, FrameSpec, OPERATIONS, Schema, Type, is_core_operation,
 };
 use accp_runtime::profiles::{ErrorFail, InferStream, ScheduleReq};
-use accp_runtime::{
-    AgentId, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode, Intent, Message,
-    Registry, Typed, Value,
-};
+use accp_runtime::{AgentId, Envelope, ErrorCode, Intent, Message, Registry, Typed, Value};
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 
-/// Decodes a frame that both judges accept.
-fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
-    assert!(agree(text.as_bytes()), "{text}");
-    Message::decode(text, Registry::shared())
-}
-
-fn code_of(text: &str) -> ErrorCode {
-    decode(text).unwrap_err().code()
-}
-
-fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
-    let options = EncodeOptions {
-        inline: true,
-        ..EncodeOptions::default()
-    };
-    message.encode_with(Registry::shared(), options)
-}
-
-fn lookup<'a>() -> Message<'a> {
-    Message::new("a", "qry", "lookup").unwrap()
-}
+use crate::codec::{code_of, decode, encode, lookup};
 
 // ---- ERR-01 ------------------------------------------------------------------------
 

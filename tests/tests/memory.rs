@@ -61,15 +61,15 @@ fn hosts_at_rest(share: usize) {
 
 /// Returns a host that has talked with its member and has nothing left to do.
 fn host_at_rest(number: usize) -> Session {
-    let mut desk = Desk::open(&format!("session_{number}"));
+    let mut scripted = ScriptedMember::open(&format!("session_{number}"));
     for n in 1..=20 {
-        desk.hears(&frame(n), NOW);
+        scripted.hears(&frame(n), NOW);
     }
-    let held = desk.host.position();
+    let held = scripted.host.position();
     let ack = format!("@dev>ack:frame{{}}[mid:910100000002,seq:{held},ts:1714000000]");
-    desk.hears(&ack, NOW);
-    assert!(desk.host.is_quiet());
-    desk.host
+    scripted.hears(&ack, NOW);
+    assert!(scripted.host.is_quiet());
+    scripted.host
 }
 
 /// The heap is bounded, and it does not grow with the frames: else a smaller number of them would
@@ -77,22 +77,22 @@ fn host_at_rest(number: usize) -> Session {
 fn a_member_that_never_acknowledges(share: u64) {
     let (count, bound) = (FRAMES.0 / share, FRAMES.1);
     let region = Region::new(ALLOCATOR);
-    let mut desk = Desk::open("session");
+    let mut scripted = ScriptedMember::open("session");
     let (mut most, mut middle) = (0, 0);
     for n in 1..=count {
         // The host tries again at every chance.
-        desk.hears(&frame(n), NOW + Duration::from_millis(n / 10));
+        scripted.hears(&frame(n), NOW + Duration::from_millis(n / 10));
         if n == count / 2 {
             middle = held(&region);
         }
         most = most.max(held(&region));
     }
     assert_eq!(
-        desk.host.position(),
-        desk.first + count,
+        scripted.host.position(),
+        scripted.first + count,
         "frames are refused"
     );
-    assert!(desk.sent > 2 * 64, "the host has not tried again");
+    assert!(scripted.sent > 2 * 64, "the host has not tried again");
     tell(
         &format!("a member that does not acknowledge {count} frames"),
         most,
@@ -174,7 +174,7 @@ fn told(session: &mut Session) -> (Vec<String>, Vec<Event>) {
 }
 
 /// A host and a member whose frames are written here.
-struct Desk {
+struct ScriptedMember {
     host: Session,
     member: MemberId,
     /// The position that the member holds.
@@ -185,7 +185,7 @@ struct Desk {
     sent: usize,
 }
 
-impl Desk {
+impl ScriptedMember {
     /// Opens a host whose member has said hello.
     fn open(session: &str) -> Self {
         let hub = AgentId::new("hub").unwrap();
@@ -199,7 +199,7 @@ impl Desk {
         let member = host.join(&AgentId::new("dev").unwrap(), NOW).unwrap();
         while host.poll().is_some() {}
         let first = host.position();
-        let mut desk = Self {
+        let mut scripted = Self {
             host,
             member,
             first,
@@ -209,8 +209,8 @@ impl Desk {
         let hello = format!(
             "@dev>sync:registry{{ext:[log,proof]|hash:ffffff|pos:{first}|v:1}}[mid:910100000001,seq:{first}]"
         );
-        desk.hears(&hello, NOW);
-        desk
+        scripted.hears(&hello, NOW);
+        scripted
     }
 
     /// Gives a text to the host, and does the work of its store and its handlers.

@@ -201,9 +201,9 @@ impl Pool {
 }
 
 /// A message of a conversation: who speaks, the text, and the arguments of calls.
-type Said = (u8, Text, Vec<Json>);
+type Spoken = (u8, Text, Vec<Json>);
 
-fn message(pool: &Pool, (speaker, text, arguments): &Said) -> Json {
+fn message(pool: &Pool, (speaker, text, arguments): &Spoken) -> Json {
     let text = pool.text(text);
     let calls = arguments.iter().enumerate().map(|(at, json)| {
         let tool = ["bash", "list"][at % 2];
@@ -230,16 +230,16 @@ fn message(pool: &Pool, (speaker, text, arguments): &Said) -> Json {
 
 fn conversation() -> impl Strategy<Value = Json> {
     let arguments = prop::collection::vec(records(), 1..3);
-    let said = prop::collection::vec((0..19_u8, text(), arguments), 1..16);
-    (pool(), any::<bool>(), said).prop_map(|(pool, has_roles, said)| {
+    let spoken = prop::collection::vec((0..19_u8, text(), arguments), 1..16);
+    (pool(), any::<bool>(), spoken).prop_map(|(pool, has_roles, spoken)| {
         let roles = ["ann", "bob"].map(
             |name| json!({ "role": "system", "name": name, "content": "You bake.\n[... p0:1: x]" }),
         );
         let roles = roles.into_iter().filter(|_| has_roles);
-        let said = said.iter().map(|said| message(&pool, said));
+        let spoken = spoken.iter().map(|spoken| message(&pool, spoken));
         let end =
             ["bob", "ann"].map(|name| json!({ "role": "agent", "name": name, "content": "" }));
-        let messages: Json = roles.chain(said).chain(end).collect();
+        let messages: Json = roles.chain(spoken).chain(end).collect();
         json!({ "messages": messages })
     })
 }

@@ -4,7 +4,7 @@
 #[path = "../examples/simulate/world.rs"]
 mod world;
 
-use world::{Counts, Plan, Trim};
+use world::{Counts, RunPlan, Trim};
 
 #[test]
 fn sessions_over_a_link_that_fails() {
@@ -46,6 +46,6 @@ fn a_seed_says_all() {
         let lines = script.iter().skip(1);
         lines.filter(|line| line.ends_with(" starts")).count()
     };
-    let quiet = run(&Plan::PIECES);
+    let quiet = run(&RunPlan::PIECES);
     assert!(faults(&all) > 0 && faults(&quiet) == 0);
 }

@@ -1,4 +1,4 @@
-//! What goes with frames that a store erases, and the fold of a side without all that.
+//! The entries and values that a store erases with a frame, and the fold of a side without them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -26,7 +26,7 @@ use accp_context::Time;
 /// Which data of a session to erase.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// The frames at these positions. What the session says of itself is passed over.
+    /// The frames at these positions. Control frames are passed over.
     pub positions: Vec<RangeInclusive<u64>>,
     /// All frames and values of this member.
     pub sender: Option<MemberId>,

@@ -33,7 +33,8 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 
-/// Names of chains that the host remembers of each member. Ids of messages do not count.
+/// The greatest number of chain names that the host remembers of each member. Message ids do not
+/// count.
 const NAMES: usize = 1024;
 
 /// The message ids and numbers that the host remembers.
@@ -84,7 +85,7 @@ impl Gate {
         }
         let expired = frame.has_expired(rules.skew, now);
         let chains = &side.state.chains;
-        // A frame that is late is looked up no further, or the depth of its chain would show.
+        // The chain of a late frame is not looked up: the time would reveal its depth.
         let (is_dropped, looks) = if expired {
             (true, 0)
         } else {
@@ -108,8 +109,8 @@ impl Gate {
     }
 
     /// Returns the last epoch among the consumed ids of a member. Another member may have used some
-    /// of them before this one joined; these count up to the middle only, so that nobody uses up the
-    /// ids of others.
+    /// of them before this one joined; these count up to the middle only, so that no member uses up the
+    /// ids of another.
     pub(crate) fn last_epoch(&self, member: MemberId) -> Option<u32> {
         let ids = member.ids();
         let middle = ids.start().midpoint(*ids.end());
@@ -251,9 +252,9 @@ impl Gate {
 pub(crate) enum Ruling {
     /// The frame takes its place, silently.
     Drop,
-    /// Nothing changes, and the host says nothing. The sender may send the frame again.
+    /// Nothing changes, and the host sends nothing. The sender may send the frame again.
     Ignore,
-    /// Nothing changes, and the host says nothing: it has dropped the frame before.
+    /// Nothing changes, and the host sends nothing: it has dropped the frame before.
     Again,
     Refuse(Refusal),
 }

@@ -53,7 +53,7 @@ pub(crate) struct Host {
     pub relays: Relays,
     /// Members that want a value, each with its first byte, while the store reads the value.
     pub serving: BTreeMap<String, Vec<(MemberId, u64)>>,
-    /// Members that want a value which is on its way here, each with the first byte that it wants.
+    /// Members that want a value whose bytes the host is fetching, each with the first byte that it wants.
     pub awaiting: BTreeMap<String, BTreeMap<MemberId, u64>>,
     /// The newest fold that a member may fetch, while one fetches it.
     pub offer: Option<Offer<Weak<[u8]>>>,
@@ -431,7 +431,7 @@ impl Host {
     }
 
     pub(crate) fn rest(&mut self) {
-        // Even a weak reference keeps the room of the fold.
+        // Even a weak reference keeps the memory of the fold.
         self.offer.take_if(|fold| fold.bytes.strong_count() == 0);
         self.relays.rest();
         self.side.rest(!self.guests.is_empty());

@@ -195,7 +195,7 @@ impl Member {
         asks
     }
 
-    /// Tells the host how far the log of this side goes, because the connection is new.
+    /// Says hello, because the connection is new: the host learns which position this side holds.
     pub(crate) fn connected(&mut self) {
         self.to_send.hello = true;
     }

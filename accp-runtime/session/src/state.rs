@@ -38,9 +38,9 @@ pub struct State {
     pub(crate) scope: Scope,
     /// The name of the tokenizer; without it no tokens are counted and there is no context.
     pub(crate) tokenizer: Option<String>,
-    /// The level of the draft that the settings of the host allow, unless all do.
+    /// The highest level of the draft that the settings of the host allow; `None` if they allow each.
     pub(crate) level: Option<u8>,
-    /// True once a hook has put a checkpoint off.
+    /// True once a hook has deferred a checkpoint.
     pub(crate) vetoed: bool,
     pub(crate) members: ByMember<Party>,
     pub(crate) chains: Chains,
@@ -168,7 +168,7 @@ impl State {
     pub(crate) fn apply(&mut self, entry: &Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let mut applied = Applied::default();
         match effect {
-            // Members do not have the others.
+            // Members do not get other void entries.
             Effect::Void(kind) if !kind.is_relayed() => return applied,
             Effect::Void(_) => {}
             Effect::Control(control) => self.control(control, entry, &mut applied),

@@ -15,7 +15,7 @@ use std::path::Path;
 
 use accp_bench::{Goal, contender, figure, race};
 use accp_memory::disk::{Compressed, Context};
-use accp_memory::{Form, MessageList, Options, ListSession, SessionId, Tier, Window};
+use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Tier, Window};
 use accp_tokens::{Bpe, TokenCounter};
 use conversation::{Conversation, counted};
 use serde_json::Value as Json;

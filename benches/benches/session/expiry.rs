@@ -62,12 +62,12 @@ const CANCELLED: u64 = 2;
 pub fn bench() {
     println!("expiry: `receive` of a frame, in blocks of {BLOCK} by turns");
     // Accepted frames are also folded and handed on, which is not part of the decision.
-    compare(Desk::new(None), ROUNDS, &["cancelled"]);
+    compare(ChainHost::new(None), ROUNDS, &["cancelled"]);
     println!("  until the frame after it can be acknowledged: both committed to a SQLite file");
     let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let store = SqliteStore::open(folder.path().join("session.accp")).expect("a store");
     compare(
-        Desk::new(Some(store)),
+        ChainHost::new(Some(store)),
         ROUNDS / 7,
         &["cancelled", "accepted and not answered"],
     );
@@ -75,14 +75,14 @@ pub fn bench() {
 }
 
 /// Measures each fate, and compares the fates that must be alike with the first fate.
-fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
-    desk.round(0); // the first is slower
+fn compare(mut chains: ChainHost, rounds: usize, alike: &[&str]) {
+    chains.round(0); // the first is slower
     let mut ratios = vec![Vec::new(); FATES.len()];
     let mut all = vec![Vec::new(); FATES.len()];
     for _ in 0..REPEATS {
         let mut times = vec![Vec::new(); FATES.len()];
         for round in 0..rounds {
-            for (times, time) in times.iter_mut().zip(desk.round(round)) {
+            for (times, time) in times.iter_mut().zip(chains.round(round)) {
                 times.push(time);
             }
         }
@@ -122,14 +122,14 @@ fn compare(mut desk: Desk, rounds: usize, alike: &[&str]) {
 }
 
 /// A host with an open chain and a cancelled chain.
-struct Desk {
+struct ChainHost {
     host: Session,
     store: Option<SqliteStore>,
     member: MemberId,
     number: u64,
 }
 
-impl Desk {
+impl ChainHost {
     fn new(store: Option<SqliteStore>) -> Self {
         let mut host = Session::host(
             talk::options("hub", &None),
@@ -137,7 +137,7 @@ impl Desk {
             talk::NOW,
         );
         let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
-        let mut desk = Self {
+        let mut chains = Self {
             host,
             store,
             member,
@@ -154,11 +154,11 @@ impl Desk {
         );
         let texts = [request(OPEN), request(CANCELLED), cancel];
         for text in &texts {
-            desk.host.receive(member, text.as_bytes(), talk::NOW);
+            chains.host.receive(member, text.as_bytes(), talk::NOW);
         }
-        desk.settle(&Batch::default());
-        assert_eq!(desk.host.state().position(), desk.host.position());
-        desk
+        chains.settle(&Batch::default());
+        assert_eq!(chains.host.state().position(), chains.host.position());
+        chains
     }
 
     /// Returns the nanoseconds of a decision for each fate. Over four rounds each fate follows

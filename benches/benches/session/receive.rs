@@ -73,7 +73,7 @@ struct Stream<'t> {
 
 impl<'t> Stream<'t> {
     fn new(texts: &'t [String], counter: Counter) -> Self {
-        let (host, member) = talk::desk(&counter);
+        let (host, member) = talk::host_with_member(&counter);
         Self {
             texts,
             at: 0,
@@ -85,7 +85,7 @@ impl<'t> Stream<'t> {
 
     fn batch(&mut self) -> usize {
         if self.at == self.texts.len() {
-            (self.host, self.member) = talk::desk(&self.counter);
+            (self.host, self.member) = talk::host_with_member(&self.counter);
             self.at = 0;
         }
         let texts = &self.texts[self.at..self.at + BATCH];

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use accp_store::Wanted;
+use accp_store::ErasureRequest;
 use serde_json::Value as Json;
 
 use crate::words::{counted, name, ranges};
@@ -38,7 +38,7 @@ pub(crate) struct Data {
 }
 
 impl Data {
-    pub(crate) fn wanted(&self) -> Result<Wanted, Failure> {
+    pub(crate) fn wanted(&self) -> Result<ErasureRequest, Failure> {
         if self.from.is_none() && self.positions.is_empty() && self.key.is_empty() {
             return Err(Failure::Misuse(
                 "name what to erase: --from AGENT, --positions 3..9 or --key k101_7".to_owned(),
@@ -46,7 +46,7 @@ impl Data {
         }
         let keys = self.key.iter();
         let keys = keys.map(|key| key.trim_start_matches('$').trim_start_matches("cold."));
-        Ok(Wanted {
+        Ok(ErasureRequest {
             from: self.from.clone(),
             positions: self.positions.clone(),
             keys: keys.map(str::to_owned).collect::<BTreeSet<_>>(),

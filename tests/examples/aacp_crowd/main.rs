@@ -16,55 +16,31 @@
 
 mod stub;
 
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Output, Stdio};
 
+use accp_tests::program::{self, Result};
+use clap::Parser;
 use serde_json::Value as Json;
 use stub::{Stub, Style};
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
-
-fn main() -> ExitCode {
-    match Plan::read().and_then(|plan| plan.run()) {
-        Ok(report) => {
-            println!("{report}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-/// What the options say.
-struct Plan {
+#[derive(Parser)]
+struct Args {
+    /// The command
+    #[arg(long, default_value = "target/release/accp", value_parser = program::executable)]
     accp: PathBuf,
+    /// Processes at once
+    #[arg(long, default_value_t = 64)]
     processes: usize,
+    #[arg(long, default_value_t = 200)]
     kills: usize,
 }
 
-impl Plan {
-    fn read() -> Result<Self> {
-        let mut plan = Self {
-            accp: PathBuf::from("target/release/accp"),
-            processes: 64,
-            kills: 200,
-        };
-        let mut args = std::env::args().skip(1);
-        while let Some(name) = args.next() {
-            let value = args.next().ok_or("an option has no value")?;
-            match &name[..] {
-                "--accp" => plan.accp = value.into(),
-                "--processes" => plan.processes = value.parse()?,
-                "--kills" => plan.kills = value.parse()?,
-                _ => return Err("the options are --accp, --processes and --kills".into()),
-            }
-        }
-        Ok(plan)
-    }
+fn main() -> ExitCode {
+    program::end(Args::parse().run())
+}
 
+impl Args {
     fn run(&self) -> Result<String> {
         let mut report = String::new();
         for style in [Style::OpenAi, Style::Anthropic] {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::Result;
+use accp_tests::program::Result;
 
 /// The session of all roots here.
 pub(crate) const SESSION: &str = "ledger";
@@ -35,14 +35,14 @@ pub(crate) fn compress(accp: &Path, root: &Path, list: &Path) -> Command {
     command(accp, root, &args)
 }
 
-/// Runs a command that has to succeed. Returns what it says.
+/// Runs a command that has to succeed. Returns its standard output.
 pub(crate) fn succeed(mut command: Command) -> Result<String> {
-    let output = command.output().map_err(|error| error.to_string())?;
+    let output = command.output()?;
     let said = |bytes| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() {
         Ok(said(&output.stdout))
     } else {
-        Err(format!("{command:?}: {}", said(&output.stderr)))
+        Err(format!("{command:?}: {}", said(&output.stderr)).into())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use accp_tests::program;
+
 /// How far the process was when it was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fell {
@@ -57,9 +59,6 @@ impl fmt::Display for Counts {
             ("conversations", self.roots),
             ("files at their ends", self.files as u64),
         ];
-        for (name, count) in rows {
-            writeln!(f, "{name:<48}{count:>8}")?;
-        }
-        Ok(())
+        program::write_counts(f, &rows)
     }
 }

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use accp_store::{SideId, SqliteStore, Store as _};
+use accp_tests::program::Result;
 
-use crate::Result;
 use crate::command::{SESSION, copy};
 
 /// The files that people read, by name.
@@ -20,8 +20,8 @@ pub(crate) fn read(root: &Path) -> Result<Files> {
             continue;
         };
         for entry in entries {
-            let path = entry.map_err(|error| error.to_string())?.path();
-            let bytes = fs::read(&path).map_err(|error| error.to_string())?;
+            let path = entry?.path();
+            let bytes = fs::read(&path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let text = String::from_utf8_lossy(&bytes).into_owned();
             all.insert(format!("cache/{folder}/{name}"), text);
@@ -43,7 +43,7 @@ pub(crate) fn steps(root: &Path) -> Result<usize> {
     if !root.join("cache/cold.accp").exists() {
         return Ok(0);
     }
-    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let folder = tempfile::tempdir()?;
     copy(root, folder.path())?;
     let keys = SqliteStore::open(folder.path().join("cache/cold.accp"))
         .and_then(|mut store| store.cold_keys(&SideId::new(SESSION, "context")))

@@ -1,16 +1,15 @@
 //! Processes that are killed while they compress.
 
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use accp_testkit::Rng;
+use accp_tests::program::{self, Killed, Result};
 use serde_json::Value as Json;
 
-use crate::Result;
 use crate::command::{command, compress, copy, succeed};
 use crate::conversation::grow;
 use crate::counts::{Counts, Fell};
@@ -26,7 +25,7 @@ pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();
     while counts.kills < kills {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = tempfile::tempdir()?;
         let until = kills.min(counts.kills + EACH);
         let mut bench = Bench::new(accp, folder.path());
         while counts.kills < until {
@@ -36,7 +35,8 @@ pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
                 let kept = kept.display();
                 return Err(format!(
                     "{counts}FAILED with seed {seed} at {turns} messages in {kept}: {what}"
-                ));
+                )
+                .into());
             }
         }
         counts.roots += 1;
@@ -95,16 +95,16 @@ impl Bench {
         let told = timeless(&files::read(&self.twin)?);
 
         let before = files::steps(&self.root)?;
-        let (has_ended, out) = self.killed(rng)?;
+        let Killed { had_ended, stdout } = self.kill(rng)?;
         let left = files::read(&self.root)?;
         let fell = match files::steps(&self.root)? - before {
-            _ if out.ends_with("]\n") => Fell::After,
+            _ if stdout.ends_with("]\n") => Fell::After,
             0 => Fell::Before,
             1 if timeless(&left) == told => Fell::Written,
             1 => Fell::Within,
-            more => return Err(format!("{more} steps were kept")),
+            more => return Err(format!("{more} steps were kept").into()),
         };
-        if has_ended {
+        if had_ended {
             counts.ended += 1;
         } else {
             counts.count(fell);
@@ -114,13 +114,13 @@ impl Bench {
                 .keys()
                 .all(|name| told.contains_key(&without_times(name)))
         {
-            return Err("a file is there that cold state does not know".to_owned());
+            return Err("a file is there that cold state does not know".into());
         }
 
         let again = succeed(compress(&self.accp, &self.root, &self.list))?;
         self.check(&expected, &told, &again)?;
-        if fell == Fell::After && again != out {
-            return Err(format!("the list came out as\n{out}\nand then as\n{again}"));
+        if fell == Fell::After && again != stdout {
+            return Err(format!("the list came out as\n{stdout}\nand then as\n{again}").into());
         }
         self.shown = parsed(&again)?;
         Ok(())
@@ -128,15 +128,12 @@ impl Bench {
 
     fn write(&self, list: &[Json]) -> Result<()> {
         let text = Json::from(list.to_vec()).to_string();
-        fs::write(&self.list, text).map_err(|error| error.to_string())
+        Ok(fs::write(&self.list, text)?)
     }
 
-    /// Lets the process compress, and kills it. Returns whether it had ended, and what it had said.
-    fn killed(&self, rng: &mut Rng) -> Result<(bool, String)> {
-        let failed = |error: std::io::Error| error.to_string();
-        let mut child = compress(&self.accp, &self.root, &self.list)
-            .spawn()
-            .map_err(failed)?;
+    /// Starts a process that compresses, and kills it.
+    fn kill(&self, rng: &mut Rng) -> Result<Killed> {
+        let mut child = compress(&self.accp, &self.root, &self.list).spawn()?;
         let fuse = self.takes.as_micros() as u64;
         if rng.below(2) == 0 {
             thread::sleep(Duration::from_micros(rng.below(fuse + fuse / 8)));
@@ -145,39 +142,32 @@ impl Bench {
             let most = 1 + rng.below(1 + fuse / SOON);
             thread::sleep(Duration::from_micros(rng.below(most)));
         }
-        let has_ended = child.try_wait().map_err(failed)?.is_some();
-        child.kill().map_err(failed)?;
-        child.wait().map_err(failed)?;
-        let mut out = String::new();
-        if let Some(stdout) = &mut child.stdout {
-            stdout.read_to_string(&mut out).map_err(failed)?;
-        }
-        Ok((has_ended, out))
+        program::kill(child)
     }
 
     /// Checks the list that came out after a kill, and the root.
     fn check(&self, expected: &str, told: &Files, again: &str) -> Result<()> {
         if without_times(again) != without_times(expected) {
-            return Err(format!(
-                "undisturbed, the list is\n{expected}\nand after a kill\n{again}"
-            ));
+            return Err(
+                format!("undisturbed, the list is\n{expected}\nand after a kill\n{again}").into(),
+            );
         }
         let there = files::read(&self.root)?;
         let timeless = timeless(&there);
         if timeless.len() != there.len() || timeless != *told {
             let names: Vec<_> = there.keys().collect();
-            return Err(format!("the files are not those of the copy: {names:?}"));
+            return Err(format!("the files are not those of the copy: {names:?}").into());
         }
         self.check_references(&there, again)?;
         let restored = succeed(command(&self.accp, &self.root, &["restore"]))?;
         let messages = Json::from(self.messages.clone()).to_string();
         if restored != format!("{messages}\n") {
-            return Err(format!("the conversation came back as\n{restored}"));
+            return Err(format!("the conversation came back as\n{restored}").into());
         }
-        fs::write(&self.list, again).map_err(|error| error.to_string())?;
+        fs::write(&self.list, again)?;
         let twice = succeed(compress(&self.accp, &self.root, &self.list))?;
         if twice != again || files::read(&self.root)? != there {
-            return Err(format!("nothing was said, and the list became\n{twice}"));
+            return Err(format!("nothing was said, and the list became\n{twice}").into());
         }
         Ok(())
     }
@@ -195,10 +185,10 @@ impl Bench {
         for name in there.keys().filter(offloaded) {
             let text = &there[name];
             if results.binary_search(&&text[..]).is_err() {
-                return Err(format!("{name} is not a result of the conversation"));
+                return Err(format!("{name} is not a result of the conversation").into());
             }
             if seen.contains(&text) {
-                return Err(format!("{name} has what another file has"));
+                return Err(format!("{name} has what another file has").into());
             }
             seen.push(text);
         }
@@ -206,7 +196,7 @@ impl Bench {
             let lines = message["content"].as_str().unwrap_or_default().lines();
             for name in lines.filter_map(|line| line.strip_prefix("**File:** ")) {
                 if !there.contains_key(name) {
-                    return Err(format!("the list names {name}, which is not there"));
+                    return Err(format!("the list names {name}, which is not there").into());
                 }
             }
         }
@@ -215,20 +205,16 @@ impl Bench {
 }
 
 fn parsed(list: &str) -> Result<Vec<Json>> {
-    serde_json::from_str(list).map_err(|error| format!("{error} in\n{list}"))
+    serde_json::from_str(list).map_err(|error| format!("{error} in\n{list}").into())
 }
 
 /// Waits until the process has begun to write, or has ended.
 fn begins_to_write(root: &Path, child: &mut Child) -> Result<()> {
     let log = root.join("cache/cold.accp-wal");
     let note = root.join("cache/.unfinished");
-    // Whoever had the root before, has left neither.
+    // The process before has left neither.
     while !note.exists() && fs::metadata(&log).map_or(0, |about| about.len()) == 0 {
-        if child
-            .try_wait()
-            .map_err(|error| error.to_string())?
-            .is_some()
-        {
+        if child.try_wait()?.is_some() {
             break;
         }
         thread::yield_now();

@@ -21,39 +21,21 @@ mod kills;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The result of everything here.
-type Result<T> = std::result::Result<T, String>;
+use accp_tests::program;
+use clap::Parser;
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Args {
+    /// The command
+    #[arg(long, default_value = "target/release/accp", value_parser = program::executable)]
+    accp: PathBuf,
+    #[arg(long, default_value_t = 1000)]
+    kills: u64,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
 }
 
-fn run() -> Result<()> {
-    let mut accp = PathBuf::from("target/release/accp");
-    let (mut kills, mut seed) = (1000, 1);
-    let mut args = std::env::args().skip(1);
-    while let Some(name) = args.next() {
-        let value = args.next().ok_or("an option has no value")?;
-        let number = || {
-            value
-                .parse::<u64>()
-                .map_err(|error| format!("{name}: {error}"))
-        };
-        match &name[..] {
-            "--accp" => accp = value.into(),
-            "--kills" => kills = number()?,
-            "--seed" => seed = number()?,
-            _ => return Err(format!("{name} is unknown")),
-        }
-    }
-    let accp =
-        std::fs::canonicalize(&accp).map_err(|error| format!("{}: {error}", accp.display()))?;
-    println!("{}", kills::run(&accp, kills, seed)?);
-    Ok(())
+fn main() -> ExitCode {
+    let args = Args::parse();
+    program::end(kills::run(&args.accp, args.kills, args.seed))
 }

@@ -46,7 +46,7 @@ fn live(args: &[String]) -> Result<(), String> {
     let [kind, scope, now, file, rest @ ..] = args else {
         return Err("the arguments do not say which side to play".into());
     };
-    let kind = kind.parse().map_err(|()| "a host or a member")?;
+    let kind = kind.parse::<Kind>()?;
     let plant = rest.first().and_then(|plant| plant.parse().ok());
     let store = SqliteStore::open(file).map_err(|error| error.to_string())?;
     let store = Arc::new(Mutex::new(planted(store, plant)));

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use accp_session::{Entry, Stored};
 use accp_store::{SqliteStore, Store as _};
 use accp_testkit::Rng;
+use accp_tests::program;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -71,10 +72,7 @@ impl fmt::Display for Killed {
             ("  with some of the sessions kept", self.part),
             ("  with all sessions kept", self.whole),
         ];
-        for (name, count) in rows {
-            writeln!(f, "{name:<46}{count:>9}")?;
-        }
-        Ok(())
+        program::write_counts(f, &rows)
     }
 }
 
@@ -84,11 +82,10 @@ impl fmt::Display for Killed {
 /// # Errors
 /// If a check fails.
 pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Killed, String> {
-    let accp = fs::canonicalize(accp).map_err(|error| format!("{}: {error}", accp.display()))?;
     let mut counts = Killed::default();
     for job in [Job::Import, Job::Demo] {
         let mut rng = Rng::new(seed);
-        let undisturbed = Bench::new(&accp, job)?;
+        let undisturbed = Bench::new(accp, job)?;
         let start = Instant::now();
         undisturbed.succeed(job.args())?;
         let whole = Whole {
@@ -99,7 +96,7 @@ pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Killed, String> 
         let until = counts.kills + kills;
         while counts.kills < until {
             let fuse = whole.fuse(&mut rng);
-            let bench = Bench::new(&accp, job)?;
+            let bench = Bench::new(accp, job)?;
             let checked = match bench.kill(fuse) {
                 Ok(true) => bench.check(&whole, &mut counts),
                 Ok(false) => continue,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use accp_session::EntryKind;
+use accp_tests::program;
 
 use super::fact::Fate;
 use super::file::Contents;
@@ -127,9 +128,6 @@ impl Counts {
 
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (name, count) in self.rows() {
-            writeln!(f, "{name:<46}{count:>9}")?;
-        }
-        Ok(())
+        program::write_counts(f, &self.rows())
     }
 }

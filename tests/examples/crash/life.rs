@@ -10,7 +10,7 @@ use std::time::Duration;
 use accp_runtime::session::Time;
 
 use super::child;
-use super::plan::Plan;
+use super::plan::CrashPlan;
 
 /// Longer than any turn takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,7 +35,7 @@ pub(crate) struct Life {
 
 impl Life {
     pub(crate) fn begin(
-        plan: &Plan,
+        plan: &CrashPlan,
         file: &Path,
         now: Time,
         fuse: Option<Fuse>,

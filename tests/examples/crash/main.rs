@@ -51,9 +51,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use accp_runtime::session::Scope;
+use accp_tests::program;
+use clap::Parser;
 
 use counts::Counts;
-use plan::Plan;
+use plan::CrashPlan;
 use plant::Plant;
 use side::Kind;
 
@@ -61,6 +63,23 @@ use side::Kind;
 const KILLS_A_FILE: u64 = 100;
 /// Kills after which a count of nothing is a fault.
 const MANY: u64 = 1000;
+
+#[derive(Parser)]
+struct Args {
+    #[arg(long, default_value_t = 100)]
+    kills: u64,
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The side that is killed: host or member; without it, each in turn
+    #[arg(long)]
+    side: Option<Kind>,
+    /// A bug in the store: early, apart or half
+    #[arg(long)]
+    plant: Option<Plant>,
+    /// Kill this command instead
+    #[arg(long, value_parser = program::executable, conflicts_with_all = ["side", "plant"])]
+    accp: Option<PathBuf>,
+}
 
 pub(crate) fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -71,47 +90,26 @@ pub(crate) fn main() -> ExitCode {
     let result = if args.is_empty() {
         few().map(|counts| counts.to_string())
     } else {
-        many(&args)
+        many(Args::parse())
     };
-    match result {
-        Ok(counts) => {
-            println!("{counts}{:.1} s", started.elapsed().as_secs_f64());
-            ExitCode::SUCCESS
-        }
-        Err(what) => {
-            println!("{what}");
-            ExitCode::FAILURE
-        }
-    }
+    let seconds = started.elapsed().as_secs_f64();
+    program::end(result.map(|counts| format!("{counts}{seconds:.1} s")))
 }
 
-fn many(args: &[String]) -> Result<String, String> {
-    let usage = "usage: crash [--kills N] [--seed N] [--side host|member] [--plant early|apart|half]\n   \
-                 or: crash --accp PATH [--kills N] [--seed N]";
-    let (mut kills, mut seed, mut side, mut plant) = (100, 0, None, None);
-    let mut accp = None;
-    for pair in args.chunks(2) {
-        let [word, value] = pair else {
-            return Err(usage.into());
-        };
-        let is_known = match word.as_str() {
-            "--kills" => value.parse().map(|n| kills = n).is_ok(),
-            "--seed" => value.parse().map(|n| seed = n).is_ok(),
-            "--side" => value.parse().map(|kind| side = Some(kind)).is_ok(),
-            "--plant" => value.parse().map(|bug| plant = Some(bug)).is_ok(),
-            "--accp" => accp.replace(PathBuf::from(value)).is_none(),
-            _ => false,
-        };
-        if !is_known {
-            return Err(usage.into());
-        }
-    }
+fn many(args: Args) -> Result<String, String> {
+    let Args {
+        kills,
+        mut seed,
+        side,
+        plant,
+        accp,
+    } = args;
     if let Some(accp) = accp {
         return command::run(&accp, kills, seed).map(|counts| counts.to_string());
     }
     let mut counts = Counts::default();
     while counts.kills < kills {
-        let plan = Plan {
+        let plan = CrashPlan {
             seed,
             // All four combinations, one after another.
             side: side.unwrap_or([Kind::Host, Kind::Member][seed as usize % 2]),
@@ -144,7 +142,7 @@ pub(crate) fn run_child(args: &[String]) -> Option<ExitCode> {
 /// If a check fails or a bug goes unseen.
 pub(crate) fn few() -> Result<Counts, String> {
     let mut counts = Counts::default();
-    let plan = |side, plant| Plan {
+    let plan = |side, plant| CrashPlan {
         seed: 1,
         side,
         scope: Scope::Sender,

@@ -9,7 +9,7 @@ use super::side::Kind;
 
 /// The plan for one file.
 #[derive(Debug)]
-pub(crate) struct Plan {
+pub(crate) struct CrashPlan {
     pub(crate) seed: u64,
     /// The side that is killed.
     pub(crate) side: Kind,

@@ -33,11 +33,12 @@ impl fmt::Display for Plant {
 }
 
 impl FromStr for Plant {
-    type Err = ();
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, ()> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut all = Self::ALL.into_iter();
-        all.find(|plant| plant.to_string() == text).ok_or(())
+        all.find(|plant| plant.to_string() == text)
+            .ok_or("expected early, apart or half")
     }
 }
 

@@ -6,7 +6,7 @@ use super::check;
 use super::counts::Counts;
 use super::frames::{metadata, number_in};
 use super::life::Fuse;
-use super::plan::Plan;
+use super::plan::CrashPlan;
 use super::side::{Kind, Side};
 use super::world::World;
 
@@ -17,7 +17,7 @@ const TURNS: u64 = 2000;
 ///
 /// # Errors
 /// If a check fails.
-pub(crate) fn run(plan: &Plan, counts: &mut Counts) -> Result<(), String> {
+pub(crate) fn run(plan: &CrashPlan, counts: &mut Counts) -> Result<(), String> {
     let mut world = World::new(plan)?;
     for _ in 0..plan.kills {
         one_life(&mut world, counts)?;

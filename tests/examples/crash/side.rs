@@ -43,13 +43,13 @@ impl fmt::Display for Kind {
 }
 
 impl FromStr for Kind {
-    type Err = ();
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> std::result::Result<Self, ()> {
+    fn from_str(text: &str) -> std::result::Result<Self, Self::Err> {
         let both = [Self::Host, Self::Member];
         both.into_iter()
             .find(|kind| kind.to_string() == text)
-            .ok_or(())
+            .ok_or("expected a host or a member")
     }
 }
 

@@ -18,13 +18,13 @@ use super::frames::{metadata, number_in};
 use super::ledger::Ledger;
 use super::life::{Fuse, Life};
 use super::log::Log;
-use super::plan::Plan;
+use super::plan::CrashPlan;
 use super::side::{AGENTS, Kind, SESSION, Side, fault, ids};
 use super::words::{Chore, Word};
 
 /// The promises that have left the process. They count for ever.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Promises {
     /// The frames that the process has acknowledged, as a host.
     pub(crate) acknowledged: BTreeSet<Mid>,
     /// The number of acknowledgements of any kind.
@@ -47,7 +47,7 @@ pub(crate) struct Told {
     pub(crate) freed: (u64, u64),
 }
 
-impl Told {
+impl Promises {
     fn take(&mut self, fact: Fact) {
         match fact {
             Fact::Stopped(position) => drop(self.stopped.insert(position)),
@@ -67,7 +67,7 @@ impl Told {
 
 /// The peers, who are never killed, and the promises of the process.
 pub(crate) struct World<'p> {
-    pub(crate) plan: &'p Plan,
+    pub(crate) plan: &'p CrashPlan,
     pub(crate) rng: Rng,
     pub(crate) now: Time,
     folder: TempDir,
@@ -80,7 +80,7 @@ pub(crate) struct World<'p> {
     numbers: BTreeMap<MemberId, u64>,
     /// The facts that each side has told.
     pub(crate) ledgers: BTreeMap<MemberId, Ledger>,
-    pub(crate) told: Told,
+    pub(crate) told: Promises,
     /// The frames of the process that have come to an end, which a kill kept it from telling.
     pub(crate) untold: BTreeSet<Mid>,
     /// The log of the host.
@@ -96,7 +96,7 @@ pub(crate) struct World<'p> {
 }
 
 impl<'p> World<'p> {
-    pub(crate) fn new(plan: &'p Plan) -> Result<Self, String> {
+    pub(crate) fn new(plan: &'p CrashPlan) -> Result<Self, String> {
         let now = Time::from_secs(1_714_000_000);
         let store = Shared::default();
         let [host, dev, ops] = ids();
@@ -124,7 +124,7 @@ impl<'p> World<'p> {
             store,
             numbers: BTreeMap::new(),
             ledgers: BTreeMap::new(),
-            told: Told::default(),
+            told: Promises::default(),
             untold: BTreeSet::new(),
             log: Log::default(),
             before: Contents::default(),

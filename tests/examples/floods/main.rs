@@ -31,26 +31,23 @@ mod http;
 mod member;
 mod memory;
 mod others;
-#[path = "../hub/process.rs"]
-#[allow(dead_code, reason = "floods kill nothing")]
-mod process;
 mod raw;
 mod socket;
 mod together;
 
-use std::fmt::Display;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::process::ExitCode;
-use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
+use accp_tests::hub::{HubOptions, HubProcess};
+use accp_tests::program;
 use calm::Calm;
+use clap::Parser;
 use memory::Watch;
-use process::{Process, Start};
 use raw::Raw;
 
 /// Settings of the hub: its usual bounds on sizes, and times that fit a test.
@@ -177,66 +174,45 @@ fn floods() -> Vec<Flood> {
     ]
 }
 
-fn main() -> ExitCode {
-    let started = Instant::now();
-    let done = Args::read().and_then(|args| run(&args));
-    match done {
-        Ok(said) => {
-            println!("{said}, {:.1} s", started.elapsed().as_secs_f64());
-            ExitCode::SUCCESS
-        }
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
+#[derive(Parser)]
 struct Args {
+    /// The command
+    #[arg(long, default_value = "target/debug/accp")]
     accp: PathBuf,
+    /// How much of each flood comes, in percent
+    #[arg(long, default_value_t = 100)]
     share: u64,
+    /// The bounds that the hub does not have: sizes, times or rest
+    #[arg(long = "plant", value_name = "BOUNDS", value_parser = settings, default_value = "none", hide_default_value = true)]
     settings: &'static str,
+    /// Only the floods with this word in their name
+    #[arg(long, default_value = "")]
     only: String,
+    /// How often a flood may come
+    #[arg(long, default_value_t = ROUNDS)]
     rounds: usize,
-    /// The seconds for which all floods come together.
+    /// The seconds for which all floods come together
+    #[arg(long)]
     together: Option<u64>,
 }
 
-impl Args {
-    fn read() -> Result<Self, String> {
-        let mut args = Self {
-            accp: PathBuf::from("target/debug/accp"),
-            share: 100,
-            settings: SETTINGS,
-            only: String::new(),
-            rounds: ROUNDS,
-            together: None,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words.next().ok_or_else(|| format!("{word} has no value"))?;
-            match word.as_str() {
-                "--accp" => args.accp = PathBuf::from(&value),
-                "--share" => args.share = number(&word, &value)?,
-                "--rounds" => args.rounds = number::<usize>(&word, &value)?.max(1),
-                "--plant" if value == "sizes" => args.settings = SIZES,
-                "--plant" if value == "times" => args.settings = TIMES,
-                "--plant" if value == "rest" => args.settings = REST,
-                "--together" => args.together = Some(number(&word, &value)?),
-                "--only" => args.only = value,
-                _ => return Err(format!("unknown: {word} {value}")),
-            }
-        }
-        Ok(args)
+/// Returns the settings of a hub without these bounds.
+fn settings(bounds: &str) -> Result<&'static str, String> {
+    match bounds {
+        "none" => Ok(SETTINGS),
+        "sizes" => Ok(SIZES),
+        "times" => Ok(TIMES),
+        "rest" => Ok(REST),
+        _ => Err("expected sizes, times or rest".into()),
     }
 }
 
-fn number<N: FromStr<Err: Display>>(word: &str, value: &str) -> Result<N, String> {
-    let number = value.parse();
-    number.map_err(|error| format!("{word} {value}: {error}; write a number"))
+fn main() -> ExitCode {
+    program::end(run(&Args::parse()))
 }
 
 fn run(args: &Args) -> Result<String, String> {
+    let started = Instant::now();
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -252,15 +228,16 @@ fn run(args: &Args) -> Result<String, String> {
                 answers += answered.map_err(|why| format!("{}: {why}", flood.name))?;
             }
         }
-        Ok(format!("{answers} answers, none was lost"))
+        let seconds = started.elapsed().as_secs_f64();
+        Ok(format!("{answers} answers, none was lost, {seconds:.1} s"))
     })
 }
 
 /// Starts a hub on this file. Returns its address, too.
-fn start(args: &Args, store: &Path) -> Result<(Process, SocketAddr), String> {
+fn start(args: &Args, store: &Path) -> Result<(HubProcess, SocketAddr), String> {
     let config = store.with_extension("toml");
     std::fs::write(&config, args.settings).map_err(|error| error.to_string())?;
-    let hub = Process::start(&Start {
+    let hub = HubProcess::start(&HubOptions {
         accp: args.accp.clone(),
         store: Some(store.display().to_string()),
         config,
@@ -286,7 +263,11 @@ async fn one(args: &Args, flood: &Flood) -> Result<u64, String> {
     }
     let start = memory::resident(hub.id())?;
     let times = (flood.times * args.share / 100).max(20);
-    let rounds = if flood.is_forgotten { args.rounds } else { 1 };
+    let rounds = if flood.is_forgotten {
+        args.rounds.max(1)
+    } else {
+        1
+    };
     let mut rests = Vec::new();
     while rests.len() < rounds && !memory::has_stopped(&rests) {
         let before = total(&pairs)?;

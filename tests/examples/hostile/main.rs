@@ -19,23 +19,33 @@ mod world;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::Parser;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
 use world::{Counts, Trim};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-const USAGE: &str = "usage: hostile [--runs N | --run N] [--frames N]";
 /// Turns of a usual run. The hostile member sends its frames in equal shares.
 const STEPS: u64 = 220;
 /// Lines of the script of a run that fails.
 const LINES: usize = 200;
 
+#[derive(Parser)]
+struct Args {
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    runs: u64,
+    /// Only the run of this number
+    #[arg(long, conflicts_with = "runs")]
+    run: Option<u64>,
+    /// Hostile frames in all runs together
+    #[arg(long, default_value_t = 0)]
+    frames: u64,
+}
+
 fn main() -> ExitCode {
-    let Some((first, runs, frames)) = args() else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
+    let Args { runs, run, frames } = Args::parse();
+    let (first, runs) = run.map_or((0, runs), |run| (run, 1));
     let started = Instant::now();
     let trim = Trim {
         // On average a turn has half of the most.
@@ -74,19 +84,4 @@ fn weigh() -> usize {
     stats
         .bytes_allocated
         .saturating_sub(stats.bytes_deallocated)
-}
-
-fn args() -> Option<(u64, u64, u64)> {
-    let (mut first, mut runs, mut frames) = (0, 20, 0);
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        let number = args.next()?.parse().ok()?;
-        match arg.as_str() {
-            "--runs" => runs = number,
-            "--run" => (first, runs) = (number, 1),
-            "--frames" => frames = number,
-            _ => return None,
-        }
-    }
-    (runs > 0).then_some((first, runs, frames))
 }

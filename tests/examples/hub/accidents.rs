@@ -3,9 +3,10 @@
 use std::process::Command;
 use std::time::Duration;
 
+use accp_testkit::Rng;
+use accp_tests::hub::HubProcess;
 use tokio::time::sleep;
 
-use crate::process::Process;
 use crate::relay::Relay;
 
 /// The lease of each hub.
@@ -27,14 +28,14 @@ pub(crate) enum Accident {
 
 /// How often each accident is to happen.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Plan {
+pub(crate) struct AccidentPlan {
     pub(crate) counts: Vec<(Accident, u64)>,
     pub(crate) command: Option<String>,
 }
 
-impl Plan {
+impl AccidentPlan {
     /// Returns all accidents, in an order that the seed decides.
-    pub(crate) fn shuffled(&self, random: &mut Random) -> Vec<Accident> {
+    pub(crate) fn shuffled(&self, random: &mut Rng) -> Vec<Accident> {
         let counts = self.counts.iter();
         let mut all: Vec<Accident> = counts
             .flat_map(|(accident, count)| (0..*count).map(|_| *accident))
@@ -50,9 +51,9 @@ impl Plan {
     pub(crate) async fn happens(
         &self,
         accident: Accident,
-        hubs: &mut [Process],
+        hubs: &mut [HubProcess],
         ways: &[Relay],
-        random: &mut Random,
+        random: &mut Rng,
     ) -> Result<(), String> {
         let at = random.below(hubs.len() as u64) as usize;
         let (hub, way) = (&mut hubs[at], &ways[at]);
@@ -63,7 +64,7 @@ impl Plan {
                 if ways.len() > 1 && random.below(2) == 0 {
                     sleep(LEASE + LEASE / 2).await;
                 }
-                hub.again()
+                hub.restart()
             }
             Accident::Pause => {
                 hub.signal("STOP")?;
@@ -98,18 +99,5 @@ impl Plan {
                 }
             }
         }
-    }
-}
-
-/// Numbers that follow from a seed.
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % end
     }
 }

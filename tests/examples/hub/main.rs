@@ -20,8 +20,6 @@
 
 mod accidents;
 mod agents;
-#[allow(dead_code, reason = "only `floods` looks at the process")]
-mod process;
 mod relay;
 mod tally;
 
@@ -30,8 +28,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use accidents::{Accident, LEASE, Plan, Random};
-use process::{Process, Start};
+use accidents::{Accident, AccidentPlan, LEASE};
+use accp_testkit::Rng;
+use accp_tests::hub::{HubOptions, HubProcess};
+use accp_tests::program;
+use clap::Parser;
 use relay::Relay;
 use tally::Tally;
 use tokio::sync::watch;
@@ -41,79 +42,61 @@ const SESSIONS: usize = 3;
 /// The time in which tasks have to go on after a start, and to come to an end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-fn main() -> ExitCode {
-    let started = Instant::now();
-    let done = Args::read().and_then(|args| run(&args));
-    match done {
-        Ok(said) => {
-            println!("{said}, {:.1} s", started.elapsed().as_secs_f64());
-            ExitCode::SUCCESS
-        }
-        Err(why) => {
-            eprintln!("error: {why}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
+#[derive(Parser)]
 struct Args {
+    /// The command
+    #[arg(long, default_value = "target/debug/accp")]
     accp: PathBuf,
-    /// A file or a URL; none for one file in a folder of this run.
+    /// A file, a URL or `memory`; without it, one file in a folder of this run
+    #[arg(long)]
     store: Option<String>,
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
     hubs: u64,
-    plan: Plan,
+    #[arg(long, default_value_t = 0)]
+    kills: u64,
+    #[arg(long, default_value_t = 0)]
+    pauses: u64,
+    #[arg(long, default_value_t = 0)]
+    cuts: u64,
+    #[arg(long, default_value_t = 0)]
+    stalls: u64,
+    #[arg(long, default_value_t = 0)]
+    commands: u64,
+    /// What `--commands` runs
+    #[arg(long)]
+    command: Option<String>,
+    #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// After so many accidents, new sessions begin: a long log is slow to open.
+    /// After so many accidents, new sessions begin: a long log is slow to open
+    #[arg(long, default_value_t = u64::MAX, value_parser = clap::value_parser!(u64).range(1..))]
     each: u64,
 }
 
 impl Args {
-    fn read() -> Result<Self, String> {
-        let mut args = Self {
-            accp: PathBuf::from("target/debug/accp"),
-            store: None,
-            hubs: 1,
-            plan: Plan::default(),
-            seed: 1,
-            each: u64::MAX,
-        };
-        let mut words = std::env::args().skip(1);
-        while let Some(word) = words.next() {
-            let value = words.next().ok_or_else(|| format!("{word} has no value"))?;
-            let number = || {
-                value
-                    .parse::<u64>()
-                    .map_err(|error| format!("{word} {value}: {error}"))
-            };
-            let accident = match word.as_str() {
-                "--kills" => Accident::Kill,
-                "--pauses" => Accident::Pause,
-                "--cuts" => Accident::Cut,
-                "--stalls" => Accident::Stall,
-                "--commands" => Accident::Command,
-                other => {
-                    match other {
-                        "--accp" => args.accp = PathBuf::from(&value),
-                        "--store" => args.store = Some(value.clone()),
-                        "--hubs" => args.hubs = number()?.max(1),
-                        "--seed" => args.seed = number()?,
-                        "--each" => args.each = number()?.max(1),
-                        "--command" => args.plan.command = Some(value.clone()),
-                        _ => return Err(format!("unknown: {word} {value}")),
-                    }
-                    continue;
-                }
-            };
-            args.plan.counts.push((accident, number()?));
+    fn plan(&self) -> AccidentPlan {
+        let counts = [
+            (Accident::Kill, self.kills),
+            (Accident::Pause, self.pauses),
+            (Accident::Cut, self.cuts),
+            (Accident::Stall, self.stalls),
+            (Accident::Command, self.commands),
+        ];
+        AccidentPlan {
+            counts: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+            command: self.command.clone(),
         }
-        if args.plan.counts.iter().all(|(_, count)| *count == 0) {
-            return Err("say how many accidents: --kills 20".to_owned());
-        }
-        Ok(args)
     }
 }
 
+fn main() -> ExitCode {
+    program::end(run(&Args::parse()))
+}
+
 fn run(args: &Args) -> Result<String, String> {
+    let plan = args.plan();
+    if plan.counts.is_empty() {
+        return Err("say how many accidents: --kills 20".to_owned());
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build();
@@ -125,7 +108,7 @@ fn run(args: &Args) -> Result<String, String> {
     if args.hubs > 1 && !is_database {
         return Err("several hubs share a database: --store postgres://...".to_owned());
     }
-    let start = Start {
+    let options = HubOptions {
         accp: args.accp.clone(),
         store: (store != "memory").then_some(store),
         config: folder.path().join("hub.toml"),
@@ -137,16 +120,16 @@ fn run(args: &Args) -> Result<String, String> {
         String::new()
     };
     let config = format!("heartbeat = 1\n{replica}");
-    std::fs::write(&start.config, config).map_err(|error| error.to_string())?;
+    std::fs::write(&options.config, config).map_err(|error| error.to_string())?;
     let done = runtime.block_on(async {
         let (mut hubs, mut ways) = (Vec::new(), Vec::new());
         for _ in 0..args.hubs {
-            let hub = Process::start(&start)?;
+            let hub = HubProcess::start(&options)?;
             ways.push(Relay::start(hub.address().to_owned()).await?);
             hubs.push(hub);
         }
-        let mut random = Random(args.seed);
-        let all = args.plan.shuffled(&mut random);
+        let mut random = Rng::new(args.seed);
+        let all = plan.shuffled(&mut random);
         let mut done = Done {
             begun: Instant::now(),
             all: all.len(),
@@ -155,18 +138,21 @@ fn run(args: &Args) -> Result<String, String> {
         };
         let each = usize::try_from(args.each).unwrap_or(usize::MAX);
         for accidents in all.chunks(each) {
-            let plan = &args.plan;
-            round(plan, accidents, &mut hubs, &ways, &mut random, &mut done).await?;
+            round(&plan, accidents, &mut hubs, &ways, &mut random, &mut done).await?;
         }
         for hub in hubs {
             hub.stop()?;
         }
-        let said = args.plan.counts.iter();
-        let said: Vec<String> = said
+        let counts = plan.counts.iter();
+        let counts: Vec<String> = counts
             .map(|(accident, count)| format!("{count} x {accident:?}"))
             .collect();
-        let (said, tasks) = (said.join(", "), done.tasks);
-        Ok(format!("{said}: {tasks} tasks, each once and in order"))
+        Ok(format!(
+            "{}: {} tasks, each once and in order, {:.1} s",
+            counts.join(", "),
+            done.tasks,
+            done.begun.elapsed().as_secs_f64()
+        ))
     });
     // After a failure, agents over HTTP still wait for a hub.
     runtime.shutdown_background();
@@ -183,11 +169,11 @@ struct Done {
 
 /// Lets accidents happen to sessions of their own.
 async fn round(
-    plan: &Plan,
+    plan: &AccidentPlan,
     accidents: &[Accident],
-    hubs: &mut [Process],
+    hubs: &mut [HubProcess],
     ways: &[Relay],
-    random: &mut Random,
+    random: &mut Rng,
     done: &mut Done,
 ) -> Result<(), String> {
     let urls: Vec<String> = ways.iter().map(Relay::url).collect();

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 /// The state of a way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Way {
+struct LinkState {
     /// Grows with each cut: connections that began before it end.
     cuts: u64,
     /// True while nothing is carried, although connections stay open.
@@ -17,7 +17,7 @@ struct Way {
 
 pub(crate) struct Relay {
     address: SocketAddr,
-    way: watch::Sender<Way>,
+    link: watch::Sender<LinkState>,
 }
 
 impl Relay {
@@ -26,13 +26,13 @@ impl Relay {
         let listener = TcpListener::bind("127.0.0.1:0").await;
         let listener = listener.map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let (way, watched) = watch::channel(Way::default());
+        let (link, watched) = watch::channel(LinkState::default());
         tokio::spawn(async move {
             while let Ok((near, _)) = listener.accept().await {
                 tokio::spawn(carry(near, to.clone(), watched.clone()));
             }
         });
-        Ok(Self { address, way })
+        Ok(Self { address, link })
     }
 
     pub(crate) fn url(&self) -> String {
@@ -41,26 +41,26 @@ impl Relay {
 
     /// Ends all connections.
     pub(crate) fn cut(&self) {
-        self.way.send_modify(|way| way.cuts += 1);
+        self.link.send_modify(|link| link.cuts += 1);
     }
 
     /// Carries nothing from now on, or goes on.
     pub(crate) fn stall(&self, is_stalled: bool) {
-        self.way.send_modify(|way| way.is_stalled = is_stalled);
+        self.link.send_modify(|link| link.is_stalled = is_stalled);
     }
 }
 
-async fn carry(near: TcpStream, to: String, mut way: watch::Receiver<Way>) {
+async fn carry(near: TcpStream, to: String, mut link: watch::Receiver<LinkState>) {
     let Ok(far) = TcpStream::connect(to).await else {
         return;
     };
     let (near_read, near_write) = near.into_split();
     let (far_read, far_write) = far.into_split();
-    let cuts = way.borrow().cuts;
+    let cuts = link.borrow().cuts;
     tokio::select! {
-        () = copy(near_read, far_write, way.clone()) => {}
-        () = copy(far_read, near_write, way.clone()) => {}
-        _ = async { way.wait_for(|way| way.cuts != cuts).await.is_ok() } => {}
+        () = copy(near_read, far_write, link.clone()) => {}
+        () = copy(far_read, near_write, link.clone()) => {}
+        _ = async { link.wait_for(|link| link.cuts != cuts).await.is_ok() } => {}
     }
 }
 
@@ -68,14 +68,14 @@ async fn carry(near: TcpStream, to: String, mut way: watch::Receiver<Way>) {
 async fn copy(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
-    mut way: watch::Receiver<Way>,
+    mut link: watch::Receiver<LinkState>,
 ) {
     let mut bytes = vec![0; 16 * 1024];
     loop {
         let Ok(count @ 1..) = from.read(&mut bytes).await else {
             return;
         };
-        if way.wait_for(|way| !way.is_stalled).await.is_err() {
+        if link.wait_for(|link| !link.is_stalled).await.is_err() {
             return;
         }
         if to.write_all(&bytes[..count]).await.is_err() {

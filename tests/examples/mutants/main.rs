@@ -34,14 +34,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Parser;
 use copy::{Copy, cargo, how_it_ended};
 use mutant::Mutant;
 use results::{Finder, Found, Results};
 use together::Together;
 
-const USAGE: &str = "usage: mutants [--count N] [--seed N] [--again RESULT,..]
-
-results: simulation, tests, unviable, SURVIVED";
 const SEEDS: u32 = 1000;
 /// For the simulation.
 const SECONDS: u32 = 120;
@@ -52,18 +50,23 @@ const ANOTHER_BUILD: usize = 4;
 /// What the tests must find, in percent, and what the simulation must find without other tests.
 const FOUND: (usize, usize) = (90, 80);
 
+#[derive(Parser)]
 struct Args {
+    #[arg(long, default_value_t = 200)]
     count: usize,
+    #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Forget these results: simulation, tests, unviable, SURVIVED
+    #[arg(long, value_delimiter = ',', value_parser = finder)]
     again: Vec<Finder>,
 }
 
+fn finder(name: &str) -> Result<Finder, String> {
+    Finder::read(name).ok_or_else(|| "expected simulation, tests, unviable or SURVIVED".into())
+}
+
 fn main() -> ExitCode {
-    let Some(args) = args() else {
-        eprintln!("{USAGE}");
-        return ExitCode::from(2);
-    };
-    match run(&args) {
+    match run(&Args::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -71,27 +74,6 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
-}
-
-fn args() -> Option<Args> {
-    let mut parsed = Args {
-        count: 200,
-        seed: 1,
-        again: Vec::new(),
-    };
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        let value = args.next()?;
-        match arg.as_str() {
-            "--count" => parsed.count = value.parse().ok()?,
-            "--seed" => parsed.seed = value.parse().ok()?,
-            "--again" => {
-                parsed.again = value.split(',').map(Finder::read).collect::<Option<_>>()?;
-            }
-            _ => return None,
-        }
-    }
-    Some(parsed)
 }
 
 /// Returns whether enough mutants were found.

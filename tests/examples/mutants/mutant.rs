@@ -43,20 +43,21 @@ pub(crate) struct Mutant {
 impl Mutant {
     /// Lists all mutants of the copy.
     pub(crate) fn all(copy: &Copy) -> Result<Vec<Self>, String> {
-        let said = |error: &dyn std::fmt::Display| format!("cargo mutants: {error}");
+        let failed = |error: &dyn std::fmt::Display| format!("cargo mutants: {error}");
         let mut command = Command::new(cargo());
         command.args(["mutants", "--list", "--json", "--no-config"]);
         command.args(FILES).current_dir(&copy.tree);
-        let output = command.output().map_err(|error| said(&error))?;
+        let output = command.output().map_err(|error| failed(&error))?;
         if !output.status.success() {
-            return Err(said(&String::from_utf8_lossy(&output.stderr)));
+            return Err(failed(&String::from_utf8_lossy(&output.stderr)));
         }
         let list: Vec<Value> =
-            serde_json::from_slice(&output.stdout).map_err(|error| said(&error))?;
+            serde_json::from_slice(&output.stdout).map_err(|error| failed(&error))?;
         let mut times = BTreeMap::new();
         let mut all = Vec::new();
         for entry in list.iter().filter(|entry| !only_prints(entry)) {
-            let mutant = Self::read(entry).ok_or_else(|| said(&format!("cannot read {entry}")))?;
+            let mutant =
+                Self::read(entry).ok_or_else(|| failed(&format!("cannot read {entry}")))?;
             all.push(mutant.numbered(&mut times));
         }
         Ok(all)
@@ -106,13 +107,13 @@ impl Mutant {
     /// Plants the mutant in the copy.
     pub(crate) fn plant(&self, copy: &Copy) -> Result<Changed, String> {
         let path = Path::new(&self.file);
-        let said = |error: &dyn std::fmt::Display| format!("{}: {error}", self.file);
-        let text = std::fs::read_to_string(copy.tree.join(path)).map_err(|error| said(&error))?;
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", self.file);
+        let text = std::fs::read_to_string(copy.tree.join(path)).map_err(|error| failed(&error))?;
         let range = byte(&text, self.from).zip(byte(&text, self.to));
-        let (from, to) = range.ok_or_else(|| said(&"a place behind the end"))?;
+        let (from, to) = range.ok_or_else(|| failed(&"a place behind the end"))?;
         let text = [&text[..from], &self.new, &text[to..]].concat();
         let parsed = syn::parse_file(&text);
-        parsed.map_err(|error| said(&format!("{}: {error}", self.what)))?;
+        parsed.map_err(|error| failed(&format!("{}: {error}", self.what)))?;
         let mut changed = Changed::new();
         copy.change(path, &text, &mut changed)?;
         Ok(changed)

@@ -52,10 +52,10 @@ pub(crate) struct Results {
 impl Results {
     /// Reads the file, and leaves out the results of some finders.
     pub(crate) fn open(path: &Path, without: &[Finder]) -> Result<Self, String> {
-        let said = |error| format!("{}: {error}", path.display());
+        let failed = |error| format!("{}: {error}", path.display());
         let mut known = BTreeMap::new();
         let text = if path.exists() {
-            fs::read_to_string(path).map_err(said)?
+            fs::read_to_string(path).map_err(failed)?
         } else {
             String::new()
         };
@@ -70,7 +70,7 @@ impl Results {
         known.retain(|_, found| !without.contains(&found.by));
         let file = OpenOptions::new().create(true).append(true).open(path);
         Ok(Self {
-            file: file.map_err(said)?,
+            file: file.map_err(failed)?,
             known,
         })
     }

@@ -30,7 +30,7 @@ pub(crate) fn is_mutant(number: usize) -> bool {
 }
 "#;
 
-type Place = (usize, usize);
+type Span = (usize, usize);
 
 /// A change of a file that plants a mutant beside the code of now.
 #[derive(Debug, Clone)]
@@ -188,13 +188,13 @@ fn leave_out(edits: &mut BTreeMap<usize, Edit>, line: usize) {
 /// The expressions of a file that mutants change, by the place of their operator or pattern.
 #[derive(Default)]
 struct Places {
-    binary: BTreeMap<Place, [(Place, Place); 3]>,
-    unary: BTreeMap<Place, [(Place, Place); 2]>,
+    binary: BTreeMap<Span, [(Span, Span); 3]>,
+    unary: BTreeMap<Span, [(Span, Span); 2]>,
     /// The guard of a match arm, or the place where one would stand.
-    arms: BTreeMap<Place, (Place, Place)>,
+    arms: BTreeMap<Span, (Span, Span)>,
 }
 
-fn range(node: &impl Spanned) -> (Place, Place) {
+fn range(node: &impl Spanned) -> (Span, Span) {
     let span = node.span();
     let (start, end) = (span.start(), span.end());
     ((start.line, start.column + 1), (end.line, end.column + 1))
@@ -229,7 +229,7 @@ impl Places {
     /// Returns the edit that plants a mutant beside the code, if there is one.
     fn edit(&self, text: &str, index: usize, mutant: &Mutant) -> Option<Edit> {
         let is_it = format!("crate::is_mutant({index})");
-        let part = |(from, to): (Place, Place)| text.get(byte(text, from)?..byte(text, to)?);
+        let part = |(from, to): (Span, Span)| text.get(byte(text, from)?..byte(text, to)?);
         let (whole, new) = match mutant.genre.as_str() {
             "FnValue" => {
                 let new = format!("if {is_it} {{ return {}; }} ", mutant.new);

@@ -98,9 +98,9 @@ impl Edit {
                 return Err(format!("expected `-`, `+` or a space before {mark}{line}"));
             }
         }
-        let said = |error: String| format!("{place}: {error}");
-        let old = tokens::read(&old).map_err(said)?;
-        if old.is_empty() || texts(&old) == texts(&tokens::read(&new).map_err(said)?) {
+        let failed = |error: String| format!("{place}: {error}");
+        let old = tokens::read(&old).map_err(failed)?;
+        if old.is_empty() || texts(&old) == texts(&tokens::read(&new).map_err(failed)?) {
             return Err(format!("nothing is changed in {place}"));
         }
         Ok(Self {
@@ -148,11 +148,11 @@ impl Edit {
                 Err(what(&problem) + "\n" + &near)
             }
             _ => {
-                let said = what(&format!("found them {} times", found.len()));
+                let message = what(&format!("found them {} times", found.len()));
                 let lines = found
                     .iter()
                     .map(|(source, tokens)| describe(source, tokens));
-                Err(said + "\n" + &lines.collect::<Vec<_>>().join("\n"))
+                Err(message + "\n" + &lines.collect::<Vec<_>>().join("\n"))
             }
         }
     }

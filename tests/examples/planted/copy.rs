@@ -54,20 +54,20 @@ impl Copy {
     /// Copies only changed files, so that only they are built again.
     fn update(&self, folder: &Path) -> Result<(), String> {
         let place = self.root.join(folder);
-        let said = |error| format!("{}: {error}", place.display());
-        fs::create_dir_all(self.tree.join(folder)).map_err(said)?;
-        for file in fs::read_dir(&place).map_err(said)? {
-            let file = file.map_err(said)?;
+        let failed = |error| format!("{}: {error}", place.display());
+        fs::create_dir_all(self.tree.join(folder)).map_err(failed)?;
+        for file in fs::read_dir(&place).map_err(failed)? {
+            let file = file.map_err(failed)?;
             let path = folder.join(file.file_name());
-            if file.file_type().map_err(said)?.is_dir() {
+            if file.file_type().map_err(failed)?.is_dir() {
                 if !LEFT_OUT.iter().any(|name| file.file_name() == *name) {
                     self.update(&path)?;
                 }
                 continue;
             }
-            let new = fs::read(file.path()).map_err(said)?;
+            let new = fs::read(file.path()).map_err(failed)?;
             if fs::read(self.tree.join(&path)).ok().as_ref() != Some(&new) {
-                fs::write(self.tree.join(&path), new).map_err(said)?;
+                fs::write(self.tree.join(&path), new).map_err(failed)?;
             }
         }
         Ok(())
@@ -81,9 +81,9 @@ impl Copy {
         changed: &mut Changed,
     ) -> Result<(), String> {
         let place = self.tree.join(path);
-        let said = |error: &dyn Display| format!("{}: {error}", place.display());
-        let old = fs::read_to_string(&place).map_err(|error| said(&error))?;
-        fs::write(&place, text).map_err(|error| said(&error))?;
+        let failed = |error: &dyn Display| format!("{}: {error}", place.display());
+        let old = fs::read_to_string(&place).map_err(|error| failed(&error))?;
+        fs::write(&place, text).map_err(|error| failed(&error))?;
         changed.push((place, old));
         Ok(())
     }

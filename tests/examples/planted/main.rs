@@ -99,10 +99,10 @@ fn run(names: &[String]) -> Result<bool, String> {
 fn plant(copy: &Copy, bug: &Bug) -> Result<Changed, String> {
     let mut changed = Changed::new();
     for edit in &bug.edits {
-        let said = |error: String| format!("{}: {error}", bug.name);
-        let sources = Source::of_crate(&copy.tree, &edit.of).map_err(said)?;
-        let (path, text) = edit.plant(&sources).map_err(said)?;
-        copy.change(&path, &text, &mut changed).map_err(said)?;
+        let failed = |error: String| format!("{}: {error}", bug.name);
+        let sources = Source::of_crate(&copy.tree, &edit.of).map_err(failed)?;
+        let (path, text) = edit.plant(&sources).map_err(failed)?;
+        copy.change(&path, &text, &mut changed).map_err(failed)?;
     }
     Ok(changed)
 }

@@ -47,13 +47,13 @@ impl Source {
     /// # Errors
     /// If the text is not Rust.
     pub(crate) fn read(path: &Path, module: &[String], text: String) -> Result<Self, String> {
-        let said = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
-        let tokens = tokens::read(&text).map_err(|error| said(&error))?;
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
+        let tokens = tokens::read(&text).map_err(|error| failed(&error))?;
         let mut items = Items {
             path: module.to_vec(),
             found: Vec::new(),
         };
-        items.visit_file(&syn::parse_file(&text).map_err(|error| said(&error))?);
+        items.visit_file(&syn::parse_file(&text).map_err(|error| failed(&error))?);
         let place = |bytes: &Range<usize>| {
             let before = |end: usize| tokens.partition_point(|token| token.at.start < end);
             before(bytes.start)..before(bytes.end)
@@ -79,19 +79,19 @@ impl Source {
         let mut sources = Vec::new();
         let mut folders = vec![(folder_of(name).join("src"), Vec::new())];
         while let Some((folder, module)) = folders.pop() {
-            let said = |error| format!("{}: {error}", folder.display());
-            for file in fs::read_dir(root.join(&folder)).map_err(said)? {
-                let file = file.map_err(said)?;
+            let failed = |error| format!("{}: {error}", folder.display());
+            for file in fs::read_dir(root.join(&folder)).map_err(failed)? {
+                let file = file.map_err(failed)?;
                 let path = folder.join(file.file_name());
                 let stem = path.file_stem().unwrap_or_default().to_string_lossy();
                 let mut inner: Vec<String> = module.clone();
                 if !matches!(&*stem, "lib" | "main" | "mod") {
                     inner.push(stem.into_owned());
                 }
-                if file.file_type().map_err(said)?.is_dir() {
+                if file.file_type().map_err(failed)?.is_dir() {
                     folders.push((path, inner));
                 } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    let text = fs::read_to_string(file.path()).map_err(said)?;
+                    let text = fs::read_to_string(file.path()).map_err(failed)?;
                     sources.push(Self::read(&path, &inner, text)?);
                 }
             }

@@ -20,6 +20,7 @@ mod replay;
 
 use std::fs::{self, File};
 use std::io::BufReader;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -28,40 +29,35 @@ use accp_frame::TokenCounter;
 use accp_memory::policies::Layout;
 use accp_recordings::conversations;
 use accp_registry::Registry;
+use accp_tests::program;
 use accp_tokens::Bpe;
+use clap::Parser;
 
 use replay::{Counts, read_back};
 
-/// The reason why a file fails.
-type Fault = Box<dyn std::error::Error>;
-
-fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let (learnt, files) = match args.as_slice() {
-        [flag, learnt, files @ ..] if flag == "--registry" => (Some(learnt), files),
-        files => (None, files),
-    };
-    if files.is_empty() {
-        eprintln!("usage: read_back [--registry FILE] FILES...   (recorded conversations)");
-        return ExitCode::from(2);
-    }
-    match run(learnt, files) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Args {
+    /// A learnt registry instead of the standard one
+    #[arg(long, value_name = "FILE")]
+    registry: Option<PathBuf>,
+    /// Recorded conversations
+    #[arg(required = true)]
+    files: Vec<String>,
 }
 
-fn run(learnt: Option<&String>, files: &[String]) -> Result<(), Fault> {
-    let registry = match learnt {
+fn main() -> ExitCode {
+    program::end(run(&Args::parse()))
+}
+
+fn run(args: &Args) -> program::Result<String> {
+    let registry = match &args.registry {
         Some(file) => Registry::from_json(&fs::read_to_string(file)?)?,
         None => Registry::standard(),
     };
+    let mut report = Vec::new();
     let registry = Arc::new(registry);
     let counter: Arc<dyn TokenCounter + Send + Sync> = Arc::new(Bpe::o200k_base());
-    for file in files {
+    for file in &args.files {
         let mut transcripts = Transcripts::default();
         for conversation in conversations(BufReader::new(File::open(file)?)) {
             transcripts.add_conversation(&conversation?, None, None)?;
@@ -72,8 +68,8 @@ fn run(learnt: Option<&String>, files: &[String]) -> Result<(), Fault> {
                 let read = read_back(transcript, layout, &registry, &counter);
                 counts += read.map_err(|error| format!("{file}, {layout:?}: {error}"))?;
             }
-            println!("{file}, {layout:?}: {counts}");
+            report.push(format!("{file}, {layout:?}: {counts}"));
         }
     }
-    Ok(())
+    Ok(report.join("\n"))
 }

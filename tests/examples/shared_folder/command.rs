@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use accp_tests::program::Result;
 use serde_json::Value as Json;
-
-use crate::Result;
 
 /// The deliverable of all folders here.
 pub(crate) const PRIMARY: &str = "deliverables/decision-memo.md";
@@ -65,15 +64,12 @@ impl Collab {
 
     /// Runs the command, which must succeed. Returns what it says.
     pub(crate) fn succeed(&self, args: &[&str]) -> Result<Json> {
-        let output = self
-            .command(args)
-            .output()
-            .map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let output = self.command(args).output()?;
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         if !output.status.success() {
-            return Err(format!("`accp collab {}`: {said}", args.join(" ")));
+            return Err(format!("`accp collab {}`: {stdout}", args.join(" ")).into());
         }
-        serde_json::from_str(&said).map_err(|error| format!("{said}: {error}"))
+        serde_json::from_str(&stdout).map_err(|error| format!("{stdout}: {error}").into())
     }
 
     /// Returns the folder.

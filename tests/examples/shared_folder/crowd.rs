@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use accp_collab::disk::Shared;
 use accp_collab::{Protocol, Scope, validate};
+use accp_tests::program::Result;
 use serde_json::Value as Json;
 
-use crate::Result;
 use crate::command::{Collab, REVIEW, append};
 
 /// What the rounds came to.
@@ -36,7 +36,7 @@ impl fmt::Display for Report {
 }
 
 /// What the threads share.
-struct Table {
+struct Crowd {
     collab: Collab,
     /// When the last review was acknowledged.
     reviewed: Mutex<Option<Instant>>,
@@ -54,16 +54,16 @@ pub(crate) fn run(
     rounds: u64,
     within: Option<u128>,
 ) -> Result<Report> {
-    let dir = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let dir = tempfile::tempdir()?;
     let folder = dir.path().join("round");
     let names: Vec<String> = (0..participants)
         .map(|number| format!("agent-{number}"))
         .collect();
     let collab = Collab::init(accp, lock, &folder, &names)?;
     let review = dir.path().join("review.txt");
-    std::fs::write(&review, REVIEW).map_err(|error| error.to_string())?;
+    std::fs::write(&review, REVIEW)?;
     let review = review.to_string_lossy().into_owned();
-    let table = Table {
+    let crowd = Crowd {
         collab,
         reviewed: Mutex::default(),
         acknowledged: Mutex::default(),
@@ -73,13 +73,13 @@ pub(crate) fn run(
     };
     let owner = &names[0];
     let result = thread::scope(|scope| {
-        let reader = scope.spawn(|| table.read(&folder));
-        let mut all = vec![scope.spawn(|| table.own(owner, rounds))];
+        let reader = scope.spawn(|| crowd.read(&folder));
+        let mut all = vec![scope.spawn(|| crowd.own(owner, rounds))];
         for name in &names[1..] {
-            all.push(scope.spawn(|| table.review(name, rounds, &review)));
+            all.push(scope.spawn(|| crowd.review(name, rounds, &review)));
         }
         let ended: Vec<Result<()>> = all.into_iter().map(joined).collect();
-        table.is_over.store(true, Ordering::Relaxed);
+        crowd.is_over.store(true, Ordering::Relaxed);
         ended
             .into_iter()
             .chain([joined(reader)])
@@ -92,10 +92,10 @@ pub(crate) fn run(
         .map_err(|findings| format!("{findings:?}"))?;
     let wrong = validate(&folder);
     if !wrong.is_empty() {
-        return Err(format!("{wrong:?}"));
+        return Err(format!("{wrong:?}").into());
     }
     let events = folder.log().events();
-    for (seq, from) in table
+    for (seq, from) in crowd
         .acknowledged
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
@@ -105,9 +105,9 @@ pub(crate) fn run(
             .ok()
             .and_then(|seq| events.get(seq - 1));
         if event.is_none_or(|event| event.seq != *seq || event.from != *from) {
-            return Err(format!(
-                "the event {seq} of {from} was acknowledged, and is not there"
-            ));
+            return Err(
+                format!("the event {seq} of {from} was acknowledged, and is not there").into(),
+            );
         }
     }
     let expected = 2 + usize::try_from(rounds).unwrap_or(usize::MAX) * participants;
@@ -115,19 +115,18 @@ pub(crate) fn run(
         return Err(format!(
             "{} events are there, and {expected} were appended",
             events.len()
-        ));
+        )
+        .into());
     }
-    let longest = *table.longest.lock().unwrap_or_else(PoisonError::into_inner);
+    let longest = *crowd.longest.lock().unwrap_or_else(PoisonError::into_inner);
     if within.is_some_and(|within| longest > within) {
-        return Err(format!(
-            "a wait returned {longest} ms after the last review"
-        ));
+        return Err(format!("a wait returned {longest} ms after the last review").into());
     }
     Ok(Report {
         participants,
         rounds,
         events: events.len(),
-        reads: table.reads.load(Ordering::Relaxed),
+        reads: crowd.reads.load(Ordering::Relaxed),
         longest,
     })
 }
@@ -135,17 +134,17 @@ pub(crate) fn run(
 fn joined(thread: thread::ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
     thread
         .join()
-        .unwrap_or_else(|_| Err("a thread has panicked".to_owned()))
+        .unwrap_or_else(|_| Err("a thread has panicked".into()))
 }
 
-impl Table {
+impl Crowd {
     /// Waits for the turn. Returns the number of the last event.
     fn wait(&self, who: &str) -> Result<String> {
         let said = self
             .collab
             .succeed(&["wait", "--participant", who, "--timeout", "120"])?;
         if said["reason"] != "turn" {
-            return Err(format!("{who} waits for a turn, and hears {said}"));
+            return Err(format!("{who} waits for a turn, and hears {said}").into());
         }
         Ok(said["next"]["last"]["seq"].to_string())
     }
@@ -191,8 +190,7 @@ impl Table {
     /// Reads `protocol.json` until it is over.
     fn read(&self, folder: &Path) -> Result<()> {
         while !self.is_over.load(Ordering::Relaxed) {
-            let bytes =
-                std::fs::read(folder.join("protocol.json")).map_err(|error| error.to_string())?;
+            let bytes = std::fs::read(folder.join("protocol.json"))?;
             Protocol::from_json(&bytes)
                 .map_err(|findings| format!("protocol.json: {findings:?}"))?;
             self.reads.fetch_add(1, Ordering::Relaxed);

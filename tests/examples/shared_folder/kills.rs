@@ -1,7 +1,6 @@
 //! Processes that are killed while they append.
 
 use std::fmt;
-use std::io::Read as _;
 use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,8 +8,8 @@ use std::time::{Duration, Instant};
 use accp_collab::disk::Shared;
 use accp_collab::{Event, Protocol, Scope, validate};
 use accp_testkit::Rng;
+use accp_tests::program::{self, Killed, Result};
 
-use crate::Result;
 use crate::command::{Collab, REVIEW, append, of_deliverable};
 
 /// Kills in one folder before the next.
@@ -18,7 +17,7 @@ const EACH: u64 = 100;
 
 /// The counts of the kills, by what came of the event.
 #[derive(Default)]
-pub(crate) struct Killed {
+pub(crate) struct Counts {
     kills: u64,
     acknowledged: u64,
     there: u64,
@@ -27,7 +26,7 @@ pub(crate) struct Killed {
     reviews: u64,
 }
 
-impl fmt::Display for Killed {
+impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = [
             ("kills of `accp collab append`", self.kills),
@@ -37,19 +36,16 @@ impl fmt::Display for Killed {
             ("  with a line that was cut", self.torn),
             ("  of a review that goes into review.md", self.reviews),
         ];
-        for (name, count) in rows {
-            writeln!(f, "{name:<48}{count:>8}")?;
-        }
-        Ok(())
+        program::write_counts(f, &rows)
     }
 }
 
 /// Kills processes, so often.
-pub(crate) fn run(accp: &Path, lock: &str, kills: u64, seed: u64) -> Result<Killed> {
+pub(crate) fn run(accp: &Path, lock: &str, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
-    let mut counts = Killed::default();
+    let mut counts = Counts::default();
     while counts.kills < kills {
-        let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+        let folder = tempfile::tempdir()?;
         let until = kills.min(counts.kills + EACH);
         let mut bench = Bench::new(accp, lock, &folder.path().join("round"))?;
         while counts.kills < until {
@@ -87,7 +83,7 @@ impl Bench {
         let participants = ["ada", "bob", "cy"].map(str::to_owned);
         let begin = Instant::now();
         let collab = Collab::init(accp, lock, folder, &participants)?;
-        std::fs::write(folder.join("review.txt"), REVIEW).map_err(|error| error.to_string())?;
+        std::fs::write(folder.join("review.txt"), REVIEW)?;
         let shared = Shared::new(folder);
         let events = shared.read(Scope::Log).log().events().to_vec();
         Ok(Self {
@@ -100,7 +96,7 @@ impl Bench {
     }
 
     /// Appends the next event, and kills the process.
-    fn step(&mut self, rng: &mut Rng, counts: &mut Killed) -> Result<()> {
+    fn step(&mut self, rng: &mut Rng, counts: &mut Counts) -> Result<()> {
         let done = self.events.len();
         let (from, event) = ROUND[(done - 2) % ROUND.len()];
         let reply = done.to_string();
@@ -115,30 +111,15 @@ impl Bench {
         if is_review {
             args.extend(["--review", &review]);
         }
-        let mut child = self
-            .collab
-            .command(&args)
-            .spawn()
-            .map_err(|error| error.to_string())?;
+        let child = self.collab.command(&args).spawn()?;
         let fuse = self.takes.as_micros() as u64;
         thread::sleep(Duration::from_micros(rng.below(fuse + fuse / 4)));
-        let has_ended = child
-            .try_wait()
-            .map_err(|error| error.to_string())?
-            .is_some();
-        child.kill().map_err(|error| error.to_string())?;
-        child.wait().map_err(|error| error.to_string())?;
-        let mut said = String::new();
-        if let Some(stdout) = &mut child.stdout {
-            stdout
-                .read_to_string(&mut said)
-                .map_err(|error| error.to_string())?;
+        let Killed { had_ended, stdout } = program::kill(child)?;
+        let is_acknowledged = stdout.ends_with("}\n");
+        if is_acknowledged && !stdout.starts_with("{\"ok\":true") {
+            return Err(format!("the append was refused: {stdout}").into());
         }
-        let is_acknowledged = said.ends_with("}\n");
-        if is_acknowledged && !said.starts_with("{\"ok\":true") {
-            return Err(format!("the append was refused: {said}"));
-        }
-        if !has_ended {
+        if !had_ended {
             counts.kills += 1;
             counts.acknowledged += u64::from(is_acknowledged);
             counts.reviews += u64::from(is_review);
@@ -146,25 +127,25 @@ impl Bench {
         let folder = self.shared.read(Scope::All);
         counts.torn += u64::from(folder.log().torn().is_some());
         let protocol = std::fs::read(self.collab.folder().join("protocol.json"));
-        Protocol::from_json(&protocol.map_err(|error| error.to_string())?)
+        Protocol::from_json(&protocol?)
             .map_err(|findings| format!("protocol.json: {findings:?}"))?;
         folder
             .standing()
             .map_err(|findings| format!("{findings:?}"))?;
         let events = folder.log().events();
         if !events.starts_with(&self.events) {
-            return Err("an event that was in the log is gone".to_owned());
+            return Err("an event that was in the log is gone".into());
         }
         let new = &events[done..];
         let is_there = match new {
             [] => false,
             [one] => one.event.as_str() == event && one.from == from,
-            _ => return Err("the event is there more than once".to_owned()),
+            _ => return Err("the event is there more than once".into()),
         };
         if is_acknowledged && !is_there {
-            return Err("an acknowledged event is missing".to_owned());
+            return Err("an acknowledged event is missing".into());
         }
-        if !has_ended && !is_acknowledged {
+        if !had_ended && !is_acknowledged {
             counts.there += u64::from(is_there);
             counts.absent += u64::from(!is_there);
         }
@@ -175,10 +156,10 @@ impl Bench {
             let folder = self.shared.read(Scope::All);
             let wrong = validate(&folder);
             if !wrong.is_empty() {
-                return Err(format!("after the next append: {wrong:?}"));
+                return Err(format!("after the next append: {wrong:?}").into());
             }
             if folder.log().events().len() != done + 1 {
-                return Err("the next append has not appended one event".to_owned());
+                return Err("the next append has not appended one event".into());
             }
             self.events = folder.log().events().to_vec();
         }

@@ -22,49 +22,38 @@ mod kills;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// The result of everything here.
-type Result<T> = std::result::Result<T, String>;
+use accp_tests::program::{self, Result};
+use clap::Parser;
 
-fn main() -> ExitCode {
-    match run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
-        }
-    }
+#[derive(Parser)]
+struct Args {
+    /// The command
+    #[arg(long, default_value = "target/release/accp", value_parser = program::executable)]
+    accp: PathBuf,
+    #[arg(long, default_value_t = 1000)]
+    kills: u64,
+    #[arg(long, default_value_t = 100)]
+    rounds: u64,
+    /// Milliseconds
+    #[arg(long)]
+    within: Option<u128>,
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// The lock of the folder: system or file
+    #[arg(long, default_value = "system")]
+    lock: String,
 }
 
-fn run() -> Result<()> {
-    let mut accp = PathBuf::from("target/release/accp");
-    let (mut kills, mut rounds, mut within, mut seed) = (1000, 100, None, 1);
-    let mut lock = "system".to_owned();
-    let mut args = std::env::args().skip(1);
-    while let Some(name) = args.next() {
-        let value = args.next().ok_or("an option has no value")?;
-        let number = || {
-            value
-                .parse::<u64>()
-                .map_err(|error| format!("{name}: {error}"))
-        };
-        match &name[..] {
-            "--accp" => accp = value.into(),
-            "--kills" => kills = number()?,
-            "--rounds" => rounds = number()?,
-            "--within" => within = Some(u128::from(number()?)),
-            "--seed" => seed = number()?,
-            "--lock" => lock = value,
-            _ => return Err(format!("{name} is unknown")),
-        }
-    }
-    let accp =
-        std::fs::canonicalize(&accp).map_err(|error| format!("{}: {error}", accp.display()))?;
-    println!("{}", kills::run(&accp, &lock, kills, seed)?);
+fn main() -> ExitCode {
+    program::end(run(&Args::parse()))
+}
+
+fn run(args: &Args) -> Result<String> {
+    let Args { accp, lock, .. } = args;
+    let mut report = vec![kills::run(accp, lock, args.kills, args.seed)?.to_string()];
     for participants in [2, 10] {
-        println!(
-            "{}",
-            crowd::run(&accp, &lock, participants, rounds, within)?
-        );
+        let rounds = crowd::run(accp, lock, participants, args.rounds, args.within)?;
+        report.push(rounds.to_string());
     }
-    Ok(())
+    Ok(report.join("\n"))
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use accp_testkit::Faulted;
 
 use super::kinds::Kinds;
-use super::plan::Plan;
+use super::plan::RunPlan;
 
 /// The number of times that each event has happened.
 #[derive(Debug, Clone, Default)]
@@ -77,7 +77,7 @@ pub(crate) struct Counts {
 
 impl Counts {
     /// Counts a run that begins.
-    pub(super) fn of(plan: &Plan) -> Self {
+    pub(super) fn of(plan: &RunPlan) -> Self {
         Self {
             runs: 1,
             in_sqlite: u64::from(plan.sqlite),

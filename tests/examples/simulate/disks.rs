@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::World;
 use super::node::{Result, said};
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::queue::Queue;
 use super::tape::{Disk, Kept};
 
@@ -38,7 +38,7 @@ pub(super) enum Disks {
 }
 
 impl Disks {
-    pub(super) fn new(plan: &Plan) -> Result<Self> {
+    pub(super) fn new(plan: &RunPlan) -> Result<Self> {
         let in_sqlite = || SqliteStore::open_in_memory().map_err(said);
         Ok(match (plan.queued, plan.sqlite) {
             (true, true) => Self::Queue(Queue::new(in_sqlite()?).map_err(said)?),

@@ -17,37 +17,62 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
-use world::{Counts, Plan, Trim};
+use clap::Parser;
+use clap::builder::PossibleValuesParser;
+use world::{Counts, RunPlan, Trim};
 
-const USAGE: &str = "\
-usage: simulate [--seeds N] [--from N] [--seed N] [--script] [--without PIECE,..] [--sends N] [--all]
-                [--drafts]
-
---all goes on after a seed has failed, and prints a line for each.
---drafts lets some members speak the draft alone (docs/design/next.md).";
-
-#[derive(Debug)]
+#[derive(Parser)]
 struct Args {
-    first: u64,
+    #[arg(long, default_value_t = 1000)]
     seeds: u64,
+    /// The first seed
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Only this seed
+    #[arg(long, conflicts_with_all = ["seeds", "from"])]
+    seed: Option<u64>,
+    /// Print what happens in each run
+    #[arg(long)]
     script: bool,
+    /// Pieces of a run to leave out
+    #[arg(long, value_delimiter = ',', value_parser = PossibleValuesParser::new(RunPlan::PIECES))]
+    without: Vec<String>,
+    /// How many frames agents send, at most
+    #[arg(long)]
+    sends: Option<usize>,
+    /// Go on after a seed has failed, and print a line for each
+    #[arg(long)]
     all: bool,
-    trim: Trim,
+    /// Let some members speak the draft alone (docs/design/next.md)
+    #[arg(long)]
+    drafts: bool,
+}
+
+impl Args {
+    fn trim(&self) -> Trim {
+        Trim {
+            without: self.without.clone(),
+            sends: self.sends,
+            drafts: self.drafts,
+            ..Trim::default()
+        }
+    }
 }
 
 fn main() -> ExitCode {
-    let Some(args) = args() else {
-        eprintln!("{USAGE}\npieces: {}", Plan::PIECES.join(", "));
-        return ExitCode::from(2);
-    };
+    let mut args = Args::parse();
+    if let Some(seed) = args.seed {
+        (args.from, args.seeds) = (seed, 1);
+    }
+    let trim = args.trim();
     let started = Instant::now();
-    let (counts, failed) = run(&args);
+    let (counts, failed) = run(&args, &trim);
     println!("{counts}\n{}", counts.kinds);
     println!("{:.1} s", started.elapsed().as_secs_f64());
     let Some((seed, what)) = failed else {
         return covered(&args, counts);
     };
-    let trim = smaller(seed, &args.trim, &what);
+    let trim = smaller(seed, &trim, &what);
     let outcome = world::run(seed, &trim, true);
     println!("\n{}", outcome.script.join("\n"));
     let what = outcome.verdict.err().unwrap_or(what);
@@ -65,7 +90,7 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     let rows = counts.rows();
     let never: Vec<_> = rows.iter().filter(|(_, count)| **count == 0).collect();
     let never = never.into_iter().map(|(name, _)| name.trim());
-    let never: Vec<_> = never.chain(kinds.missing(args.trim.drafts)).collect();
+    let never: Vec<_> = never.chain(kinds.missing(args.drafts)).collect();
     if args.seeds < 1000 || never.is_empty() {
         return ExitCode::SUCCESS;
     }
@@ -75,44 +100,10 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     ExitCode::FAILURE
 }
 
-fn args() -> Option<Args> {
-    let mut parsed = Args {
-        first: 0,
-        seeds: 1000,
-        script: false,
-        all: false,
-        trim: Trim::default(),
-    };
-    let mut args = std::env::args().skip(1);
-    while let Some(arg) = args.next() {
-        let mut number = || args.next()?.parse().ok();
-        match arg.as_str() {
-            "--seeds" => parsed.seeds = number()?,
-            "--from" => parsed.first = number()?,
-            "--seed" => (parsed.first, parsed.seeds) = (number()?, 1),
-            "--script" => parsed.script = true,
-            "--all" => parsed.all = true,
-            "--drafts" => parsed.trim.drafts = true,
-            "--sends" => parsed.trim.sends = Some(number()? as usize),
-            "--without" => {
-                let pieces = args.next()?;
-                let mut pieces = pieces.split(',').map(String::from);
-                let is_known = |piece: &String| Plan::PIECES.contains(&piece.as_str());
-                parsed.trim.without = pieces.by_ref().collect();
-                if !parsed.trim.without.iter().all(is_known) {
-                    return None;
-                }
-            }
-            _ => return None,
-        }
-    }
-    Some(parsed)
-}
-
 /// Runs seeds. It stops at the lowest seed that fails, unless all are to run.
-fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
-    let end = args.first + args.seeds;
-    let next = AtomicU64::new(args.first);
+fn run(args: &Args, trim: &Trim) -> (Counts, Option<(u64, String)>) {
+    let end = args.from + args.seeds;
+    let next = AtomicU64::new(args.from);
     // The lowest failed seed so far. All seeds below it still run.
     let bound = AtomicU64::new(end);
     let all = Mutex::new((Counts::default(), None::<(u64, String)>));
@@ -123,7 +114,7 @@ fn run(args: &Args) -> (Counts, Option<(u64, String)>) {
             if seed >= bound.load(Ordering::Relaxed) {
                 break;
             }
-            let outcome = world::run(seed, &args.trim, args.script);
+            let outcome = world::run(seed, trim, args.script);
             own.add(&outcome.counts);
             if args.script {
                 println!("{}", outcome.script.join("\n"));
@@ -161,7 +152,7 @@ fn smaller(seed: u64, trim: &Trim, what: &str) -> Trim {
         verdict.is_err_and(|other| shape(&other) == shape(what))
     };
     let mut small = trim.clone();
-    for piece in Plan::PIECES {
+    for piece in RunPlan::PIECES {
         let mut tried = small.clone();
         tried.without.push(piece.into());
         if fails(&tried) {

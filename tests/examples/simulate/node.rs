@@ -8,7 +8,7 @@ use accp_runtime::{AgentId, Registry};
 use accp_testkit::{Quarters, Side};
 
 use super::hearing::{Hearing, Sending};
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::tape::Kept;
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
@@ -64,7 +64,7 @@ pub(crate) struct Node {
 
 impl Node {
     /// Makes the host for index 0, and the members for the indexes after it.
-    pub(crate) fn new(index: usize, plan: &Plan) -> Self {
+    pub(crate) fn new(index: usize, plan: &RunPlan) -> Self {
         let skew = index.checked_sub(1).map_or(0, |member| plan.skew[member]);
         Self {
             id: MemberId::new(100 + index as u16).unwrap_or(MemberId::HOST),
@@ -95,7 +95,7 @@ impl Node {
         is_for_it && text.contains(">sync:registry{")
     }
 
-    pub(crate) fn options(&self, plan: &Plan) -> Result<Options> {
+    pub(crate) fn options(&self, plan: &RunPlan) -> Result<Options> {
         let agent = AgentId::new(self.agent).map_err(said)?;
         let mut options = Options::new(SESSION, agent, self.registry()?);
         options.snapshot_entries = plan.snapshots;
@@ -121,7 +121,7 @@ impl Node {
     }
 
     /// Opens the side of a member, which begins its session.
-    pub(crate) fn open(&self, plan: &Plan, store: Kept, now: Time) -> Result<Side<Kept>> {
+    pub(crate) fn open(&self, plan: &RunPlan, store: Kept, now: Time) -> Result<Side<Kept>> {
         let options = self.options(plan)?;
         let now = Time::from_millis(now.as_millis() + self.skew);
         let side = Side::open(self.id, store, Vec::new(), options, None, now);

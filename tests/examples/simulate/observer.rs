@@ -14,7 +14,7 @@ use super::draft::Plain;
 use super::node::{Result, said};
 use super::payments::Payments;
 use super::pieces::Pieces;
-use super::plan::{Plan, USUAL};
+use super::plan::{RunPlan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
 use super::text::{CHECKPOINT, field, intent, maker, mid_in, number_in};
@@ -104,7 +104,7 @@ pub(crate) struct Sender {
 }
 
 impl Observer {
-    pub(crate) fn new(plan: &Plan) -> Self {
+    pub(crate) fn new(plan: &RunPlan) -> Self {
         let side = |who| {
             let mut seen = Seen::new(who, who > 0 || !plan.relays_only);
             seen.plain = plan.is_plain(who).then(Plain::default);

@@ -9,7 +9,7 @@ use accp_session::{Entry, EntryKind};
 
 use super::chains::{Chains, chain_of};
 use super::node::{REGISTRY, Result, said};
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::text::{head, intent, mid_in};
 
 /// The most characters of a value that stays in its frame.
@@ -87,7 +87,7 @@ fn of_chain(chain: &Mid) -> String {
 }
 
 impl Payments {
-    pub(super) fn new(plan: &Plan) -> Self {
+    pub(super) fn new(plan: &RunPlan) -> Self {
         Self {
             may_be_gone: plan.discards > 0,
             ..Self::default()

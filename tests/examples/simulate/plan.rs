@@ -12,7 +12,7 @@ pub(super) const USUAL: u64 = 3;
 /// The plan that a seed gives.
 #[allow(clippy::struct_excessive_bools)] // independent switches
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct RunPlan {
     pub(crate) scope: Scope,
     pub(crate) members: usize,
     /// Frames that the agents want to send, in total.
@@ -85,7 +85,7 @@ pub(crate) struct Plan {
 /// The parts to leave out of a run, to see whether it still fails.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Trim {
-    /// Names from [`Plan::PIECES`].
+    /// Names from [`RunPlan::PIECES`].
     pub(crate) without: Vec<String>,
     /// The highest number of sends.
     pub(crate) sends: Option<usize>,
@@ -98,7 +98,7 @@ pub(crate) struct Trim {
     pub(crate) weigh: Option<fn() -> usize>,
 }
 
-impl Plan {
+impl RunPlan {
     /// The parts that a run can do without.
     pub(crate) const PIECES: [&str; 30] = [
         "partitions",

@@ -6,13 +6,13 @@ use super::counts::Counts;
 use super::draft::Plain;
 use super::node::Result;
 use super::observer::Observer;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::seen::Seen;
 use super::timeline::is_same;
 
 impl Observer {
     /// Takes the log of the host back to a position.
-    pub(crate) fn rewind(&mut self, plan: &Plan, host: Seen, last: usize) -> Result {
+    pub(crate) fn rewind(&mut self, plan: &RunPlan, host: Seen, last: usize) -> Result {
         let mut fresh = Self::new(plan);
         let mut counts = Counts::default();
         fresh.timeline.is_replayed = true;

@@ -150,7 +150,7 @@ pub(crate) fn in_short(batch: &Batch) -> String {
 }
 
 /// Shortens the long values of a line, so that a person can read it.
-pub(crate) fn brief(line: &str) -> String {
+pub(crate) fn abbreviated(line: &str) -> String {
     const LONG: usize = 60;
     let ends = |c: char| matches!(c, ':' | '|' | ',' | '{' | '}' | '[' | ']' | ' ');
     let words = line.split_inclusive(ends).map(|word| {

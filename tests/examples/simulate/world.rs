@@ -50,7 +50,7 @@ use accp_testkit::{Faults, Rng, Room, Side, Wire};
 
 pub(crate) use counts::Counts;
 pub(crate) use outcome::run;
-pub(crate) use plan::{Plan, Trim};
+pub(crate) use plan::{RunPlan, Trim};
 
 use copies::Copies;
 use disks::{Disks, begin_without_key};
@@ -58,11 +58,11 @@ use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
 use tape::{Fate, Kept, Tape};
-use text::{brief, in_short};
+use text::{abbreviated, in_short};
 use waking::{asks_and_sends_little, sends_no_more};
 
 struct World {
-    plan: Plan,
+    plan: RunPlan,
     rng: Rng,
     room: Room<Kept>,
     tape: Arc<Mutex<Tape>>,
@@ -82,7 +82,7 @@ struct World {
 impl World {
     fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
         let mut rng = Rng::new(seed);
-        let mut plan = Plan::new(&mut rng);
+        let mut plan = RunPlan::new(&mut rng);
         // No random number decides this, because all seeds would be other runs then.
         plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
         plan.trim(trim);
@@ -142,7 +142,7 @@ impl World {
 
     fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(script) = &mut self.script {
-            script.push(format!("{} {}", self.room.now, brief(&line())));
+            script.push(format!("{} {}", self.room.now, abbreviated(&line())));
         }
     }
 

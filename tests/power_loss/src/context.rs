@@ -16,7 +16,7 @@ use crate::folder::Recorded;
 use crate::log::{Log, sound};
 use crate::random::Random;
 use crate::shim::{self, Event};
-use script::{SESSIONS, Step, steps};
+use script::{ConversationStep, SESSIONS, steps};
 
 /// So many cuts fall in the middle of everything.
 const MANY: usize = 200;
@@ -29,7 +29,7 @@ const AFTER: usize = 6;
 
 /// A run as the disk saw it.
 struct Recording {
-    steps: Vec<Step>,
+    steps: Vec<ConversationStep>,
     events: Vec<Event>,
     /// After each step, beginning with none: what the program knows.
     known: Vec<Known>,
@@ -94,19 +94,24 @@ impl<'p> Program<'p> {
     }
 
     /// Takes a step, and returns what is known then.
-    fn take(&mut self, step: &Step, at: usize, mut known: Known) -> Result<Known, String> {
+    fn take(
+        &mut self,
+        step: &ConversationStep,
+        at: usize,
+        mut known: Known,
+    ) -> Result<Known, String> {
         match step {
-            Step::Say { session, messages } => {
+            ConversationStep::Say { session, messages } => {
                 let given = [&known.lists[*session][..], messages].concat();
                 known.lists[*session] = raws(&self.give(*session, &given, at)?.list);
                 known.said[*session].extend(messages.iter().cloned());
             }
-            Step::Mark { session, message } => {
+            ConversationStep::Mark { session, message } => {
                 let marked = self.session(*session)?.mark(*message, now(at));
                 marked.map_err(|error| error.to_string())?;
                 known.marks[*session].insert(*message);
             }
-            Step::End => self.open = None,
+            ConversationStep::End => self.open = None,
         }
         known.files = files(self.root);
         Ok(known)
@@ -151,7 +156,8 @@ fn files(root: &Path) -> Files {
                 "{folder}/{}",
                 path.file_name().expect("a name").to_string_lossy()
             );
-            if path.is_file() && !is_cold(&name) && !name.ends_with(".lock") {
+            let is_lock = path.extension().is_some_and(|end| end == "lock");
+            if path.is_file() && !is_cold(&name) && !is_lock {
                 found.insert(name, fs::read(&path).expect("it reads"));
             }
         }
@@ -228,7 +234,7 @@ struct Counts {
 }
 
 /// Cuts the power under conversations.
-pub fn run(cuts: usize, seed: u64) {
+pub(crate) fn run(cuts: usize, seed: u64) {
     let recording = record(seed);
     let counts = cut(&recording, cuts, seed).unwrap_or_else(|error| panic!("{error}"));
     println!("power cuts of conversations: {counts:?}");
@@ -260,12 +266,12 @@ fn cut(recording: &Recording, cuts: usize, seed: u64) -> Result<Counts, String> 
     }
     instants.sort_unstable();
     let mut disk = Disk::default();
-    let mut told = 0;
+    let mut written = 0;
     for instant in instants {
-        events[told..instant]
+        events[written..instant]
             .iter()
             .for_each(|event| disk.apply(event));
-        told = instant;
+        written = instant;
         let root = tempfile::tempdir().expect("a folder");
         let torn = disk.cut(&mut random, root.path());
         let done = recording
@@ -302,7 +308,7 @@ fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Resu
     let next = recording
         .steps
         .get(done)
-        .and_then(Step::session)
+        .and_then(ConversationStep::session)
         .unwrap_or_default();
     // Whichever session comes first, finishes what another began.
     let first = if other { 1 - next } else { next };
@@ -370,8 +376,8 @@ fn prove(recording: &Recording, seed: u64) {
         }
     };
     let mut known = recording.known.clone();
-    for at in 1..known.len() {
-        known[at].events = recording.known[at - 1].events;
+    for (before, known) in recording.known.iter().zip(&mut known[1..]) {
+        known.events = before.events;
     }
     let hasty = Recording {
         steps: recording.steps.clone(),

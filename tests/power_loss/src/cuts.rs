@@ -10,7 +10,7 @@ use crate::disk::Disk;
 use crate::log::{Log, sound};
 use crate::random::Random;
 use crate::shim::{self, Event};
-use crate::workload::{Step, Sums, Workload, state};
+use crate::workload::{StoreStep, Sums, Workload, state};
 use crate::{check, file, session};
 
 /// The number of recorded runs. The cuts are shared among the runs.
@@ -49,7 +49,7 @@ struct Counts {
 }
 
 /// Records runs, and cuts each run at many instants.
-pub fn run(cuts: usize, seed: u64) {
+pub(crate) fn run(cuts: usize, seed: u64) {
     let mut counts = Counts::default();
     for run in 0..RUNS {
         let seed = seed.wrapping_mul(1000).wrapping_add(run as u64);
@@ -96,7 +96,7 @@ fn record(seed: u64) -> Recording {
     let mut acknowledged = Vec::new();
     let mut store = open();
     for step in &workload.steps {
-        if matches!(step, Step::Reopen) {
+        if matches!(step, StoreStep::Reopen) {
             drop(store);
             store = open();
         }
@@ -143,7 +143,7 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
         counts.cuts += 1;
         counts.torn += usize::from(torn);
         let step = recording.workload.steps.get(done);
-        counts.retaining += usize::from(matches!(step, Some(Step::Retain(..))));
+        counts.retaining += usize::from(matches!(step, Some(StoreStep::Retain(..))));
         // A step that changes nothing cannot be told from no step, so it is not counted.
         if states.len() > 1 && states[0] != states[1] {
             counts.kept += usize::from(found == states[1]);

@@ -9,7 +9,7 @@ use crate::shim::Event;
 
 /// The files of one folder: the content that survives every power cut, and the changes that may.
 #[derive(Debug, Default)]
-pub struct Disk {
+pub(crate) struct Disk {
     files: Vec<File>,
     /// The names in use, and the file behind each.
     names: BTreeMap<String, usize>,
@@ -48,7 +48,7 @@ enum Luck {
 
 impl Disk {
     /// Records an event.
-    pub fn apply(&mut self, event: &Event) {
+    pub(crate) fn apply(&mut self, event: &Event) {
         match event {
             Event::Create(name) => {
                 self.files.push(File::default());
@@ -97,7 +97,7 @@ impl Disk {
 
     /// Cuts the power, and writes the surviving files into a folder. Returns whether a write was
     /// torn.
-    pub fn cut(&self, random: &mut Random, folder: &Path) -> bool {
+    pub(crate) fn cut(&self, random: &mut Random, folder: &Path) -> bool {
         let mut names = self.durable.clone();
         let luck = [Luck::None, Luck::All, Luck::First][random.below(3)];
         let kept = luck.choose(self.renames.len(), random);

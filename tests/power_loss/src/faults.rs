@@ -7,7 +7,7 @@ use accp_store::{SqliteStore, StoreError, StoreErrorKind};
 use libsqlite3_sys::{SQLITE_FULL, SQLITE_IOERR_FSYNC, SQLITE_IOERR_WRITE};
 
 use crate::shim::{self, Answer, Event};
-use crate::workload::{Step, Workload, state};
+use crate::workload::{StoreStep, Workload, state};
 use crate::{check, file};
 
 const STEPS: usize = 60;
@@ -68,7 +68,7 @@ impl Fault {
 }
 
 /// Runs a workload on a failing disk, once for each kind of fault and each place.
-pub fn run(seed: u64) {
+pub(crate) fn run(seed: u64) {
     let workload = Workload::new(seed, STEPS, BYTES, TALK);
     for fault in Fault::ALL {
         let mut runs = 0;
@@ -114,7 +114,7 @@ fn run_once(workload: &Workload, fault: Fault, place: usize) -> Option<usize> {
     };
     let mut store = reopen(&mut failed);
     for (step, states) in workload.steps.iter().zip(workload.states.windows(2)) {
-        if matches!(step, Step::Reopen) {
+        if matches!(step, StoreStep::Reopen) {
             drop(store);
             store = reopen(&mut failed);
         }

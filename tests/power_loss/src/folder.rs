@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use accp_collab::disk::{Draft, Files, Locking, Shared};
-use accp_collab::{Folder, Kind, LOG_FILE, Mode, FolderSettings, Role, Scope, validate};
+use accp_collab::{Folder, FolderSettings, Kind, LOG_FILE, Mode, Role, Scope, validate};
 
 mod recorded;
 
@@ -12,7 +12,7 @@ use crate::disk::Disk;
 use crate::random::Random;
 use crate::shim::Event;
 use recorded::Fault;
-pub use recorded::Recorded;
+pub(crate) use recorded::Recorded;
 
 /// So many cuts fall in the middle of everything.
 const MANY: usize = 200;
@@ -21,14 +21,14 @@ const ROUNDS: usize = 4;
 const PRIMARY: &str = "deliverables/decision-memo.md";
 
 /// An append, and the files that are written before it.
-struct Step {
+struct AppendStep {
     edits: Vec<(&'static str, String)>,
     draft: Draft,
 }
 
 /// The appends of a whole collaboration.
-fn steps() -> Vec<Step> {
-    let mut steps: Vec<Step> = Vec::new();
+fn steps() -> Vec<AppendStep> {
+    let mut steps: Vec<AppendStep> = Vec::new();
     let mut add = |from: &str, event: &str, doc: &str, edits: Vec<(&'static str, String)>| {
         let is_of_deliverable = event.starts_with("deliverable_");
         let review = (event == "review_submitted").then(|| {
@@ -46,7 +46,7 @@ fn steps() -> Vec<Step> {
             review,
             ..Draft::new(from, event, &"Done. ".repeat(150))
         };
-        steps.push(Step { edits, draft });
+        steps.push(AppendStep { edits, draft });
     };
     let memo = |status: &str| {
         let sections = Kind::DecisionMemo.sections().iter();
@@ -161,7 +161,7 @@ fn open(files: &Recorded) -> Shared<Recorded> {
     Shared::on(files.clone(), &files.root).with_locking(Locking::None)
 }
 
-fn edit(files: &impl Files, folder: &Path, step: &Step) {
+fn edit(files: &impl Files, folder: &Path, step: &AppendStep) {
     for (name, text) in &step.edits {
         let path = folder.join(name);
         let above = path.parent().expect("a folder");
@@ -175,7 +175,7 @@ fn edit(files: &impl Files, folder: &Path, step: &Step) {
 }
 
 /// Writes the files of a step on a disk that does not fail.
-fn edit_quietly(folder: &Path, step: &Step) {
+fn edit_quietly(folder: &Path, step: &AppendStep) {
     for (name, text) in &step.edits {
         fs::write(folder.join(name), text).expect("it writes");
     }
@@ -191,7 +191,7 @@ struct Recording {
     acknowledged: Vec<usize>,
 }
 
-fn record(steps: &[Step]) -> Recording {
+fn record(steps: &[AppendStep]) -> Recording {
     let folder = tempfile::tempdir().expect("a folder");
     let files = Recorded::new(folder.path());
     begin(folder.path());
@@ -234,7 +234,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// Cuts the power under folders, and breaks the disk under them.
-pub fn run(cuts: usize, seed: u64) {
+pub(crate) fn run(cuts: usize, seed: u64) {
     let steps = steps();
     let recording = record(&steps);
     let counts = cut(&recording, &steps, cuts, seed).unwrap_or_else(|error| panic!("{error}"));
@@ -259,7 +259,12 @@ struct Counts {
     aside: usize,
 }
 
-fn cut(recording: &Recording, steps: &[Step], cuts: usize, seed: u64) -> Result<Counts, String> {
+fn cut(
+    recording: &Recording,
+    steps: &[AppendStep],
+    cuts: usize,
+    seed: u64,
+) -> Result<Counts, String> {
     let mut random = Random::new(seed);
     let mut counts = Counts::default();
     let (events, first) = (&recording.events, recording.acknowledged[0]);
@@ -274,12 +279,12 @@ fn cut(recording: &Recording, steps: &[Step], cuts: usize, seed: u64) -> Result<
     }
     instants.sort_unstable();
     let mut disk = Disk::default();
-    let mut told = 0;
+    let mut written = 0;
     for instant in instants {
-        events[told..instant]
+        events[written..instant]
             .iter()
             .for_each(|event| disk.apply(event));
-        told = instant;
+        written = instant;
         let folder = tempfile::tempdir().expect("a folder");
         let torn = disk.cut(&mut random, folder.path());
         let done = recording.acknowledged.partition_point(|at| *at <= instant) - 1;
@@ -297,7 +302,7 @@ fn cut(recording: &Recording, steps: &[Step], cuts: usize, seed: u64) -> Result<
 }
 
 /// Checks that the log has the first appends, and nothing else.
-fn appended(folder: &Folder, steps: &[Step]) -> Result<usize, String> {
+fn appended(folder: &Folder, steps: &[AppendStep]) -> Result<usize, String> {
     folder
         .standing()
         .map_err(|findings| format!("{findings:?}"))?;
@@ -313,7 +318,7 @@ fn appended(folder: &Folder, steps: &[Step]) -> Result<usize, String> {
 /// Opens what a cut has left, and goes on to the end. Returns how many appends were there.
 fn recover(
     folder: &Path,
-    steps: &[Step],
+    steps: &[AppendStep],
     done: usize,
     counts: &mut Counts,
 ) -> Result<usize, String> {
@@ -358,7 +363,7 @@ fn recover(
 
 /// Checks that planted mistakes are found: a disk that forgets its syncs, and appends that are acknowledged
 /// before they are done.
-fn prove(recording: &Recording, steps: &[Step], seed: u64) {
+fn prove(recording: &Recording, steps: &[AppendStep], seed: u64) {
     let start = recording.acknowledged[0];
     let is_kept = |(at, event): &(usize, &Event)| {
         *at < start || !matches!(event, Event::Sync(_) | Event::SyncFolder(_))
@@ -389,7 +394,7 @@ fn prove(recording: &Recording, steps: &[Step], seed: u64) {
 }
 
 /// Lets each place of the disk fail once, in each way.
-fn break_disk(steps: &[Step]) {
+fn break_disk(steps: &[AppendStep]) {
     let folder = tempfile::tempdir().expect("a folder");
     begin(folder.path());
     let start = contents(folder.path());
@@ -413,7 +418,7 @@ fn break_disk(steps: &[Step]) {
 }
 
 /// Returns how many appends were refused when the disk failed at a place; `None` if it did not fail.
-fn break_once(start: &Start, steps: &[Step], fault: Fault, place: usize) -> Option<usize> {
+fn break_once(start: &Start, steps: &[AppendStep], fault: Fault, place: usize) -> Option<usize> {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in start {
         let path = folder.path().join(name);
@@ -423,24 +428,27 @@ fn break_once(start: &Start, steps: &[Step], fault: Fault, place: usize) -> Opti
     let files = Recorded::new(folder.path());
     let shared = open(&files);
     let mut refused = 0;
-    files.told.borrow_mut().fault = Some((fault, place));
+    files.status.borrow_mut().fault = Some((fault, place));
     for step in steps {
         // Only the appends fail.
         edit_quietly(folder.path(), step);
         let before = contents(folder.path());
         if let Err(findings) = shared.append(&step.draft) {
-            assert!(files.told.borrow().broke, "{fault:?} {place}: {findings:?}");
+            assert!(
+                files.status.borrow().broke,
+                "{fault:?} {place}: {findings:?}"
+            );
             assert_eq!(
                 contents(folder.path()),
                 before,
                 "{fault:?} {place}: the folder is as it was"
             );
             refused += 1;
-            files.told.borrow_mut().fault = None;
+            files.status.borrow_mut().fault = None;
             shared.append(&step.draft).expect("the disk is mended");
         }
     }
-    files.told.borrow_mut().fault = None;
+    files.status.borrow_mut().fault = None;
     shared.repair().expect("the disk is mended");
     let folder = shared.read(Scope::All);
     assert_eq!(
@@ -449,7 +457,7 @@ fn break_once(start: &Start, steps: &[Step], fault: Fault, place: usize) -> Opti
         "{fault:?} {place}"
     );
     assert_eq!(validate(&folder), [], "{fault:?} {place}");
-    let broke = files.told.borrow().broke;
+    let broke = files.status.borrow().broke;
     broke.then_some(refused)
 }
 

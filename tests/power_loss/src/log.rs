@@ -6,16 +6,16 @@ use crate::shim::{self, Answer, Event};
 
 /// A list of events that several writers add to.
 #[derive(Debug, Clone, Default)]
-pub struct Log(Arc<Mutex<Vec<Event>>>);
+pub(crate) struct Log(Arc<Mutex<Vec<Event>>>);
 
 impl Log {
     /// Adds an event.
-    pub fn tell(&self, event: Event) {
+    pub(crate) fn tell(&self, event: Event) {
         self.lock().push(event);
     }
 
     /// Adds what SQLite does, as `told` has it. Its syncs cost no time.
-    pub fn tell_of_sqlite(&self, told: impl Fn(&Event) -> Event + Send + 'static) {
+    pub(crate) fn tell_of_sqlite(&self, told: impl Fn(&Event) -> Event + Send + 'static) {
         let log = self.clone();
         shim::set_disk(move |event| {
             log.tell(told(event));
@@ -24,12 +24,12 @@ impl Log {
     }
 
     /// Returns the number of events.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.lock().len()
     }
 
     /// Returns all events, and begins anew.
-    pub fn take(&self) -> Vec<Event> {
+    pub(crate) fn take(&self) -> Vec<Event> {
         std::mem::take(&mut *self.lock())
     }
 
@@ -39,7 +39,7 @@ impl Log {
 }
 
 /// Returns the answer of a disk that does not fail, and whose syncs cost no time.
-pub fn sound(event: &Event) -> Answer {
+pub(crate) fn sound(event: &Event) -> Answer {
     match event {
         Event::Sync(_) => Answer::DoneAlready,
         _ => Answer::Done,

@@ -12,7 +12,7 @@ use accp_testkit::{Quarters, Room, Tapped};
 
 use crate::random::Random;
 
-pub const SESSION: &str = "talk";
+pub(crate) const SESSION: &str = "talk";
 const HOST: &str = "hub";
 const MEMBERS: [&str; 2] = ["dev", "ops"];
 
@@ -21,7 +21,7 @@ type Taped = Arc<Mutex<Tapped<MemoryStore>>>;
 type Tape = Arc<Mutex<Vec<(SideId, Batch)>>>;
 
 /// A session with a host and two members. Its host takes checkpoints and snapshots.
-pub struct Played {
+pub(crate) struct Played {
     room: Room<Taped>,
     tape: Tape,
     /// The number of the next message.
@@ -31,7 +31,7 @@ pub struct Played {
 }
 
 impl Played {
-    pub fn new(talk: usize) -> Self {
+    pub(crate) fn new(talk: usize) -> Self {
         let tape = Tape::default();
         let taped = Arc::clone(&tape);
         let store = Tapped::new(MemoryStore::new(), move |store, group| {
@@ -60,7 +60,7 @@ impl Played {
     }
 
     /// Lets the agents talk, and returns what their sides have committed since the last call.
-    pub fn round(&mut self, random: &mut Random) -> Vec<(SideId, Batch)> {
+    pub(crate) fn round(&mut self, random: &mut Random) -> Vec<(SideId, Batch)> {
         for who in 0..=MEMBERS.len() {
             for _ in 0..random.below(self.talk + 1) {
                 self.say(who, random);
@@ -78,7 +78,7 @@ impl Played {
     }
 
     /// Returns a side, and what its store may delete.
-    pub fn retention(&self, random: &mut Random) -> (SideId, Retention) {
+    pub(crate) fn retention(&self, random: &mut Random) -> (SideId, Retention) {
         let sides: Vec<_> = self.room.sides().collect();
         let side = &sides[random.below(sides.len())];
         let log_before = side.session().replicated() + 1;
@@ -122,7 +122,7 @@ impl Played {
 
 /// Checks that the sides of the session can be restored, and that the state of each is the fold of
 /// its log, where the log is still there from the beginning.
-pub fn check(store: &mut impl Store) -> Result<(), String> {
+pub(crate) fn check(store: &mut impl Store) -> Result<(), String> {
     for agent in [HOST].into_iter().chain(MEMBERS) {
         let side = SideId::new(SESSION, agent);
         let words = |error: StoreError| error.to_string();

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// An operation on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub(crate) enum Event {
     Create(String),
     Write {
         file: String,
@@ -34,7 +34,7 @@ pub enum Event {
 
 impl Event {
     /// Returns the event in a folder: SQLite knows only the names of its files.
-    pub fn below(&self, folder: &str) -> Self {
+    pub(crate) fn below(&self, folder: &str) -> Self {
         let mut event = self.clone();
         match &mut event {
             Self::SyncFolder(name) => folder.clone_into(name),
@@ -55,7 +55,7 @@ impl Event {
 
 /// The disk's answer to an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub(crate) enum Answer {
     Done,
     /// A sync that counts as done without the time that a real sync takes.
     DoneAlready,
@@ -85,14 +85,14 @@ type Hook = unsafe extern "C" fn(
 ) -> c_int;
 
 /// Puts the shim in front of SQLite's file system for all files opened from now on.
-pub fn register() {
+pub(crate) fn register() {
     // SAFETY: the hook has the type that C declares, and lives as long as the process.
     let code = unsafe { shim_register(hook) };
     assert_eq!(code, 0, "SQLite takes the shim");
 }
 
 /// Sets the disk that answers from now on. Without a disk every event succeeds.
-pub fn set_disk(disk: impl FnMut(&Event) -> Answer + Send + 'static) {
+pub(crate) fn set_disk(disk: impl FnMut(&Event) -> Answer + Send + 'static) {
     *lock() = Some(Box::new(disk));
 }
 

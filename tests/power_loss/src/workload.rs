@@ -13,25 +13,25 @@ use crate::random::Random;
 use crate::session::{self, Played};
 
 /// A list of steps. The store takes each step as a whole or not at all.
-pub struct Workload {
-    pub steps: Vec<Step>,
+pub(crate) struct Workload {
+    pub(crate) steps: Vec<StoreStep>,
     /// The digest of the store before the first step, and after each step.
-    pub states: Vec<Hash>,
-    pub sums: Sums,
+    pub(crate) states: Vec<Hash>,
+    pub(crate) sums: Sums,
 }
 
 /// Sums over the steps of the played session.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Sums {
-    pub entries: usize,
+pub(crate) struct Sums {
+    pub(crate) entries: usize,
     /// Checkpoints of the host, and their copies.
-    pub checkpoints: usize,
-    pub snapshots: usize,
+    pub(crate) checkpoints: usize,
+    pub(crate) snapshots: usize,
     /// Entries whose texts retention deletes.
-    pub freed: u64,
+    pub(crate) freed: u64,
 }
 
-pub enum Step {
+pub(crate) enum StoreStep {
     Commit(Vec<(SideId, Batch)>),
     Retain(SideId, Retention),
     Delete(SideId),
@@ -39,9 +39,9 @@ pub enum Step {
     Reopen,
 }
 
-impl Step {
+impl StoreStep {
     /// Takes the step. `Reopen` is the caller's work and does nothing here.
-    pub fn take(&self, store: &mut impl Store) -> Result<(), StoreError> {
+    pub(crate) fn take(&self, store: &mut impl Store) -> Result<(), StoreError> {
         match self {
             Self::Commit(group) => {
                 let group: Vec<_> = group.iter().map(|(side, batch)| (side, batch)).collect();
@@ -55,7 +55,7 @@ impl Step {
 }
 
 /// Returns a digest of everything that the store gives back.
-pub fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
+pub(crate) fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
     let mut text = String::new();
     for summary in store.list()? {
         let side = summary.side.clone();
@@ -89,7 +89,7 @@ impl Workload {
     /// Makes steps from a seed: batches that a writer makes up, with values of up to `bytes` bytes,
     /// and batches of a session that is played, in which an agent sends up to `talk` messages at a
     /// time.
-    pub fn new(seed: u64, count: usize, bytes: usize, talk: usize) -> Self {
+    pub(crate) fn new(seed: u64, count: usize, bytes: usize, talk: usize) -> Self {
         let mut maker = Maker {
             random: Random::new(seed),
             writers: Default::default(),
@@ -119,15 +119,17 @@ impl Workload {
 
 impl Sums {
     /// Adds the sums of another workload.
-    pub fn merge(&mut self, other: &Self) {
+    pub(crate) fn merge(&mut self, other: &Self) {
         self.entries += other.entries;
         self.checkpoints += other.checkpoints;
         self.snapshots += other.snapshots;
         self.freed += other.freed;
     }
 
-    fn add(&mut self, step: &Step) {
-        let Step::Commit(group) = step else { return };
+    fn add(&mut self, step: &StoreStep) {
+        let StoreStep::Commit(group) = step else {
+            return;
+        };
         let played = group.iter().filter(|(side, _)| is_played(side));
         for (_, batch) in played {
             let is_checkpoint = |entry: &&Entry| entry.text.contains(">sync:checkpoint{");
@@ -153,25 +155,25 @@ struct Maker {
 }
 
 impl Maker {
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> StoreStep {
         let random = &mut self.random;
         match random.below(40) {
-            0 => Step::Reopen,
+            0 => StoreStep::Reopen,
             1 => {
                 let log_before = random.below(200) as u64;
-                Step::Retain(side(random.below(4)), Retention { log_before })
+                StoreStep::Retain(side(random.below(4)), Retention { log_before })
             }
             2 if random.once_in(4) => {
                 let index = random.below(4);
                 self.writers[index] = Writer::default();
-                Step::Delete(side(index))
+                StoreStep::Delete(side(index))
             }
             3..5 => {
                 let (side, retention) = self.played.retention(random);
-                Step::Retain(side, retention)
+                StoreStep::Retain(side, retention)
             }
-            5..16 => Step::Commit(self.said()),
-            _ => Step::Commit(self.written()),
+            5..16 => StoreStep::Commit(self.said()),
+            _ => StoreStep::Commit(self.written()),
         }
     }
 

@@ -10,7 +10,7 @@ use accp_session::{Entry, EntryKind};
 use accp_store::{Retention, Store};
 
 use crate::sessions::sides::{
-    NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules,
+    NOW, Node, counting, frame, member, numbers, open_host, options, plan, rules,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -86,20 +86,20 @@ fn values_that_nobody_can_supply() {
 /// A refused announcement leaves a gap in the numbers of the values, and the later values go on.
 #[test]
 fn a_refused_announcement() {
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    let mut host = open_host(options("hub"), rules(Scope::Sender));
     let put = |key: &str| format!("@dev>sync:put{{keys:[[{key},{DIGEST},60]]}}");
     let huge = put("k101_1").replace(",60]", ",4611686018427387904]");
-    let refused = desk.refuses(101, &frame(&huge, 1, 1, ""));
+    let refused = host.refuses(101, &frame(&huge, 1, 1, ""));
     assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
-    desk.hears(101, &frame(&put("k101_2"), 2, 1, ""), NOW);
-    desk.restart_as(options("hub"));
+    host.hears(101, &frame(&put("k101_2"), 2, 1, ""), NOW);
+    host.restart_as(options("hub"));
     for (n, key, seq) in [(3, "k101_1", 2), (4, "k101_2", 2), (5, "k101_3", 3)] {
         let goal = frame(&format!("@dev>req:plan{{goal:$cold.{key}}}"), n, seq, "");
         if key == "k101_2" {
-            desk.takes(101, &goal);
+            host.takes(101, &goal);
         } else {
             assert_eq!(
-                desk.refuses(101, &goal).code,
+                host.refuses(101, &goal).code,
                 ErrorCode::REF_NOT_FOUND,
                 "{key}"
             );
@@ -461,19 +461,19 @@ fn the_log_that_a_member_lacks_is_gone() {
 #[test]
 fn the_clock_of_the_host_is_set_back() {
     let back = Time::from_secs(NOW.as_secs() - 1_000);
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    let mut host = open_host(options("hub"), rules(Scope::Sender));
     let taken = frame("@dev>req:plan{}", 1, 1, "");
-    desk.takes(101, &taken);
+    host.takes(101, &taken);
     let expired = frame("@dev>req:plan{}", 2, 2, ",ttl:1");
     let late = NOW + 100 * SECOND;
-    let heard = desk.ignores(101, &expired, late);
+    let heard = host.ignores(101, &expired, late);
     assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
-    desk.ignores(101, &expired, back);
-    let heard = desk.hears(101, &taken, back);
+    host.ignores(101, &expired, back);
+    let heard = host.hears(101, &taken, back);
     assert!(heard.sends[0].contains("code:E3002"), "{heard:?}");
     let next = frame("@dev>req:plan{}", 3, 3, "");
-    let heard = desk.hears(101, &next, back);
+    let heard = host.hears(101, &next, back);
     assert!(heard.sends[0].contains("code:E3001"), "{heard:?}");
     assert!(heard.sends[0].contains("retry:true"), "{heard:?}");
-    desk.takes(101, &next);
+    host.takes(101, &next);
 }

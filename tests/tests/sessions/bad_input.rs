@@ -11,20 +11,20 @@ use accp_store::Store as _;
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{HUB, NOW, Node, Side, counting, frame, open_desk, options, plan};
+use crate::sessions::sides::{HUB, NOW, Node, Side, counting, frame, open_host, options, plan};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
 /// Opens a host that counts tokens and has accepted three frames.
-fn desk() -> Side {
-    let mut desk = open_desk(counting("hub"), Rules::default());
-    desk.takes(
+fn host() -> Side {
+    let mut host = open_host(counting("hub"), Rules::default());
+    host.takes(
         101,
         &frame("@dev>sync:state{v:1|delta:{owner:dev}}", 1, 1, ""),
     );
-    desk.takes(101, &frame("@dev>req:plan{goal:x}", 2, 2, ""));
-    desk.takes(102, "@qa>req:plan{}[mid:102000001001,seq:3]");
-    desk
+    host.takes(101, &frame("@dev>req:plan{goal:x}", 2, 2, ""));
+    host.takes(102, "@qa>req:plan{}[mid:102000001001,seq:3]");
+    host
 }
 
 /// Returns frames that a host refuses. Each has number 4, which is the next.
@@ -130,19 +130,19 @@ fn bad_frames() -> Vec<(&'static str, String)> {
 fn is_refused_with_its_code_and_changes_nothing() {
     let mut report = String::new();
     for (what, text) in bad_frames() {
-        let mut desk = desk();
-        let refused = desk.refuses(101, &text);
+        let mut host = host();
+        let refused = host.refuses(101, &text);
         let (code, message) = (refused.code, &refused.message);
         writeln!(report, "{what}: {code} {message}").unwrap();
         let good = frame("@dev>req:plan{goal:next}", 10, 4, "");
-        let heard = desk.takes(101, &good);
+        let heard = host.takes(101, &good);
         assert_eq!(heard.inbound[0].text(), good, "{what}");
 
         // The refused frame is only in the log, as refused.
-        let state = desk.state().clone();
-        desk.restart_as(counting("hub"));
-        assert_eq!(desk.state(), &state, "{what}");
-        desk.takes(101, &frame("@dev>req:plan{}", 11, 5, ""));
+        let state = host.state().clone();
+        host.restart_as(counting("hub"));
+        assert_eq!(host.state(), &state, "{what}");
+        host.takes(101, &frame("@dev>req:plan{}", 11, 5, ""));
     }
     insta::assert_snapshot!(report, @r"
     another session: E5002 the session of this connection
@@ -197,45 +197,45 @@ fn is_refused_with_its_code_and_changes_nothing() {
 /// Many bad frames in a row, from both members, have no other effect than one.
 #[test]
 fn is_refused_as_often_as_it_comes() {
-    let mut desk = desk();
-    let before = desk.state().clone();
+    let mut host = host();
+    let before = host.state().clone();
     for _ in 0..3 {
         for (what, text) in bad_frames() {
             let other = text
                 .replace("@dev>", "@qa>")
                 .replace("mid:101000001009", "mid:102000001009");
             for (from, text) in [(101, &text), (102, &other)] {
-                let heard = desk.hears(from, text, NOW);
+                let heard = host.hears(from, text, NOW);
                 let is_refusal = |kind| matches!(kind, EntryKind::Refused(_));
                 let harmless = heard.entries.iter().all(|entry| is_refusal(entry.kind));
                 assert!(harmless && heard.inbound.is_empty(), "{what}: {heard:?}");
             }
         }
     }
-    assert_eq!(desk.state(), &before);
-    desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
+    assert_eq!(host.state(), &before);
+    host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
 /// An agent that has not joined the session, or has left it, is refused.
 #[test]
 fn is_refused_of_strangers() {
-    let mut desk = desk();
+    let mut host = host();
     let stranger = frame("@dev>req:plan{}", 9, 4, "");
-    assert_eq!(desk.refuses(103, &stranger).code.to_string(), "E5001");
-    desk.leave(crate::sessions::sides::member(101), NOW);
-    desk.carries_out(NOW);
-    assert_eq!(desk.refuses(101, &stranger).code.to_string(), "E5001");
-    desk.session_mut()
+    assert_eq!(host.refuses(103, &stranger).code.to_string(), "E5001");
+    host.leave(crate::sessions::sides::member(101), NOW);
+    host.carries_out(NOW);
+    assert_eq!(host.refuses(101, &stranger).code.to_string(), "E5001");
+    host.session_mut()
         .join(&AgentId::new("dev").unwrap(), NOW)
         .unwrap();
-    desk.greets(NOW);
-    desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
+    host.greets(NOW);
+    host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
 /// A bad link frame is never answered with an error, and it changes nothing.
 #[test]
 fn is_passed_over_in_link_frames() {
-    let mut desk = desk();
+    let mut host = host();
     for text in [
         "@dev>ack:frame{}",
         "@dev>ack:frame{",
@@ -257,17 +257,17 @@ fn is_passed_over_in_link_frames() {
         "@dev>qry:bytes{key:k101_1|at:-1}",
         "@dev>qry:bytes{key:snap_999}[of:~]",
     ] {
-        let before = desk.state().clone();
-        let heard = desk.hears(101, text, NOW);
+        let before = host.state().clone();
+        let heard = host.hears(101, text, NOW);
         let errors = heard.sends.iter().filter(|send| send.contains(">fail:"));
         assert_eq!(errors.count(), 0, "{text}: {:?}", heard.sends);
         assert_eq!(heard.entries, [], "{text}");
-        assert_eq!(desk.state(), &before, "{text}");
+        assert_eq!(host.state(), &before, "{text}");
     }
-    assert!(desk.cold("k101_1").is_none());
+    assert!(host.cold("k101_1").is_none());
     // One of them was a request for a fold.
-    desk.greets(NOW);
-    desk.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
+    host.greets(NOW);
+    host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
 
 /// A member does not answer a text that it cannot read, and it goes on.
@@ -315,7 +315,7 @@ proptest! {
         noise in prop::collection::vec(any::<u8>(), 0..40),
         changes in prop::collection::vec((any::<prop::sample::Index>(), 0x20..0x7f_u8), 0..4), n in 0..5_usize,
     ) {
-        let mut desk = desk();
+        let mut host = host();
         let mut text = [
             frame("@dev>req:plan{goal:x}", 9, 4, ",ttl:5"),
             frame("@dev>sync:state{v:2|delta:{owner:~}}", 9, 4, ""),
@@ -328,17 +328,17 @@ proptest! {
             text[at] = byte;
         }
         for bytes in [noise, text] {
-            let (before, last) = (desk.state().clone(), desk.session().position());
-            desk.session_mut().receive(crate::sessions::sides::member(101), &bytes, NOW);
-            desk.carries_out(NOW);
-            let entries = desk.store.entries(&HUB, last + 1, usize::MAX).unwrap();
+            let (before, last) = (host.state().clone(), host.session().position());
+            host.session_mut().receive(crate::sessions::sides::member(101), &bytes, NOW);
+            host.carries_out(NOW);
+            let entries = host.store.entries(&HUB, last + 1, usize::MAX).unwrap();
             let accepted = entries.iter().any(|entry| entry.kind.is_relayed());
-            prop_assert!(accepted || desk.state() == &before);
+            prop_assert!(accepted || host.state() == &before);
         }
-        let next = 1 + desk.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
+        let next = 1 + host.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
         let good = format!("@qa>req:plan{{}}[mid:102000001010,seq:{next}]");
         // It may be the turn of the other member now, until the time for its frame has passed.
-        let heard = desk.hears(102, &good, NOW + Duration::from_secs(60));
+        let heard = host.hears(102, &good, NOW + Duration::from_secs(60));
         prop_assert!(heard.entries.iter().any(|entry| entry.kind == EntryKind::Frame), "{:?}", heard);
     }
 }
@@ -409,8 +409,8 @@ fn of_the_state_to_start_from_is_asked_for_again() {
 /// A store has to return the data that was put into it.
 #[test]
 fn of_a_store_is_an_error_that_names_its_place() {
-    let mut desk = desk();
-    let stored = desk.stored();
+    let mut host = host();
+    let stored = host.stored();
     let mut broken = stored.clone();
     broken.entries[2].text = "@hub>sync:join{".into();
     let error = Session::restore_host(counting("hub"), Rules::default(), &broken, NOW).unwrap_err();

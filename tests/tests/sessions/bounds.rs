@@ -4,14 +4,14 @@ use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Outbou
 use accp_runtime::{ErrorCode, Message};
 use accp_session::{EntryKind, Output, Read};
 
-use crate::sessions::sides::{NOW, Node, Side, counting, member, open_desk, options, rules};
+use crate::sessions::sides::{NOW, Node, Side, counting, member, open_host, options, rules};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
-fn desk() -> Side {
+fn host() -> Side {
     let mut hub = options("hub");
     hub.backlog = 10_000;
-    open_desk(hub, rules(Scope::Sender))
+    open_host(hub, rules(Scope::Sender))
 }
 
 /// Returns the n-th frame of `@dev`, under its n-th id.
@@ -27,15 +27,15 @@ fn id(n: u64) -> u64 {
 #[test]
 fn the_frames_of_a_chain() {
     for (named, is_reached) in [(17, true), (1_024, true), (1_025, false)] {
-        let mut desk = desk();
+        let mut host = host();
         for n in 1..=1_025 {
-            desk.takes(101, &nth(n, "@dev>req:plan{}", ",cid:lunch"));
+            host.takes(101, &nth(n, "@dev>req:plan{}", ",cid:lunch"));
         }
         let below = format!(",cid:bread,aid:{}", id(named));
-        desk.takes(101, &nth(1_026, "@dev>req:plan{}", &below));
-        desk.takes(101, &nth(1_027, "@dev>cancel:task{}", ",cid:lunch"));
+        host.takes(101, &nth(1_026, "@dev>req:plan{}", &below));
+        host.takes(101, &nth(1_027, "@dev>cancel:task{}", ",cid:lunch"));
         assert_eq!(
-            desk.state().is_cancelled(&Mid::parse("bread")),
+            host.state().is_cancelled(&Mid::parse("bread")),
             is_reached,
             "{named}"
         );
@@ -45,7 +45,7 @@ fn the_frames_of_a_chain() {
 /// A chain that is over gives the room of its frames back.
 #[test]
 fn the_frames_of_chains_that_are_over() {
-    let mut desk = desk();
+    let mut host = host();
     for n in 1..=1_024 {
         let (intent, chain) = if n % 2 == 1 {
             ("req", n)
@@ -59,48 +59,48 @@ fn the_frames_of_chains_that_are_over() {
                 &format!("@dev>{intent}:plan{{}}"),
                 &format!(",cid:c{chain}"),
             );
-            desk.takes(101, &text);
+            host.takes(101, &text);
         }
     }
-    desk.takes(101, &nth(2_049, "@dev>req:plan{}", ",cid:lunch"));
-    desk.takes(
+    host.takes(101, &nth(2_049, "@dev>req:plan{}", ",cid:lunch"));
+    host.takes(
         101,
         &nth(2_050, "@dev>req:plan{}", ",cid:bread,aid:101000003049"),
     );
-    desk.takes(101, &nth(2_051, "@dev>cancel:task{}", ",cid:lunch"));
-    assert!(desk.state().is_cancelled(&Mid::parse("bread")));
+    host.takes(101, &nth(2_051, "@dev>cancel:task{}", ",cid:lunch"));
+    assert!(host.state().is_cancelled(&Mid::parse("bread")));
 }
 
 #[test]
 fn the_frames_of_one_member_leave_room_for_others() {
-    let mut desk = desk();
-    desk.takes(101, &nth(1, "@dev>req:plan{}", ",cid:lunch"));
+    let mut host = host();
+    host.takes(101, &nth(1, "@dev>req:plan{}", ",cid:lunch"));
     for n in 1..=1_025 {
         let id = 102_000_001_000_u64 + n;
         let text = format!("@qa>qry:task{{}}[mid:{id},seq:{n},cid:lunch]");
-        desk.takes(102, &text);
+        host.takes(102, &text);
     }
-    desk.takes(101, &nth(2, "@dev>qry:plan{}", ",cid:lunch"));
-    desk.takes(
+    host.takes(101, &nth(2, "@dev>qry:plan{}", ",cid:lunch"));
+    host.takes(
         101,
         &nth(3, "@dev>req:plan{}", ",cid:bread,aid:101000001002"),
     );
-    desk.takes(101, &nth(4, "@dev>cancel:task{}", ",cid:lunch"));
-    assert!(desk.state().is_cancelled(&Mid::parse("bread")));
+    host.takes(101, &nth(4, "@dev>cancel:task{}", ",cid:lunch"));
+    assert!(host.state().is_cancelled(&Mid::parse("bread")));
 }
 
 /// The last 4,096 frames of the chains that a member has cancelled can be named.
 #[test]
 fn the_frames_of_cancelled_chains() {
-    let mut desk = desk();
+    let mut host = host();
     let mut n = 0;
     for chain in 1..=5 {
         for _ in 0..1_000 {
             n += 1;
-            desk.takes(101, &nth(n, "@dev>req:plan{}", &format!(",cid:c{chain}")));
+            host.takes(101, &nth(n, "@dev>req:plan{}", &format!(",cid:c{chain}")));
         }
         n += 1;
-        desk.takes(
+        host.takes(
             101,
             &nth(n, "@dev>cancel:task{}", &format!(",cid:c{chain}")),
         );
@@ -114,9 +114,9 @@ fn the_frames_of_cancelled_chains() {
             &format!(",cid:d{named},aid:{}", id(named)),
         );
         if is_known {
-            desk.ignores(101, &text, NOW);
+            host.ignores(101, &text, NOW);
         } else {
-            desk.takes(101, &text);
+            host.takes(101, &text);
         }
     }
 }
@@ -124,19 +124,19 @@ fn the_frames_of_cancelled_chains() {
 /// A cancellation reaches 63 chains below the cancelled one.
 #[test]
 fn chains_below_chains() {
-    let mut desk = desk();
+    let mut host = host();
     for n in 1..=70 {
         let below = match n {
             1 => String::new(),
             n => format!(",aid:{}", id(n - 1)),
         };
-        desk.takes(101, &nth(n, "@dev>req:plan{}", &below));
+        host.takes(101, &nth(n, "@dev>req:plan{}", &below));
     }
-    desk.takes(
+    host.takes(
         101,
         &nth(71, "@dev>cancel:task{}", &format!(",cid:{}", id(1))),
     );
-    let is_cancelled = |n| desk.state().is_cancelled(&Mid::parse(&id(n).to_string()));
+    let is_cancelled = |n| host.state().is_cancelled(&Mid::parse(&id(n).to_string()));
     assert!((1..=64).all(is_cancelled));
     assert!(!(65..=70).any(is_cancelled));
 }
@@ -144,17 +144,17 @@ fn chains_below_chains() {
 /// The last 1,024 chains that a member has cancelled stay cancelled.
 #[test]
 fn cancelled_chains() {
-    let mut desk = desk();
+    let mut host = host();
     for n in 1..=1_025 {
         let cancel = format!(
             "@dev>cancel:task{{}}[mid:{},seq:{n},cid:c{n}]",
             101_000_100_000_u64 + n
         );
-        desk.session_mut()
+        host.session_mut()
             .receive(member(101), cancel.as_bytes(), NOW);
     }
-    desk.carries_out(NOW);
-    let is_cancelled = |n: u64| desk.state().is_cancelled(&Mid::parse(&format!("c{n}")));
+    host.carries_out(NOW);
+    let is_cancelled = |n: u64| host.state().is_cancelled(&Mid::parse(&format!("c{n}")));
     assert!(!is_cancelled(1));
     assert!((2..=1_025).all(is_cancelled));
 }
@@ -162,15 +162,15 @@ fn cancelled_chains() {
 /// The last 256 refusals of a member are remembered.
 #[test]
 fn refused_ids() {
-    let mut desk = desk();
+    let mut host = host();
     let bad =
         |n| nth(1, "@dev>req:tool{schema:TC}", "").replace(&id(1).to_string(), &id(n).to_string());
     for n in 1..=257 {
-        assert_eq!(desk.refuses(101, &bad(n)).code, ErrorCode::INVALID_TYPE);
+        assert_eq!(host.refuses(101, &bad(n)).code, ErrorCode::INVALID_TYPE);
     }
     let good = |n| bad(n).replace("{schema:TC}", "{tool:web|schema:TC}");
-    assert_eq!(desk.refuses(101, &good(2)).code, ErrorCode::INVALID_TYPE);
-    desk.takes(101, &good(1));
+    assert_eq!(host.refuses(101, &good(2)).code, ErrorCode::INVALID_TYPE);
+    host.takes(101, &good(1));
 }
 
 /// An announcement has at most 64 values.
@@ -182,10 +182,10 @@ fn values_in_an_announcement() {
             .collect();
         format!("@dev>sync:put{{keys:[{}]}}", keys.join(","))
     };
-    let mut desk = desk();
-    let refused = desk.refuses(101, &nth(1, &put(65), ""));
+    let mut host = host();
+    let refused = host.refuses(101, &nth(1, &put(65), ""));
     assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
-    let taken = desk.hears(
+    let taken = host.hears(
         101,
         &nth(1, &put(64), "").replace(&id(1).to_string(), &id(2).to_string()),
         NOW,
@@ -197,7 +197,7 @@ fn values_in_an_announcement() {
 /// are not held up.
 #[test]
 fn values_under_way() {
-    let mut desk = desk();
+    let mut host = host();
     let mib = 1 << 20;
     let mut asked = Vec::new();
     for (from, n, length) in [
@@ -211,7 +211,7 @@ fn values_under_way() {
         let put = format!(
             "@{agent}>sync:put{{keys:[[k{from}_{n},{DIGEST},{length}]]}}[mid:{mid},seq:{n}]"
         );
-        let heard = desk.hears(from, &put, NOW);
+        let heard = host.hears(from, &put, NOW);
         let wants = heard
             .sends
             .iter()
@@ -224,15 +224,15 @@ fn values_under_way() {
 /// At most 128 KiB of the log are under way to a member.
 #[test]
 fn bytes_under_way() {
-    let mut desk = desk();
+    let mut host = host();
     let hello = "@qa>sync:registry{ext:[log]|hash:ffffff|pos:4|v:1}[mid:910200000001,seq:4]";
-    desk.hears(102, hello, NOW);
+    host.hears(102, hello, NOW);
     let large = format!("@dev>req:plan{{a:[{}]}}", vec!["1"; 3_980].join(","));
     let mut relayed = 0;
     for n in 1..=20 {
         let text = nth(n, &large, "");
         assert_eq!(text.len() / 100, 80);
-        let others = desk.takes(101, &text).others;
+        let others = host.takes(101, &text).others;
         relayed += others
             .iter()
             .filter(|send| send.text.contains(",by:101"))
@@ -244,36 +244,36 @@ fn bytes_under_way() {
 /// Values that are no longer than a reference stay in their frame, although it is too large.
 #[test]
 fn values_that_are_smaller_than_a_reference() {
-    let mut desk = open_desk(counting("hub"), Rules::default());
+    let mut host = open_host(counting("hub"), Rules::default());
     let mut message = Message::new("hub", "req", "plan").unwrap();
     for n in 0..150 {
         message = message.with(format!("field_{n}"), "v".repeat(12));
     }
-    let sent = desk.session_mut().send(&Outbound::message(&message), NOW);
+    let sent = host.session_mut().send(&Outbound::message(&message), NOW);
     let error = sent.unwrap_err();
     assert_eq!(error.code(), ErrorCode::BUDGET_EXCEEDED);
     assert!(error.to_string().ends_with("send less at once"), "{error}");
-    assert_eq!(desk.carries_out(NOW), []);
-    assert!(desk.cold("k100_1").is_none());
+    assert_eq!(host.carries_out(NOW), []);
+    assert!(host.cold("k100_1").is_none());
 }
 
 /// The host keeps 1,024 entries at hand, and reads older ones from its store.
 #[test]
 fn entries_at_hand() {
     for (entries, reads) in [(1_000, 0), (1_100, 1)] {
-        let mut desk = desk();
+        let mut host = host();
         // The other member never says what it holds.
         let hello = "@dev>sync:registry{ext:[log]|hash:ffffff|pos:4|v:1}[mid:910100000001,seq:4]";
-        desk.hears(101, hello, NOW);
+        host.hears(101, hello, NOW);
         for n in 0..entries {
-            desk.grant("other", &format!("p{n}"), NOW);
+            host.grant("other", &format!("p{n}"), NOW);
         }
-        desk.carries_out(NOW);
+        host.carries_out(NOW);
         let hello = hello.replace("910100000001", "910100000002");
-        desk.session_mut()
+        host.session_mut()
             .receive(member(101), hello.as_bytes(), NOW);
         let mut found = 0;
-        while let Some(output) = desk.session_mut().poll() {
+        while let Some(output) = host.session_mut().poll() {
             if let Output::Read(Read::Entries { .. }) = output {
                 found += 1;
             }
@@ -285,23 +285,23 @@ fn entries_at_hand() {
 /// The hash at the position of a member is at hand like the entry there, and is not read.
 #[test]
 fn hashes_at_hand() {
-    let mut desk = desk();
+    let mut host = host();
     let hello = |agent, n, position| {
         format!(
             "@{agent}>sync:registry{{ext:[log,proof]|hash:ffffff|pos:{position}|v:1}}[mid:910{n}00000001]"
         )
     };
     // The entries after 4 stay at hand for this member.
-    desk.hears(102, &hello("qa", 2, 4), NOW);
+    host.hears(102, &hello("qa", 2, 4), NOW);
     for key in ["p1", "p2"] {
-        desk.grant("other", key, NOW);
+        host.grant("other", key, NOW);
     }
-    desk.carries_out(NOW);
+    host.carries_out(NOW);
     for (position, reads) in [(5, 0), (4, 1)] {
         let hello = hello("dev", 1, position);
-        desk.session_mut()
+        host.session_mut()
             .receive(member(101), hello.as_bytes(), NOW);
-        let outputs = std::iter::from_fn(|| desk.session_mut().poll());
+        let outputs = std::iter::from_fn(|| host.session_mut().poll());
         let read = outputs.filter(|output| matches!(output, Output::Read(Read::Entry { .. })));
         assert_eq!(read.count(), reads, "at {position}");
     }
@@ -310,14 +310,14 @@ fn hashes_at_hand() {
 /// A session has 1,799 members beside its host.
 #[test]
 fn members() {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let numbers = (103..=899).chain(9000..=9999);
     assert_eq!(2 + numbers.clone().count(), 1_799);
     for number in numbers {
-        let joined = desk.join_as(&[&format!("a{number}")], false, NOW);
+        let joined = host.join_as(&[&format!("a{number}")], false, NOW);
         assert_eq!(joined, Ok(Answer::Joined(member(number))));
     }
-    let full = desk.join_as(&["late"], false, NOW).unwrap_err();
+    let full = host.join_as(&["late"], false, NOW).unwrap_err();
     assert_eq!(full, InputError::Join(JoinError::Full));
     insta::assert_snapshot!(full, @"the session has as many members as its host lets in: begin another session");
     for number in [0, 99, 900, 8_999, 10_000, u16::MAX] {
@@ -330,14 +330,14 @@ fn members() {
 fn frames_that_wait_for_their_handler() {
     let mut hub = options("hub");
     hub.backlog = 3;
-    let mut desk = open_desk(hub, rules(Scope::Sender));
+    let mut host = open_host(hub, rules(Scope::Sender));
     for n in 1..=3 {
-        let heard = desk.hears(101, &nth(n, "@dev>req:plan{}", ""), NOW);
+        let heard = host.hears(101, &nth(n, "@dev>req:plan{}", ""), NOW);
         assert_eq!(heard.inbound.len(), 1);
     }
     let fourth = nth(4, "@dev>req:plan{}", "");
-    desk.ignores(101, &fourth, NOW);
-    let position = desk.frames()[0].position;
-    desk.session_mut().handled(position, &[], NOW).unwrap();
-    desk.takes(101, &fourth);
+    host.ignores(101, &fourth, NOW);
+    let position = host.frames()[0].position;
+    host.session_mut().handled(position, &[], NOW).unwrap();
+    host.takes(101, &fourth);
 }

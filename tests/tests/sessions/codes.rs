@@ -10,17 +10,17 @@ use accp_store::AskError;
 use serde_json::Value as Json;
 
 use crate::sessions::asks::Pair;
-use crate::sessions::sides::{NOW, Node, counting, frame, open_desk, plan};
+use crate::sessions::sides::{NOW, Node, counting, frame, open_host, plan};
 
 /// Returns the codes with which a host answers frames.
 fn of_a_host() -> Vec<ErrorCode> {
-    let mut desk = open_desk(counting("hub"), Rules::default());
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let mut host = open_host(counting("hub"), Rules::default());
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let digest = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
-    desk.takes(101, &frame(&put, 2, 2, ""));
-    desk.expire(&["k101_1"], NOW);
-    desk.carries_out(NOW);
+    host.takes(101, &frame(&put, 2, 2, ""));
+    host.expire(&["k101_1"], NOW);
+    host.carries_out(NOW);
     let many: Vec<_> = (1..=65)
         .map(|n| format!("[k101_{n},{digest},60]"))
         .collect();
@@ -40,7 +40,7 @@ fn of_a_host() -> Vec<ErrorCode> {
     ];
     refused
         .iter()
-        .map(|text| desk.refuses(101, text).code)
+        .map(|text| host.refuses(101, text).code)
         .collect()
 }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, open_desk, options, tokens,
+    self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
 fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
@@ -172,7 +172,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     room.check_replicas();
 
     // A shared state that would grow too large. No single key is longer than a frame may hold.
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let state = |n: u32| {
         let changes = [(format!("key_{n}"), Value::from("x".repeat(30_000)))]
             .into_iter()
@@ -192,13 +192,13 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
             .unwrap();
         frame(&text, n, n.into(), "")
     };
-    desk.takes(101, &state(1));
-    desk.takes(101, &state(2));
+    host.takes(101, &state(1));
+    host.takes(101, &state(2));
     assert_eq!(
-        desk.refuses(101, &state(3)).code,
+        host.refuses(101, &state(3)).code,
         ErrorCode::BUDGET_EXCEEDED
     );
-    assert_eq!(desk.state().shared().version(), 2);
+    assert_eq!(host.state().shared().version(), 2);
 }
 
 // ---- API-01 and API-02 -------------------------------------------------------------
@@ -252,28 +252,28 @@ proptest! {
 
 #[test]
 fn api_01_accepts_checkpoint_and_budget() {
-    let mut desk = open_desk(counting("hub"), Rules::default());
-    desk.takes(101, &frame("@dev>wait:plan{goal:x}", 1, 1, ""));
-    let before = Codec::new(desk.session_mut()).budget();
+    let mut host = open_host(counting("hub"), Rules::default());
+    host.takes(101, &frame("@dev>wait:plan{goal:x}", 1, 1, ""));
+    let before = Codec::new(host.session_mut()).budget();
     assert!(before.hot.used > 0 && before.warm.used == 0);
-    let checkpoint = Codec::new(desk.session_mut()).checkpoint(NOW).unwrap();
+    let checkpoint = Codec::new(host.session_mut()).checkpoint(NOW).unwrap();
     let checkpoint = checkpoint.unwrap();
-    desk.carries_out(NOW);
+    host.carries_out(NOW);
     assert_eq!(
         (checkpoint.id(), checkpoint.triggers()),
         (1, &[Trigger::Phase][..])
     );
-    let after = Codec::new(desk.session_mut()).budget();
+    let after = Codec::new(host.session_mut()).budget();
     assert!(after.hot.used == 0 && after.warm.used > 0);
     assert_eq!(after.warm.used, checkpoint.digest().unwrap().tokens());
 }
 
 #[test]
 fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    let (before, position) = (desk.state().clone(), desk.session().position());
+    let mut host = open_host(options("hub"), Rules::default());
+    let (before, position) = (host.state().clone(), host.session().position());
     let bad = Message::new("hub", "req", "schedule").unwrap().under("TA");
-    let mut codec = Codec::new(desk.session_mut());
+    let mut codec = Codec::new(host.session_mut());
     assert_eq!(
         codec
             .encode(&Outbound::message(&bad), NOW)
@@ -282,9 +282,9 @@ fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
         ErrorCode::INVALID_TYPE
     );
     assert_eq!(codec.checkpoint(NOW), Ok(None));
-    assert_eq!(desk.carries_out(NOW), []);
+    assert_eq!(host.carries_out(NOW), []);
     assert_eq!(
-        (desk.state(), desk.session().position()),
+        (host.state(), host.session().position()),
         (&before, position)
     );
 }

@@ -13,17 +13,17 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, HUB, Heard, NOW, Node, Side, counting, frame, numbers, open_desk, tokens,
+    self, HUB, Heard, NOW, Node, Side, counting, frame, numbers, open_host, tokens,
 };
 
-fn desk() -> Side {
-    open_desk(counting("hub"), Rules::default())
+fn host() -> Side {
+    open_host(counting("hub"), Rules::default())
 }
 
 // ---- CKP-06 ------------------------------------------------------------------------
 
 /// Plays a conversation about two tasks, up to the end of the second.
-fn two_tasks(desk: &mut Side) -> Heard {
+fn two_tasks(host: &mut Side) -> Heard {
     for (n, (head, more)) in (1..).zip([
         (
             "@dev>req:schedule{asgn:qa|task:T1|pri:high|dead:2026-05-01|schema:TA}",
@@ -38,16 +38,16 @@ fn two_tasks(desk: &mut Side) -> Heard {
             "",
         ),
     ]) {
-        desk.takes(101, &frame(head, n, n.into(), more));
+        host.takes(101, &frame(head, n, n.into(), more));
     }
     let done = "@dev>done:schedule{task:T2|stat:started|schema:TA}";
-    desk.takes(101, &frame(done, 4, 4, ",cid:101000001003"))
+    host.takes(101, &frame(done, 4, 4, ",cid:101000001003"))
 }
 
 #[test]
 fn ckp_06_accepts_the_six_steps_as_one_entry() {
-    let mut desk = desk();
-    let heard = two_tasks(&mut desk);
+    let mut host = host();
+    let heard = two_tasks(&mut host);
     // One frame and one checkpoint: consecutive entries in one batch.
     let [frame, _] = &heard.entries[..] else {
         panic!("{heard:?}");
@@ -71,7 +71,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
         "{}",
         digest.summary()
     );
-    assert_eq!(desk.state().warm().digests().last(), Some(digest));
+    assert_eq!(host.state().warm().digests().last(), Some(digest));
     // 5: the raw frames are in cold state, and listed.
     let left: Vec<u64> = checkpoint
         .left()
@@ -80,19 +80,19 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
         .collect();
     for position in left {
         let key = format!("cold.p{position}");
-        let located = desk.state().locate(&Reference::parse(&key).unwrap());
+        let located = host.state().locate(&Reference::parse(&key).unwrap());
         assert_eq!(located, Ok(Located::Log(position)));
     }
     // 6: hot state has the frame, its request, and the reference.
     let kept: Vec<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
-    assert_eq!(kept, desk.state().hot().positions().collect::<Vec<_>>());
+    assert_eq!(kept, host.state().hot().positions().collect::<Vec<_>>());
     assert_eq!(kept.last(), Some(&frame.position));
     assert_eq!(kept.len(), 2);
     assert_eq!(
-        desk.state().hot().reference().as_deref(),
+        host.state().hot().reference().as_deref(),
         Some("warm.ckpt_2")
     );
-    let context = desk.session().context();
+    let context = host.session().context();
     let lines: Vec<&str> = context.lines().collect();
     assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(qa,T2"));
     assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
@@ -101,36 +101,36 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
 /// After a crash either everything is there, the triggering frame too, or nothing.
 #[test]
 fn ckp_06_refuses_to_do_half_of_it() {
-    let mut desk = desk();
-    desk.takes(101, &frame("@dev>sync:plan{goal:x}", 1, 1, ""));
-    let before = desk.state().clone();
+    let mut host = host();
+    host.takes(101, &frame("@dev>sync:plan{goal:x}", 1, 1, ""));
+    let before = host.state().clone();
     let text = frame("@dev>done:plan{goal:x}", 2, 2, "");
     for committed in [false, true] {
-        desk.session_mut()
+        host.session_mut()
             .receive(sides::member(101), text.as_bytes(), NOW);
-        let after = desk.state().clone();
-        let Some(Output::Batch(batch)) = desk.session_mut().poll() else {
+        let after = host.state().clone();
+        let Some(Output::Batch(batch)) = host.session_mut().poll() else {
             panic!("nothing was accepted");
         };
         assert_eq!(batch.entries.len(), 2, "the frame and the checkpoint");
         if committed {
-            desk.store.commit(&[(&HUB, &batch)]).unwrap();
+            host.store.commit(&[(&HUB, &batch)]).unwrap();
         }
-        let stored = desk.stored();
+        let stored = host.stored();
         let restored =
             Session::restore_host(counting("hub"), Rules::default(), &stored, NOW).unwrap();
         assert_eq!(restored.state(), if committed { &after } else { &before });
-        desk.restart_as(counting("hub"));
+        host.restart_as(counting("hub"));
     }
     // Only the host takes a checkpoint.
-    let last = desk.log().pop().unwrap();
+    let last = host.log().pop().unwrap();
     assert!(last.text.contains(">sync:checkpoint{"));
     let forged = last
         .text
         .replace("@hub", "@dev")
         .replace("ckpt_1", "ckpt_2");
     let (head, _) = forged.rsplit_once("}[").unwrap();
-    let refused = desk.refuses(101, &frame(&format!("{head}}}"), 9, 3, ""));
+    let refused = host.refuses(101, &frame(&format!("{head}}}"), 9, 3, ""));
     assert_eq!(refused.code, ErrorCode::POLICY_DENIED);
 }
 
@@ -157,15 +157,15 @@ proptest! {
         if chatter {
             rules.summarizer = Arc::new(Chatter);
         }
-        let mut desk = open_desk(counting("hub"), rules);
+        let mut host = open_host(counting("hub"), rules);
         let mut said = BTreeSet::new();
         for ((task, stage, day), n) in tasks.iter().zip(1..) {
             let stage = Value::from(stage.as_str());
             said.extend([task.clone(), stage.to_string(), format!("2026-05-{day:02}"), "dev".into()]);
             let head = format!("@dev>wait:task{{task:{task}|stage:{stage}|deadline:2026-05-{day:02}|owner:dev}}");
-            desk.takes(101, &frame(&head, n, n.into(), ""));
+            host.takes(101, &frame(&head, n, n.into(), ""));
         }
-        let checkpoint = desk.phase(NOW).unwrap();
+        let checkpoint = host.phase(NOW).unwrap();
         let digest = checkpoint.digest().unwrap();
         prop_assert!(!digest.facts().is_empty());
         for fact in digest.facts() {
@@ -187,11 +187,11 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
         summarizer: Arc::new(Chatter),
         ..Rules::default()
     };
-    let mut desk = open_desk(counting("hub"), rules);
+    let mut host = open_host(counting("hub"), rules);
     let long = "so_".repeat(20);
     let head = format!("@dev>wait:task{{task:T1|note:{long}|stage:two}}");
-    desk.takes(101, &frame(&head, 1, 1, ""));
-    let checkpoint = desk.phase(NOW).unwrap();
+    host.takes(101, &frame(&head, 1, 1, ""));
+    let checkpoint = host.phase(NOW).unwrap();
     let digest = checkpoint.digest().unwrap();
     let facts: Vec<_> = digest.facts().iter().map(Fact::relationship).collect();
     assert!(
@@ -207,7 +207,7 @@ fn ckp_07_refuses_values_that_are_too_long_and_summaries_that_are() {
     );
     assert!(digest.tokens() <= 200);
     // Facts that are not in warm state are in the frames that the manifest lists.
-    assert!(desk.log().iter().any(|entry| entry.text.contains(&long)));
+    assert!(host.log().iter().any(|entry| entry.text.contains(&long)));
 }
 
 // ---- CKP-08 ------------------------------------------------------------------------
@@ -260,8 +260,8 @@ proptest! {
 
 #[test]
 fn ckp_08_refuses_other_bytes_in_the_place_of_what_was_said() {
-    let mut desk = desk();
-    let entry = desk
+    let mut host = host();
+    let entry = host
         .takes(101, &frame("@dev>sync:plan{}", 1, 1, ""))
         .entries
         .remove(0);
@@ -271,10 +271,10 @@ fn ckp_08_refuses_other_bytes_in_the_place_of_what_was_said() {
         entry.text = text.into();
         entry.hash = None;
     }));
-    let error = desk.store.commit(&[(&HUB, &batch)]).unwrap_err();
+    let error = host.store.commit(&[(&HUB, &batch)]).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(
-        desk.store.entries(&HUB, entry.position, 1).unwrap(),
+        host.store.entries(&HUB, entry.position, 1).unwrap(),
         [entry]
     );
 }

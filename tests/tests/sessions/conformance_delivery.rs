@@ -8,10 +8,10 @@ use accp_runtime::session::{Event, MemberId, Outbound, Scope};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, frame, open_desk, options, plan, rules};
+use crate::sessions::sides::{NOW, Node, Side, frame, open_host, options, plan, rules};
 
-fn desk(scope: Scope) -> Side {
-    open_desk(options("hub"), rules(scope))
+fn host(scope: Scope) -> Side {
+    open_host(options("hub"), rules(scope))
 }
 
 // ---- DLV-01 ------------------------------------------------------------------------
@@ -24,20 +24,20 @@ proptest! {
         mids in prop::collection::vec(prop_oneof![0..20_u64, any::<u64>().prop_map(|n| n >> 16 | 0xa << 44)], 1..40),
         restarts: bool,
     ) {
-        let mut desk = desk(Scope::Shared);
+        let mut host = host(Scope::Shared);
         let mut taken: BTreeMap<u64, i64> = BTreeMap::new();
         for mid in mids {
             let next = taken.len() as u64 + 1;
             let text = format!("@dev>req:plan{{}}[mid:{mid:012x},seq:{next}]");
             if restarts && mid % 8 == 0 {
-                desk.restart_as(options("hub"));
+                host.restart_as(options("hub"));
             }
             if let Some(sequence) = taken.get(&mid) {
-                let refused = desk.refuses(101, &text);
+                let refused = host.refuses(101, &text);
                 prop_assert_eq!(refused.code, ErrorCode::DUPLICATE);
                 prop_assert_eq!((refused.holder, refused.sequence), (Some(101), Some(*sequence)));
             } else {
-                desk.takes(101, &text);
+                host.takes(101, &text);
                 taken.insert(mid, next as i64);
             }
         }
@@ -47,9 +47,9 @@ proptest! {
 #[test]
 fn dlv_01_refuses_a_message_id_that_was_seen_before() {
     for scope in [Scope::Shared, Scope::Sender] {
-        let mut desk = desk(scope);
+        let mut host = host(scope);
         let text = "@dev>req:plan{}[mid:49679033e07c,seq:1]";
-        desk.takes(101, text);
+        host.takes(101, text);
         // The id decides the fate of a copy, even if the copy has another number or content.
         for copy in [
             text,
@@ -57,21 +57,21 @@ fn dlv_01_refuses_a_message_id_that_was_seen_before() {
             "@dev>req:plan{}[mid:49679033e07c,seq:2]",
             "@dev>req:plan{goal:other}[mid:49679033e07c,seq:7]",
         ] {
-            let refused = desk.refuses(101, copy);
+            let refused = host.refuses(101, copy);
             assert_eq!(refused.code, ErrorCode::DUPLICATE);
             assert_eq!((refused.holder, refused.sequence), (Some(101), Some(1)));
         }
         // For another sender the id is a clash.
         let next = if scope == Scope::Shared { 2 } else { 1 };
         let clash = format!("@qa>req:plan{{}}[mid:49679033e07c,seq:{next}]");
-        let refused = desk.refuses(102, &clash);
+        let refused = host.refuses(102, &clash);
         assert_eq!(
             (refused.code, refused.holder),
             (ErrorCode::DUPLICATE, Some(101))
         );
-        desk.restart_as(options("hub"));
-        assert_eq!(desk.refuses(101, text).code, ErrorCode::DUPLICATE);
-        desk.takes(102, &clash.replace("e07c", "e07d"));
+        host.restart_as(options("hub"));
+        assert_eq!(host.refuses(101, text).code, ErrorCode::DUPLICATE);
+        host.takes(102, &clash.replace("e07c", "e07d"));
     }
 }
 
@@ -115,19 +115,19 @@ proptest! {
     fn dlv_02_accepts_frames_in_the_order_of_their_numbers(
         arrivals in prop::collection::vec((101..=102_u16, 1..8_u64), 1..80),
     ) {
-        let mut desk = desk(Scope::Sender);
+        let mut host = host(Scope::Sender);
         let mut next: BTreeMap<u16, u64> = BTreeMap::new();
         for (from, n) in arrivals {
             let agent = if from == 101 { "dev" } else { "qa" };
             let text = format!("@{agent}>req:plan{{n:{n}}}[mid:{from}000001{n:03},seq:{n}]");
             let next = next.entry(from).or_insert(1);
             if n == *next {
-                let heard = desk.takes(from, &text);
+                let heard = host.takes(from, &text);
                 prop_assert_eq!(heard.inbound.len(), 1);
                 prop_assert_eq!(heard.inbound[0].text(), text);
                 *next += 1;
             } else {
-                let refused = desk.refuses(from, &text);
+                let refused = host.refuses(from, &text);
                 let (code, expected) = if n < *next {
                     (ErrorCode::DUPLICATE, None)
                 } else {
@@ -142,14 +142,14 @@ proptest! {
 #[test]
 fn dlv_02_refuses_a_gap_and_says_what_is_next() {
     // With one counter for all, an overtaken sender is told, and sends again under the next number.
-    let mut desk = desk(Scope::Shared);
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let mut host = host(Scope::Shared);
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let text = "@qa>req:plan{}[mid:102000001001,seq:1]";
-    let refused = desk.refuses(102, text);
+    let refused = host.refuses(102, text);
     assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP);
     assert_eq!(refused.expected_sequence, Some(2));
-    desk.takes(102, &text.replace("seq:1", "seq:2"));
-    let refused = desk.refuses(101, &frame("@dev>req:plan{}", 2, 9, ""));
+    host.takes(102, &text.replace("seq:1", "seq:2"));
+    let refused = host.refuses(101, &frame("@dev>req:plan{}", 2, 9, ""));
     assert_eq!(refused.expected_sequence, Some(3));
 
     let mut room = Room::new(&["dev", "qa"]);

@@ -13,12 +13,12 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, NOW, Node, SESSION, Side, counting, envelope, frame, member, numbers, open_desk, options,
+    self, NOW, Node, SESSION, Side, counting, envelope, frame, member, numbers, open_host, options,
     rules,
 };
 
-fn desk() -> Side {
-    open_desk(options("hub"), Rules::default())
+fn host() -> Side {
+    open_host(options("hub"), Rules::default())
 }
 
 // ---- ENV-01 ------------------------------------------------------------------------
@@ -61,7 +61,7 @@ proptest! {
 
 #[test]
 fn env_01_refuses_a_mid_of_another_shape() {
-    let mut desk = desk();
+    let mut host = host();
     for mid in [
         "1",
         "m1",
@@ -71,7 +71,7 @@ fn env_01_refuses_a_mid_of_another_shape() {
         "10100000-001",
     ] {
         let text = format!("@dev>req:plan{{}}[mid:{mid},seq:1,ts:{}]", NOW.as_secs());
-        let refused = desk.refuses(101, &text);
+        let refused = host.refuses(101, &text);
         assert_eq!(
             (refused.code, refused.of),
             (ErrorCode::PARSE_ERROR, Some(Mid::parse(mid)))
@@ -81,24 +81,24 @@ fn env_01_refuses_a_mid_of_another_shape() {
             any_mid: true,
             ..Rules::default()
         };
-        open_desk(options("hub"), any_mid).takes(101, &text);
+        open_host(options("hub"), any_mid).takes(101, &text);
     }
-    desk.takes(101, "@dev>req:plan{}[mid:49679033E07c,seq:1,ts:1714000000]");
+    host.takes(101, "@dev>req:plan{}[mid:49679033E07c,seq:1,ts:1714000000]");
 }
 
 // ---- ENV-02 ------------------------------------------------------------------------
 
 #[test]
 fn env_02_accepts_a_frame_with_mid_and_seq_alone() {
-    let mut desk = desk();
-    let heard = desk.takes(101, "@dev>req:plan{}[mid:101000001001,seq:1]");
+    let mut host = host();
+    let heard = host.takes(101, "@dev>req:plan{}[mid:101000001001,seq:1]");
     assert_eq!(heard.inbound.len(), 1);
-    desk.takes(101, "@dev>req:plan{}[sequence:2,msg_id:101000001002]");
+    host.takes(101, "@dev>req:plan{}[sequence:2,msg_id:101000001002]");
 }
 
 #[test]
 fn env_02_refuses_a_frame_without_mid_or_seq() {
-    let mut desk = desk();
+    let mut host = host();
     for metadata in [
         "",
         "[mid:101000001001]",
@@ -112,10 +112,10 @@ fn env_02_refuses_a_frame_without_mid_or_seq() {
         "[mid:101000001001,mid:101000001002,seq:1]",
         "[mid:101000001001,seq:1,sequence:1]",
     ] {
-        let refused = desk.refuses(101, &format!("@dev>req:plan{{}}{metadata}"));
+        let refused = host.refuses(101, &format!("@dev>req:plan{{}}{metadata}"));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{metadata}");
     }
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ""));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 1, ""));
 }
 
 // ---- ENV-03 ------------------------------------------------------------------------
@@ -164,20 +164,20 @@ proptest! {
 #[test]
 fn env_03_refuses_any_number_but_the_next() {
     for scope in [Scope::Shared, Scope::Sender] {
-        let mut desk = open_desk(options("hub"), rules(scope));
+        let mut host = open_host(options("hub"), rules(scope));
         for n in 1..=3 {
-            desk.takes(101, &frame("@dev>req:plan{}", n, u64::from(n), ""));
+            host.takes(101, &frame("@dev>req:plan{}", n, u64::from(n), ""));
         }
         for forged in [0, 1, 2, 3, 5, 6, 1_000_000, i64::MAX as u64] {
-            let refused = desk.refuses(101, &frame("@dev>req:plan{}", 9, forged, ""));
+            let refused = host.refuses(101, &frame("@dev>req:plan{}", 9, forged, ""));
             assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP, "{forged}");
             assert_eq!(refused.expected_sequence, Some(4), "{forged}");
         }
         // The refused frame did not use up the id.
-        desk.takes(101, &frame("@dev>req:plan{}", 9, 4, ""));
+        host.takes(101, &frame("@dev>req:plan{}", 9, 4, ""));
         let next = if scope == Scope::Shared { 5 } else { 1 };
         let text = format!("@qa>req:plan{{}}[mid:102000001001,seq:{next}]");
-        desk.takes(102, &text);
+        host.takes(102, &text);
     }
 }
 
@@ -226,12 +226,12 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
     assert!(format!("{outbound:?}").contains(&format!("cid: Some(\"{request}\")")));
 
     // A frame may name its session. A frame without a name belongs to the connection's session.
-    let mut desk = desk();
-    desk.takes(
+    let mut host = host();
+    host.takes(
         101,
         &frame("@dev>req:plan{}", 1, 1, &format!(",sid:{SESSION}")),
     );
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ""));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 2, ""));
 }
 
 /// A registry may require `sid`. The session writes its own name then, and in no other frame.
@@ -242,11 +242,11 @@ fn env_04_accepts_a_frame_that_must_name_its_session() {
         { "intent": "req", "operation": "bare" } ] } } }"#;
     let mut options = options("hub");
     options.registry = Arc::new(Registry::from_json(registry).unwrap().with_profiles());
-    let mut desk = open_desk(options, Rules::default());
+    let mut host = open_host(options, Rules::default());
     for (operation, named) in [("named", Some(SESSION)), ("bare", None)] {
         let message = Message::new("hub", "req", operation).unwrap().under("NT");
         let outbound = Outbound::message(&message);
-        let encoded = Codec::new(desk.session_mut()).encode(&outbound, NOW);
+        let encoded = Codec::new(host.session_mut()).encode(&outbound, NOW);
         let envelope = envelope(&encoded.unwrap().frames[0]).unwrap();
         assert_eq!(envelope.session_id.as_deref(), named, "{operation}");
     }
@@ -254,9 +254,9 @@ fn env_04_accepts_a_frame_that_must_name_its_session() {
 
 #[test]
 fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
-    let mut desk = desk();
+    let mut host = host();
     for sid in ["s2", "S1", "s", "s11", "hub"] {
-        let refused = desk.refuses(101, &frame("@dev>req:plan{}", 1, 1, &format!(",sid:{sid}")));
+        let refused = host.refuses(101, &frame("@dev>req:plan{}", 1, 1, &format!(",sid:{sid}")));
         assert_eq!(refused.code, ErrorCode::UNAUTHORIZED_REF, "{sid}");
     }
     for more in [
@@ -266,7 +266,7 @@ fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
         ",sid:$hot.p1",
         ",cid:a,cid:b",
     ] {
-        let refused = desk.refuses(101, &frame("@dev>req:plan{}", 2, 1, more));
+        let refused = host.refuses(101, &frame("@dev>req:plan{}", 2, 1, more));
         assert!(
             matches!(
                 refused.code,
@@ -278,10 +278,10 @@ fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
     // A profile that requires `cid` is obeyed.
     let done = "@dev>done:tool{tool:search|schema:TC}";
     assert_eq!(
-        desk.refuses(101, &frame(done, 3, 1, "")).code,
+        host.refuses(101, &frame(done, 3, 1, "")).code,
         ErrorCode::INVALID_TYPE
     );
-    desk.takes(101, &frame(done, 4, 1, ",cid:a"));
+    host.takes(101, &frame(done, 4, 1, ",cid:a"));
 }
 
 // ---- ENV-05 ------------------------------------------------------------------------
@@ -301,9 +301,9 @@ proptest! {
         };
         let ts = NOW.as_secs() - age;
         let rules = Rules { skew: Duration::from_secs(skew), ..Rules::default() };
-        let mut desk = open_desk(options("hub"), rules);
+        let mut host = open_host(options("hub"), rules);
         let text = format!("@dev>req:plan{{}}[mid:101000001001,seq:1,ts:{ts},ttl:{ttl}]");
-        let heard = desk.hears(101, &text, NOW);
+        let heard = host.hears(101, &text, NOW);
         let is_in_future = -age > skew as i64;
         let has_expired = ttl > 0 && age > ttl.saturating_add(skew as i64);
         let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
@@ -325,7 +325,7 @@ proptest! {
 
 #[test]
 fn env_05_refuses_a_ttl_that_cannot_be_kept() {
-    let mut desk = desk();
+    let mut host = host();
     let now = NOW.as_secs();
     for more in [
         format!("ts:{now},ttl:-1"),
@@ -337,16 +337,16 @@ fn env_05_refuses_a_ttl_that_cannot_be_kept() {
         format!("ts:{now},ttl:1.5"),
         format!("ts:{now},ttl:~"),
     ] {
-        let refused = desk.refuses(
+        let refused = host.refuses(
             101,
             &format!("@dev>req:plan{{}}[mid:101000001001,seq:1,{more}]"),
         );
         assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{more}");
     }
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:60"));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:60"));
     // A frame without a ttl never expires, however old it is.
-    desk.takes(101, "@dev>req:plan{}[mid:101000001003,seq:2,ts:0,ttl:0]");
-    desk.takes(101, "@dev>req:plan{}[mid:101000001004,seq:3,ts:0]");
+    host.takes(101, "@dev>req:plan{}[mid:101000001003,seq:2,ts:0,ttl:0]");
+    host.takes(101, "@dev>req:plan{}[mid:101000001004,seq:3,ts:0]");
 }
 
 /// The envelope is sent as the application sets it.
@@ -375,11 +375,11 @@ fn env_05_accepts_a_ttl_that_the_application_gives() {
 
 #[test]
 fn int_02_accepts_ping_and_answers_pong() {
-    let mut desk = desk();
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let mut host = host();
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     for operation in ["link", "anything"] {
         let text = format!("@dev>ping:{operation}{{}}[mid:910100000001,seq:0,ts:1714000000]");
-        let heard = desk.hears(101, &text, NOW);
+        let heard = host.hears(101, &text, NOW);
         // The host also repeats its last acknowledgement, which may have been lost.
         let [pong, ack] = &heard.sends[..] else {
             panic!("{heard:?}");
@@ -409,10 +409,10 @@ fn int_02_accepts_ping_and_answers_pong() {
 /// answers them.
 #[test]
 fn int_02_refuses_to_count_or_to_answer_pings_by_errors() {
-    let mut desk = desk();
-    let held = desk.session().position();
+    let mut host = host();
+    let held = host.session().position();
     let text = format!("@dev>ack:frame{{}}[mid:910100000001,seq:{held}]");
-    desk.ignores(101, &text, NOW);
+    host.ignores(101, &text, NOW);
     for text in [
         "@dev>pong:link{}[mid:910100000001,seq:0]",
         "@dev>pong:link{}[mid:910100000001,seq:99999999]",
@@ -424,9 +424,9 @@ fn int_02_refuses_to_count_or_to_answer_pings_by_errors() {
         "@dev>ack:frame{[",
         "@dev>ack:frame{}[of:[]]",
     ] {
-        let heard = desk.ignores(101, text, NOW);
+        let heard = host.ignores(101, text, NOW);
         assert!(heard.entries.is_empty(), "{text}");
     }
-    assert_eq!(desk.session().state().member_of("dev"), Some(member(101)));
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    assert_eq!(host.session().state().member_of("dev"), Some(member(101)));
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
 }

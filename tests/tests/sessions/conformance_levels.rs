@@ -5,7 +5,7 @@ use accp_runtime::context::{CheckpointHooks, Frozen, Verdict};
 use accp_runtime::session::{Outbound, Rules, Session};
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, counting, open_desk, options, plan};
+use crate::sessions::sides::{NOW, Node, counting, open_host, options, plan};
 
 #[test]
 fn lvl_01_accepts_level_3_where_the_host_counts() {
@@ -23,9 +23,9 @@ fn lvl_01_accepts_level_3_where_the_host_counts() {
 #[test]
 fn lvl_01_accepts_the_level_in_the_hello() {
     for (hub, level) in [(counting("hub"), 3), (options("hub"), 1)] {
-        let mut desk = open_desk(hub, Rules::default());
+        let mut host = open_host(hub, Rules::default());
         let hello = "@dev>sync:registry{hash:c03a74|pos:0|v:1}[mid:910100000001,seq:0]";
-        let sends = desk.hears(101, hello, NOW).sends;
+        let sends = host.hears(101, hello, NOW).sends;
         let said = format!("|lvl:{level}|");
         let is_said =
             |text: &String| text.starts_with("@hub>sync:registry{") && text.contains(&said);

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
 
 use crate::sessions::room::{Passed, Room};
-use crate::sessions::sides::{self, NOW, Node, STANDARD, keyless, open_desk, options};
+use crate::sessions::sides::{self, NOW, Node, STANDARD, keyless, open_host, options};
 
 fn finding(code: &str) -> Schema {
     let mut schema = Schema::new(&format!("finding_{code}"), code);
@@ -109,20 +109,20 @@ fn reg_03_refuses_to_begin_without_a_hello() {
 /// taken afterwards.
 #[test]
 fn reg_03_refuses_a_frame_before_the_hello() {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    desk.join_as(&["ops"], false, NOW).unwrap();
-    desk.carries_out(NOW);
+    let mut host = open_host(options("hub"), Rules::default());
+    host.join_as(&["ops"], false, NOW).unwrap();
+    host.carries_out(NOW);
     let text = "@ops>req:plan{}[mid:103000001001,seq:1,ts:1714000000]";
     for _ in 0..2 {
-        let refused = desk.refuses(103, text);
+        let refused = host.refuses(103, text);
         assert_eq!(refused.code, ErrorCode::TIMEOUT);
         assert!(
             refused.message.contains("sync:registry before"),
             "{refused:?}"
         );
     }
-    desk.greets(NOW);
-    desk.takes(103, text);
+    host.greets(NOW);
+    host.takes(103, text);
 }
 
 // ---- REG-04 ------------------------------------------------------------------------
@@ -271,28 +271,28 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
 
 #[test]
 fn reg_05_refuses_a_faulty_schema_and_changes_nothing() {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    let before = (desk.state().clone(), desk.session().position());
+    let mut host = open_host(options("hub"), Rules::default());
+    let before = (host.state().clone(), host.session().position());
     let mut nameless = finding("FD");
     nameless.fields.push(Field::new("", Type::String));
     let mut twice = finding("FD");
     twice.fields.push(Field::new("topic", Type::String));
     for schema in [finding("TA"), finding("no code"), nameless, twice] {
-        assert!(desk.register(schema, NOW).is_err());
+        assert!(host.register(schema, NOW).is_err());
         assert_eq!(
-            (desk.state(), desk.session().position()),
+            (host.state(), host.session().position()),
             (&before.0, before.1)
         );
-        assert_eq!(desk.session().options().registry, *STANDARD);
+        assert_eq!(host.session().options().registry, *STANDARD);
     }
     let unknown = "@dev>done:review{topic:x|schema:FD}[mid:101000001001,seq:1]";
     assert_eq!(
-        desk.refuses(101, unknown).code,
+        host.refuses(101, unknown).code,
         accp_runtime::ErrorCode::UNKNOWN_SCHEMA
     );
-    desk.register(finding("FD"), NOW).unwrap();
-    desk.carries_out(NOW);
-    desk.takes(
+    host.register(finding("FD"), NOW).unwrap();
+    host.carries_out(NOW);
+    host.takes(
         101,
         "@dev>done:review{topic:x|schema:FD}[mid:101000001002,seq:1]",
     );
@@ -379,8 +379,8 @@ fn reg_04_accepts_schemas_that_a_killed_host_had_asked_for() {
         ..Rules::default()
     };
     let store = keyless(&hub, &rules);
-    let mut desk = Side::open(MemberId::HOST, store, vec![], hub, Some(rules), NOW).unwrap();
-    desk.driver
+    let mut host = Side::open(MemberId::HOST, store, vec![], hub, Some(rules), NOW).unwrap();
+    host.driver
         .join(&AgentId::new("dev").unwrap(), NOW)
         .unwrap();
     let asks = |sends: &[String]| {
@@ -389,20 +389,20 @@ fn reg_04_accepts_schemas_that_a_killed_host_had_asked_for() {
             .any(|text| text.contains(">qry:bytes{at:0|key:reg_all}"))
     };
     let hello = "@dev>sync:registry{hash:c03a74|pos:2|v:1.0}[mid:910100000001]";
-    assert!(asks(&desk.hears(101, hello, NOW).sends));
+    assert!(asks(&host.hears(101, hello, NOW).sends));
 
-    desk.reopen_as(options("hub"));
-    let held = desk.session().position();
+    host.reopen_as(options("hub"));
+    let held = host.session().position();
     let ack = format!("@dev>ack:frame{{}}[mid:910100000002,seq:{held}]");
-    desk.hears(101, &ack, NOW);
-    let again = desk
+    host.hears(101, &ack, NOW);
+    let again = host
         .session()
         .next_timeout()
         .expect("the greeting goes out again");
-    desk.is_taken(Input::Timeout, again);
-    let greeting = &desk.carries_out(again)[0].text;
+    host.is_taken(Input::Timeout, again);
+    let greeting = &host.carries_out(again)[0].text;
     assert!(greeting.starts_with("@hub>sync:registry{"), "{greeting}");
-    assert!(asks(&desk.hears(101, hello, again).sends));
+    assert!(asks(&host.hears(101, hello, again).sends));
 }
 
 /// A member goes on asking for the schemas in force, and never gives them up.

@@ -7,7 +7,7 @@ use accp_runtime::session::{Options, Rules};
 use accp_runtime::{ErrorCode, Message, Registry};
 use rmcp::model::ResourceContents;
 
-use crate::sessions::sides::{Node as _, frame, open_desk, options};
+use crate::sessions::sides::{Node as _, frame, open_host, options};
 
 const PACKETS: [&str; 3] = [
     "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08|filter:status=active|fmt:json",
@@ -16,7 +16,7 @@ const PACKETS: [&str; 3] = [
 ];
 
 /// A host whose sessions carry packets.
-fn host() -> Options {
+fn host_options() -> Options {
     let mut registry = Registry::standard();
     registry.merge(bridge::profile().clone()).unwrap();
     Options {
@@ -35,13 +35,13 @@ fn bare(packet: &str) -> String {
 /// What a session has taken is the packet to the byte, also after a restart.
 #[test]
 fn aacp_67_accepts_packets_that_a_session_numbers() {
-    let mut desk = open_desk(host(), Rules::default());
+    let mut host = open_host(host_options(), Rules::default());
     for (packet, n) in PACKETS.iter().zip(1..) {
-        desk.takes(101, &frame(&bare(packet), n, n.into(), ""));
+        host.takes(101, &frame(&bare(packet), n, n.into(), ""));
     }
-    desk.restart_as(host());
-    let registry = host().registry;
-    let frames = desk.frames();
+    host.restart_as(host_options());
+    let registry = host_options().registry;
+    let frames = host.frames();
     assert_eq!(frames.len(), PACKETS.len());
     for (entry, (packet, n)) in frames.iter().zip(PACKETS.iter().zip(1..)) {
         let message = Message::decode(&entry.text, &registry).unwrap();
@@ -53,14 +53,14 @@ fn aacp_67_accepts_packets_that_a_session_numbers() {
 /// The packet has no number of its own; the frame around it has, so it counts once.
 #[test]
 fn aacp_67_refuses_a_packet_that_is_played_again() {
-    let mut desk = open_desk(host(), Rules::default());
+    let mut host = open_host(host_options(), Rules::default());
     let sent = frame(&bare(PACKETS[0]), 1, 1, "");
-    desk.takes(101, &sent);
+    host.takes(101, &sent);
     for _ in 0..2 {
-        assert_eq!(desk.refuses(101, &sent).code, ErrorCode::DUPLICATE);
-        desk.restart_as(host());
+        assert_eq!(host.refuses(101, &sent).code, ErrorCode::DUPLICATE);
+        host.restart_as(host_options());
     }
-    assert_eq!(desk.frames().len(), 1);
+    assert_eq!(host.frames().len(), 1);
     let docs = include_str!("../../../docs/aacp.md");
     assert!(docs.contains("A packet has no protection against replay"));
 }
@@ -122,7 +122,7 @@ fn aacp_71_accepts_the_private_media_type() {
 /// A session does not take a packet that is no frame, whatever its media type.
 #[test]
 fn aacp_71_refuses_a_bare_packet_in_a_session() {
-    let mut desk = open_desk(host(), Rules::default());
-    let refused = desk.refuses(101, &frame(PACKETS[0], 1, 1, ""));
+    let mut host = open_host(host_options(), Rules::default());
+    let refused = host.refuses(101, &frame(PACKETS[0], 1, 1, ""));
     assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
 }

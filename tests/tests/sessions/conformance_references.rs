@@ -8,31 +8,31 @@ use accp_session::{Codec, Located, read_value};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_desk, options};
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_host, options};
 
-fn desk() -> Side {
-    open_desk(counting("hub"), Rules::default())
+fn host() -> Side {
+    open_host(counting("hub"), Rules::default())
 }
 
 fn lookup(key: &str) -> String {
     format!("@dev>qry:lookup{{of:${key}}}")
 }
 
-fn locate(desk: &Side, key: &str) -> Result<Located, ReadError> {
-    desk.state().locate(&Reference::parse(key).unwrap())
+fn locate(host: &Side, key: &str) -> Result<Located, ReadError> {
+    host.state().locate(&Reference::parse(key).unwrap())
 }
 
 /// Announces a value of `@dev` under `k101_1`, and sends a frame with it. Returns the position of
 /// the frame.
-fn with_value(desk: &mut Side) -> u64 {
+fn with_value(host: &mut Side) -> u64 {
     let digest = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
     let put = format!("@dev>sync:put{{keys:[[k101_1,{digest},60]]}}");
-    desk.hears(101, &frame(&put, 1, 1, ""), NOW);
-    desk.takes(
+    host.hears(101, &frame(&put, 1, 1, ""), NOW);
+    host.takes(
         101,
         &frame("@dev>sync:state{v:1|delta:{owner:dev}}", 2, 2, ""),
     );
-    desk.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 3, 3, ""))
+    host.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 3, 3, ""))
         .entries[0]
         .position
 }
@@ -41,26 +41,26 @@ fn with_value(desk: &mut Side) -> u64 {
 
 #[test]
 fn sec_02_accepts_references_of_the_session_and_those_that_were_granted() {
-    let mut desk = desk();
-    let position = with_value(&mut desk);
+    let mut host = host();
+    let position = with_value(&mut host);
     for (n, key) in (4..).zip([
         "cold.k101_1".to_owned(),
         "cold.k101_1.rows.0".into(),
         format!("cold.p{position}.goal"),
     ]) {
         // An agent may use any agent's key, because cold state belongs to the session.
-        desk.takes(101, &frame(&lookup(&key), n, n.into(), ""));
+        host.takes(101, &frame(&lookup(&key), n, n.into(), ""));
     }
     let qa = "@qa>qry:lookup{of:$cold.k101_1}[mid:102000001001,seq:7]";
-    desk.takes(102, qa);
+    host.takes(102, qa);
 
-    desk.grant("s2", "k101_4", NOW);
-    desk.grant("s3", "*", NOW);
-    desk.carries_out(NOW);
+    host.grant("s2", "k101_4", NOW);
+    host.grant("s3", "*", NOW);
+    host.carries_out(NOW);
     for (n, key) in (8..).zip(["s2.k101_4", "s2.k101_4.rows.0", "s3.k101_1", "s3.p12"]) {
-        desk.takes(101, &frame(&lookup(&format!("ext.{key}")), n, n.into(), ""));
+        host.takes(101, &frame(&lookup(&format!("ext.{key}")), n, n.into(), ""));
     }
-    let located = locate(&desk, "ext.s2.k101_4");
+    let located = locate(&host, "ext.s2.k101_4");
     let (session, key) = ("s2".to_owned(), "k101_4".to_owned());
     assert_eq!(located, Ok(Located::Foreign { session, key }));
 }
@@ -71,32 +71,32 @@ proptest! {
     fn sec_02_refuses_cold_state_of_another_session(
         session in "[a-c]", key in "k10[01]_[1-3]|p[1-9]", granted in prop::collection::vec(("[a-c]", "k10[01]_[1-3]|p[1-9]|[*]"), 0..4),
     ) {
-        let mut desk = desk();
+        let mut host = host();
         for (session, key) in &granted {
-            desk.grant(session.as_str(), key.as_str(), NOW);
+            host.grant(session.as_str(), key.as_str(), NOW);
         }
-        desk.carries_out(NOW);
+        host.carries_out(NOW);
         let may = granted.iter().any(|(sid, allowed)| *sid == session && (*allowed == key || allowed == "*"));
         let reference = format!("ext.{session}.{key}");
         let text = frame(&lookup(&reference), 1, 1, "");
         if may {
-            desk.takes(101, &text);
+            host.takes(101, &text);
         } else {
-            prop_assert_eq!(desk.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
-            prop_assert_eq!(locate(&desk, &reference), Err(ReadError::Unauthorized));
-            prop_assert_eq!(desk.session().resolve(&reference), None);
+            prop_assert_eq!(host.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
+            prop_assert_eq!(locate(&host, &reference), Err(ReadError::Unauthorized));
+            prop_assert_eq!(host.session().resolve(&reference), None);
         }
     }
 }
 
 #[test]
 fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
-    let mut desk = desk();
+    let mut host = host();
     let grant = frame("@dev>sync:grant{sid:s2|key:*}", 1, 1, "");
-    assert_eq!(desk.refuses(101, &grant).code, ErrorCode::POLICY_DENIED);
+    assert_eq!(host.refuses(101, &grant).code, ErrorCode::POLICY_DENIED);
     let reference = frame(&lookup("ext.s2.k101_1"), 2, 1, "");
     assert_eq!(
-        desk.refuses(101, &reference).code,
+        host.refuses(101, &reference).code,
         ErrorCode::UNAUTHORIZED_REF
     );
     // In a list, in a map, with a path or among other params.
@@ -106,12 +106,12 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         "$ext.s2.p1.goal.deep",
     ]) {
         let text = frame(&format!("@dev>req:plan{{x:$42.30|y:{payload}}}"), n, 1, "");
-        assert_eq!(desk.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
+        assert_eq!(host.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
     }
     // The same rule holds for the host.
     let message = Message::new("hub", "req", "plan").unwrap();
     let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
-    let error = desk
+    let error = host
         .session_mut()
         .send(&Outbound::message(&message), NOW)
         .unwrap_err();
@@ -122,38 +122,38 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
 
 #[test]
 fn sec_05_accepts_references_to_what_is_there() {
-    let mut desk = desk();
-    let position = with_value(&mut desk);
-    let hot = format!("hot.p{position}");
+    let mut host = host();
+    let position = with_value(&mut host);
+    let hot_state = format!("hot.p{position}");
     for (n, key) in (4..).zip([
-        hot.as_str(),
+        hot_state.as_str(),
         "ctx.owner",
         "cold.k101_1",
         "42.30",
         "budget",
         "hotel.p1",
     ]) {
-        desk.takes(101, &frame(&lookup(key), n, n.into(), ""));
+        host.takes(101, &frame(&lookup(key), n, n.into(), ""));
     }
-    assert!(matches!(locate(&desk, &hot), Ok(Located::Hot(_))));
+    assert!(matches!(locate(&host, &hot_state), Ok(Located::Hot(_))));
     assert_eq!(
-        locate(&desk, "cold.k101_1"),
+        locate(&host, "cold.k101_1"),
         Ok(Located::Cold("k101_1".into()))
     );
-    assert_eq!(locate(&desk, "ctx.owner"), Ok(Located::Here("dev".into())));
+    assert_eq!(locate(&host, "ctx.owner"), Ok(Located::Here("dev".into())));
     // Frames that have left the context are in the log.
-    desk.phase(NOW).unwrap();
-    desk.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
-    desk.phase(NOW).unwrap();
-    desk.carries_out(NOW);
-    assert_eq!(locate(&desk, &hot), Ok(Located::Log(position)));
-    desk.takes(101, &frame(&lookup(&hot), 11, 11, ""));
+    host.phase(NOW).unwrap();
+    host.takes(101, &frame("@dev>done:plan{}", 10, 10, ",cid:101000001003"));
+    host.phase(NOW).unwrap();
+    host.carries_out(NOW);
+    assert_eq!(locate(&host, &hot_state), Ok(Located::Log(position)));
+    host.takes(101, &frame(&lookup(&hot_state), 11, 11, ""));
 }
 
 #[test]
 fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
-    let mut desk = desk();
-    with_value(&mut desk);
+    let mut host = host();
+    with_value(&mut host);
     for (n, key) in (4..).zip([
         "hot.p99",
         "hot.p0",
@@ -172,19 +172,19 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
         "ext.s2",
         "ext",
     ]) {
-        let refused = desk.refuses(101, &frame(&lookup(key), n, 4, ""));
+        let refused = host.refuses(101, &frame(&lookup(key), n, 4, ""));
         assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{key}");
     }
-    desk.expire(&["k101_1", "k101_9"], NOW);
-    desk.carries_out(NOW);
-    let refused = desk.refuses(101, &frame(&lookup("cold.k101_1"), 30, 4, ""));
+    host.expire(&["k101_1", "k101_9"], NOW);
+    host.carries_out(NOW);
+    let refused = host.refuses(101, &frame(&lookup("cold.k101_1"), 30, 4, ""));
     assert_eq!(refused.code, ErrorCode::REF_EXPIRED);
-    assert_eq!(locate(&desk, "cold.k101_1"), Err(ReadError::Expired));
+    assert_eq!(locate(&host, "cold.k101_1"), Err(ReadError::Expired));
     // A key that was never put has not expired.
-    assert_eq!(locate(&desk, "cold.k101_9"), Err(ReadError::NotFound));
+    assert_eq!(locate(&host, "cold.k101_9"), Err(ReadError::NotFound));
     // Earlier frames with the reference stay valid, and their handlers are not stopped.
-    assert_eq!(desk.frames().len(), 2);
-    desk.takes(101, &frame("@dev>req:plan{}", 31, 4, ""));
+    assert_eq!(host.frames().len(), 2);
+    host.takes(101, &frame("@dev>req:plan{}", 31, 4, ""));
 }
 
 // ---- API-03 ------------------------------------------------------------------------
@@ -285,7 +285,7 @@ fn api_03_refuses_a_reference_to_a_value_of_another_type() {
 
 #[test]
 fn api_03_refuses_a_frame_before_any_reference_is_followed() {
-    let mut node = open_desk(options("hub"), Rules::default());
+    let mut node = open_host(options("hub"), Rules::default());
     let codec = Codec::new(node.session_mut());
     for (text, code) in [
         ("@dev>qry:lookup{a:$ctx.x|b}", ErrorCode::PARSE_ERROR),

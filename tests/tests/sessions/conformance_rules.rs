@@ -4,26 +4,26 @@ use accp_runtime::ErrorCode;
 use accp_runtime::session::{MemberId, Rules};
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Node, frame, open_desk, options};
+use crate::sessions::sides::{Node, frame, open_host, options};
 
 /// Sends these frames to a host, one after the other, with a restart before each if `restarts`.
 /// Each is accepted, or refused with E1004 and what its `Err` says.
 fn says(restarts: bool, frames: &[(&str, Result<(), &str>)]) {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let mut next = 1;
     for (n, (head, expected)) in (1..).zip(frames) {
         if restarts {
-            desk.restart_as(options("hub"));
+            host.restart_as(options("hub"));
         }
         let (head, more) = head.split_once(' ').unwrap_or((head, ""));
         let text = frame(head, n, next, more);
         match expected {
             Ok(()) => {
-                desk.takes(101, &text);
+                host.takes(101, &text);
                 next += 1;
             }
             Err(expected) => {
-                let refused = desk.refuses(101, &text);
+                let refused = host.refuses(101, &text);
                 assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{text}");
                 assert!(
                     refused.message.contains(expected),

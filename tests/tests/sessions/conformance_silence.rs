@@ -11,10 +11,10 @@ use accp_runtime::{ErrorCode, Message};
 use accp_session::EntryKind;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{self, NOW, Node, Side, frame, open_desk, options, plan, rules};
+use crate::sessions::sides::{self, NOW, Node, Side, frame, open_host, options, plan, rules};
 
-fn desk(scope: Scope) -> Side {
-    open_desk(options("hub"), rules(scope))
+fn host(scope: Scope) -> Side {
+    open_host(options("hub"), rules(scope))
 }
 
 // ---- DLV-04 ------------------------------------------------------------------------
@@ -88,59 +88,59 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
 
 #[test]
 fn dlv_04_refuses_a_cancellation_by_others() {
-    let mut desk = desk(Scope::Shared);
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let mut host = host(Scope::Shared);
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let cancel = "@qa>cancel:task{}[mid:102000001001,seq:2,cid:101000001001]";
-    assert_eq!(desk.refuses(102, cancel).code, ErrorCode::POLICY_DENIED);
+    assert_eq!(host.refuses(102, cancel).code, ErrorCode::POLICY_DENIED);
     let nothing = "@dev>cancel:task{}[mid:101000001002,seq:2]";
-    assert_eq!(desk.refuses(101, nothing).code, ErrorCode::INVALID_TYPE);
-    assert!(!desk.state().is_cancelled(&Mid::parse("101000001001")));
+    assert_eq!(host.refuses(101, nothing).code, ErrorCode::INVALID_TYPE);
+    assert!(!host.state().is_cancelled(&Mid::parse("101000001001")));
     // A supervisor may cancel the chain, and so may the host.
-    desk.join_as(&["qa"], true, NOW).unwrap();
-    desk.takes(102, &cancel.replace("1001,seq", "1002,seq"));
-    assert!(desk.state().is_cancelled(&Mid::parse("101000001001")));
-    desk.takes(101, &frame("@dev>req:plan{}", 3, 3, ""));
+    host.join_as(&["qa"], true, NOW).unwrap();
+    host.takes(102, &cancel.replace("1001,seq", "1002,seq"));
+    assert!(host.state().is_cancelled(&Mid::parse("101000001001")));
+    host.takes(101, &frame("@dev>req:plan{}", 3, 3, ""));
     let message = Message::new("hub", "cancel", "task").unwrap();
     let outbound = Outbound::message(&message).in_chain("101000001003");
-    desk.session_mut().send(&outbound, NOW).unwrap();
-    assert!(desk.state().is_cancelled(&Mid::parse("101000001003")));
+    host.session_mut().send(&outbound, NOW).unwrap();
+    assert!(host.state().is_cancelled(&Mid::parse("101000001003")));
 }
 
 /// The host says nothing about a frame of a cancelled chain, not even for a copy. The frame has its
 /// place, and the next acknowledgement covers it.
 #[test]
 fn dlv_04_refuses_later_frames_of_the_chain_in_silence() {
-    let mut desk = desk(Scope::Sender);
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
-    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:101000001001"));
+    let mut host = host(Scope::Sender);
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
+    host.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:101000001001"));
     for (n, more) in [
         (4, ",cid:101000001001"),
         (5, ",cid:101000001002"),
         (6, ",aid:101000001002"),
     ] {
         let text = frame("@dev>req:plan{}", n, u64::from(n), more);
-        silence(&mut desk, &text);
+        silence(&mut host, &text);
     }
-    let heard = desk.takes(101, &frame("@dev>req:plan{}", 7, 7, ",cid:c2"));
+    let heard = host.takes(101, &frame("@dev>req:plan{}", 7, 7, ",cid:c2"));
     assert!(
         heard.sends[0].ends_with(",at:7,up:11]"),
         "{:?}",
         heard.sends
     );
     let again = "@dev>req:plan{}[mid:101000001004,seq:8]";
-    desk.ignores(101, again, NOW);
+    host.ignores(101, again, NOW);
 }
 
 /// Checks that the text is dropped silently, and again when it is repeated.
-fn silence(desk: &mut Side, text: &str) {
-    let heard = desk.ignores(101, text, NOW);
+fn silence(host: &mut Side, text: &str) {
+    let heard = host.ignores(101, text, NOW);
     let kinds: Vec<_> = heard.entries.iter().map(|entry| entry.kind).collect();
     assert_eq!(kinds, [EntryKind::Dropped], "{text}");
     let mid = sides::mid_of(text).unwrap();
     assert_eq!(heard.events, [Event::Dropped(mid)]);
     for _ in 0..3 {
-        let again = desk.ignores(101, text, NOW + Duration::from_secs(1));
+        let again = host.ignores(101, text, NOW + Duration::from_secs(1));
         assert!(
             again.entries.is_empty() && again.events.is_empty(),
             "{text}"
@@ -159,15 +159,15 @@ fn expired(n: u32, seq: u64) -> String {
 #[test]
 fn dlv_05_accepts_that_an_expired_frame_takes_its_place() {
     for scope in [Scope::Shared, Scope::Sender] {
-        let mut desk = desk(scope);
-        desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+        let mut host = host(scope);
+        host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
         for n in 2..5 {
-            silence(&mut desk, &expired(n, u64::from(n)));
+            silence(&mut host, &expired(n, u64::from(n)));
         }
-        desk.restart_as(options("hub"));
+        host.restart_as(options("hub"));
         // After a restart the host is still silent, and expects the next number.
-        desk.ignores(101, &expired(3, 3), NOW);
-        let heard = desk.takes(101, &frame("@dev>req:plan{}", 5, 5, ""));
+        host.ignores(101, &expired(3, 3), NOW);
+        let heard = host.takes(101, &frame("@dev>req:plan{}", 5, 5, ""));
         assert!(
             heard.sends[0].ends_with(",of:101000001005,at:5,up:9]"),
             "{:?}",

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, counting, frame, frame_tokens, numbers, open_desk, options, tokens,
+    NOW, Node, counting, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
 fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
@@ -228,7 +228,7 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
             groups,
             ..Rules::default()
         };
-        open_desk(options("hub"), rules)
+        open_host(options("hub"), rules)
     };
     let part = |n, seq, head: &str, place: &str, of: u64| {
         frame(head, n, seq, &format!(",pt:{place},of:1010000010{of:02}"))
@@ -248,18 +248,18 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
         ("@dev>req:plan{b:1}", "1/257", ErrorCode::INVALID_TYPE),
         ("@dev>req:plan{b:1}", "two", ErrorCode::INVALID_TYPE),
     ] {
-        let mut desk = open();
-        assert!(desk.takes(101, &first).inbound.is_empty());
-        let refused = desk.refuses(101, &part(2, 2, head, place, 1));
+        let mut host = open();
+        assert!(host.takes(101, &first).inbound.is_empty());
+        let refused = host.refuses(101, &part(2, 2, head, place, 1));
         assert_eq!(refused.code, code, "{head} {place}");
     }
-    let mut desk = open();
-    desk.takes(101, &first);
-    desk.takes(101, &part(10, 2, "@dev>req:plan{x:1}", "1/2", 10));
+    let mut host = open();
+    host.takes(101, &first);
+    host.takes(101, &part(10, 2, "@dev>req:plan{x:1}", "1/2", 10));
     let third = part(11, 3, "@dev>req:plan{x:1}", "1/2", 11);
-    assert_eq!(desk.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
+    assert_eq!(host.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
     // The second group is completed.
-    let heard = desk.takes(101, &part(12, 3, "@dev>req:plan{y:2}", "2/2", 10));
+    let heard = host.takes(101, &part(12, 3, "@dev>req:plan{y:2}", "2/2", 10));
     assert!(
         heard.inbound[0]
             .text()
@@ -270,10 +270,10 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     let late = NOW + Duration::from_secs(301);
     for (n, seq) in [(13, 4), (14, 5)] {
         let text = part(n, seq, "@dev>req:plan{x:1}", "1/2", n.into());
-        let heard = desk.hears(101, &text, late);
+        let heard = host.hears(101, &text, late);
         assert_eq!(heard.entries[0].kind, EntryKind::Part);
     }
     let text = part(15, 6, "@dev>req:plan{b:1}", "2/3", 1);
-    let heard = desk.hears(101, &text, late);
+    let heard = host.hears(101, &text, late);
     assert!(heard.sends[0].contains("code:E1004"), "{:?}", heard.sends);
 }

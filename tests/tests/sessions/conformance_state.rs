@@ -9,11 +9,11 @@ use proptest::prelude::*;
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, NOW, Node, Side, checkpoint, counting, frame, open_desk, options,
+    self, NOW, Node, Side, checkpoint, counting, frame, open_host, options,
 };
 
-fn desk(options: Options) -> Side {
-    open_desk(options, Rules::default())
+fn host(options: Options) -> Side {
+    open_host(options, Rules::default())
 }
 
 fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
@@ -88,18 +88,18 @@ fn opt_03_accepts_what_the_registry_says_is_inline_unless_strict() {
 /// key number.
 #[test]
 fn opt_03_refuses_references_to_values_that_were_not_put() {
-    let mut desk = desk(options("hub"));
+    let mut host = host(options("hub"));
     let digest = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
     let put = |key: &str| format!("@dev>sync:put{{keys:[[{key},{digest},60]]}}");
     let goal = "@dev>req:plan{goal:$cold.k101_1}";
     assert_eq!(
-        desk.refuses(101, &frame(goal, 1, 1, "")).code,
+        host.refuses(101, &frame(goal, 1, 1, "")).code,
         ErrorCode::REF_NOT_FOUND
     );
     for key in ["k102_1", "k100_1", "k101_0", "k101_01", "p1", "notes"] {
-        let refused = desk.refuses(101, &frame(&put(key), 2, 1, ""));
+        let refused = host.refuses(101, &frame(&put(key), 2, 1, ""));
         assert_eq!(refused.code, ErrorCode::POLICY_DENIED, "{key}");
-        desk = open_desk(options("hub"), Rules::default());
+        host = open_host(options("hub"), Rules::default());
     }
     for payload in [
         "",
@@ -108,15 +108,15 @@ fn opt_03_refuses_references_to_values_that_were_not_put() {
         "keys:[[k101_1,abc,60]]",
         "keys:[[k101_1]]",
     ] {
-        let refused = desk.refuses(
+        let refused = host.refuses(
             101,
             &format!("@dev>sync:put{{{payload}}}[mid:10100000100a,seq:1]"),
         );
         let codes = [ErrorCode::INVALID_TYPE, ErrorCode::PARSE_ERROR];
         assert!(codes.contains(&refused.code), "{payload}: {refused:?}");
-        desk = open_desk(options("hub"), Rules::default());
+        host = open_host(options("hub"), Rules::default());
     }
-    let announced = desk.hears(101, &frame(&put("k101_1"), 3, 1, ""), NOW);
+    let announced = host.hears(101, &frame(&put("k101_1"), 3, 1, ""), NOW);
     // The host asks for the bytes at once, because their owner may not come back.
     assert!(
         announced
@@ -124,7 +124,7 @@ fn opt_03_refuses_references_to_values_that_were_not_put() {
             .iter()
             .any(|send| send.contains(">qry:bytes{"))
     );
-    desk.takes(101, &frame(goal, 4, 2, ""));
+    host.takes(101, &frame(goal, 4, 2, ""));
 }
 
 // ---- DEL ---------------------------------------------------------------------------
@@ -187,17 +187,17 @@ fn del_01_refuses_an_update_that_is_none() {
         ("v:1|delta:{a:1}|state:{a:1}", ErrorCode::PARSE_ERROR),
         ("v:1|delta:{a:1,a:2}", ErrorCode::PARSE_ERROR),
     ] {
-        let mut desk = desk(options("hub"));
+        let mut host = host(options("hub"));
         let text = format!("@dev>sync:state{{{payload}}}");
-        let refused = desk.refuses(101, &frame(&text, 1, 1, ""));
+        let refused = host.refuses(101, &frame(&text, 1, 1, ""));
         assert_eq!(refused.code, code, "{payload}");
-        desk.takes(101, &frame("@dev>sync:state{v:1|delta:{a:1}}", 2, 1, ""));
+        host.takes(101, &frame("@dev>sync:state{v:1|delta:{a:1}}", 2, 1, ""));
     }
 }
 
 #[test]
 fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
-    let mut desk = desk(options("hub"));
+    let mut host = host(options("hub"));
     for (n, (payload, state)) in (1..).zip([
         (
             "v:1|delta:{task_3:wip,budget:42,owner:dev}",
@@ -213,10 +213,10 @@ fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
         ("v:10|delta:{}", "{a:1}"),
     ]) {
         let text = format!("@dev>sync:state{{{payload}}}");
-        desk.takes(101, &frame(&text, n, n.into(), ""));
-        assert_eq!(desk.state().shared().entries().to_string(), state);
+        host.takes(101, &frame(&text, n, n.into(), ""));
+        assert_eq!(host.state().shared().entries().to_string(), state);
     }
-    assert_eq!(desk.session().resolve("ctx.a"), Some(1.into()));
+    assert_eq!(host.session().resolve("ctx.a"), Some(1.into()));
 }
 
 /// The refusal names the held version, and the state does not change. The sender repeats its change
@@ -225,8 +225,8 @@ fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
 /// that version, the later deltas lead to the state that is held.
 #[test]
 fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
-    let mut desk = desk(counting("hub"));
-    let mut states = vec![desk.state().shared().clone()];
+    let mut host = host(counting("hub"));
+    let mut states = vec![host.state().shared().clone()];
     let (mut n, mut covered) = (0, Vec::new());
     for version in 1..=6_u32 {
         n += 1;
@@ -234,19 +234,19 @@ fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
             "@dev>sync:state{{v:{version}|delta:{{a{}:{version}}}}}",
             version % 2
         );
-        desk.takes(101, &frame(&delta, n, n.into(), ""));
-        states.push(desk.state().shared().clone());
+        host.takes(101, &frame(&delta, n, n.into(), ""));
+        states.push(host.state().shared().clone());
         if version % 2 == 0 {
             n += 1;
-            desk.takes(101, &frame("@dev>done:plan{}", n, n.into(), ""));
+            host.takes(101, &frame("@dev>done:plan{}", n, n.into(), ""));
             covered.push(u64::from(version));
         }
     }
-    let mut log = desk.log();
+    let mut log = host.log();
     let named: Vec<_> = log.iter().filter_map(checkpoint).collect();
     let named: Vec<_> = named.iter().map(Checkpoint::version).collect();
     assert_eq!(named, covered);
-    assert_eq!(states.pop().as_ref(), Some(desk.state().shared()));
+    assert_eq!(states.pop().as_ref(), Some(host.state().shared()));
     // A reader that has the state of the second checkpoint, and the entries after it.
     let mut base = states[4].clone();
     let at = log
@@ -258,13 +258,13 @@ fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
             base.apply(update, SharedState::MAX_BYTES).unwrap();
         }
     }
-    assert_eq!(base, *desk.state().shared());
+    assert_eq!(base, *host.state().shared());
 }
 
 #[test]
 fn del_02_refuses_a_delta_for_another_version() {
-    let mut desk = desk(options("hub"));
-    desk.takes(101, &frame("@dev>sync:state{v:1|delta:{a:1}}", 1, 1, ""));
+    let mut host = host(options("hub"));
+    host.takes(101, &frame("@dev>sync:state{v:1|delta:{a:1}}", 1, 1, ""));
     for (n, payload) in (2..).zip([
         "v:0|delta:{a:2}",
         "v:1|delta:{a:2}",
@@ -273,7 +273,7 @@ fn del_02_refuses_a_delta_for_another_version() {
         "v:1|state:{}",
     ]) {
         let text = format!("@dev>sync:state{{{payload}}}");
-        let refused = desk.refuses(101, &frame(&text, n, 2, ""));
+        let refused = host.refuses(101, &frame(&text, n, 2, ""));
         assert_eq!(
             (refused.code, refused.version),
             (ErrorCode::REF_NOT_FOUND, Some(1)),

@@ -9,7 +9,7 @@ use accp_runtime::{DecodeError, ErrorCode, Message};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{self, NOW, Node, counting, envelope, frame, open_desk, options};
+use crate::sessions::sides::{self, NOW, Node, counting, envelope, frame, open_host, options};
 
 fn chunk(index: i64, data: &str, is_final: bool) -> InferStream<'_> {
     InferStream {
@@ -196,13 +196,13 @@ fn str_02_accepts_chunks_of_several_streams_by_their_cid() {
 
 #[test]
 fn str_02_refuses_chunks_without_a_cid_and_those_that_contradict() {
-    let mut desk = open_desk(options("hub"), accp_runtime::session::Rules::default());
+    let mut host = open_host(options("hub"), accp_runtime::session::Rules::default());
     let bare = "@dev>stream:infer{idx:0|d:x|schema:ST}";
     assert_eq!(
-        desk.refuses(101, &frame(bare, 1, 1, "")).code,
+        host.refuses(101, &frame(bare, 1, 1, "")).code,
         ErrorCode::INVALID_TYPE
     );
-    desk.takes(101, &frame(bare, 2, 1, ",cid:a"));
+    host.takes(101, &frame(bare, 2, 1, ",cid:a"));
 
     let of = |total: Option<i64>, index: i64, data: &'static str, is_final| InferStream {
         total_chunks: total,

@@ -8,10 +8,10 @@ use accp_session::{Located, read_value};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_desk, tokens};
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_host, tokens};
 
-fn desk(options: Options) -> Side {
-    open_desk(options, Rules::default())
+fn host(options: Options) -> Side {
+    open_host(options, Rules::default())
 }
 
 fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
@@ -49,11 +49,11 @@ proptest! {
 
     #[test]
     fn st_01_accepts_any_conversation_within_500_tokens(turns in turns()) {
-        let mut desk = desk(counting("hub"));
+        let mut host = host(counting("hub"));
         let mut asked = false;
         for ((intent, words), n) in turns.into_iter().zip(1..) {
-            let heard = desk.takes(101, &said(intent, words, n));
-            let (state, budget) = (desk.state(), desk.session().budget());
+            let heard = host.takes(101, &said(intent, words, n));
+            let (state, budget) = (host.state(), host.session().budget());
             // Counted again, line by line, as the lines are in the context.
             let counted: usize = state.hot().lines().map(|line| tokens(&format!("{line}\n"))).sum();
             prop_assert_eq!(budget.hot.used as usize, counted);
@@ -61,7 +61,7 @@ proptest! {
             prop_assert!(counted <= 500);
             // The current frame is in the context, and an answer's request is too.
             prop_assert!(state.hot().frame(heard.entries[0].position).is_some());
-            let context = desk.session().context();
+            let context = host.session().context();
             let shows = |n: u32| context.contains(&format!("n:{n},")) || context.contains(&format!("n:{n}}}"));
             prop_assert!(shows(n), "{}", context);
             prop_assert!(!asked || intent != "done" || shows(n - 1), "{}", context);
@@ -74,7 +74,7 @@ proptest! {
 #[test]
 fn st_01_accepts_the_parent_that_aid_names() {
     for (aid, stays) in [(",aid:101000001003", true), ("", false)] {
-        let mut desk = desk(counting("hub"));
+        let mut host = host(counting("hub"));
         let all = [
             ("@dev>req:plan{n:1}", ",cid:lunch"),
             ("@dev>sync:note{n:2}", ",cid:lunch"),
@@ -83,27 +83,27 @@ fn st_01_accepts_the_parent_that_aid_names() {
             ("@dev>done:plan{n:5}", aid),
         ];
         for ((head, more), n) in all.into_iter().zip(1..) {
-            desk.takes(101, &frame(head, n, n.into(), more));
+            host.takes(101, &frame(head, n, n.into(), more));
         }
         // The answer has taken a checkpoint. The request of the chain waits for its own answer.
-        assert_eq!(desk.state().warm().last(), 1);
-        let hot: String = desk.state().hot().lines().collect();
-        let shown = (1..=5).filter(|n| hot.contains(&format!("{{n:{n}}}")));
+        assert_eq!(host.state().warm().last(), 1);
+        let hot_state: String = host.state().hot().lines().collect();
+        let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));
         let expected: &[u32] = if stays { &[1, 3, 5] } else { &[1, 5] };
-        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot}");
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot_state}");
     }
 }
 
 #[test]
 fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
-    let mut desk = desk(counting("hub"));
+    let mut host = host(counting("hub"));
     let large = said("req", 900, 1);
     let (payload, _) = large.split_once("}[").unwrap();
     assert!(tokens(payload) > 2_000);
-    let heard = desk.takes(101, &large);
+    let heard = host.takes(101, &large);
     let position = heard.entries[0].position;
     // A short beginning stands for the frame, with a reference to the rest.
-    let context = desk.session().context();
+    let context = host.session().context();
     assert!(
         context.contains(&format!("@dev>req:plan{{n:1,ref:$cold.p{position}}}")),
         "{context}"
@@ -112,7 +112,7 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
     // The whole frame is still available: the log has its text as it was sent.
     assert_eq!(&*heard.entries[0].text, large);
     let key = format!("cold.p{position}");
-    let located = desk.state().locate(&Reference::parse(&key).unwrap());
+    let located = host.state().locate(&Reference::parse(&key).unwrap());
     assert_eq!(located, Ok(Located::Log(position)));
 }
 
@@ -127,20 +127,20 @@ proptest! {
     fn st_02_accepts_checkpoints_within_200_tokens(turns in prop::collection::vec(turns(), 1..4)) {
         let mut options = counting("hub");
         options.context = ContextLimits { warm: 900, ..ContextLimits::DRAFT };
-        let mut desk = desk(options);
+        let mut host = host(options);
         for ((intent, words), n) in turns.concat().into_iter().zip(1..) {
             let task = format!("@dev>req:schedule{{asgn:dev|task:T{n}|dead:2026-05-{:02}|schema:TA}}", n % 28 + 1);
-            desk.takes(101, &frame(&task, 2 * n - 1, (2 * n - 1).into(), ""));
-            desk.takes(101, &said(intent, words, 2 * n));
+            host.takes(101, &frame(&task, 2 * n - 1, (2 * n - 1).into(), ""));
+            host.takes(101, &said(intent, words, 2 * n));
             let mut total = 0;
-            for digest in desk.state().warm().digests() {
+            for digest in host.state().warm().digests() {
                 let counted = tokens(&format!("{}\n", digest.line()));
                 prop_assert_eq!(digest.tokens() as usize, counted);
                 prop_assert!(counted <= 200);
                 prop_assert!(tokens(&Value::from(digest.summary().to_owned()).to_string()) <= 100);
                 total += counted;
             }
-            let budget = desk.session().budget();
+            let budget = host.session().budget();
             prop_assert_eq!((budget.warm.used as usize, budget.warm.allowed), (total, 900));
             prop_assert!(total <= 900);
         }
@@ -149,16 +149,16 @@ proptest! {
 
 #[test]
 fn st_02_accepts_references_into_a_checkpoint() {
-    let mut desk = desk(counting("hub"));
+    let mut host = host(counting("hub"));
     let request = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}";
-    desk.takes(101, &frame(request, 1, 1, ""));
+    host.takes(101, &frame(request, 1, 1, ""));
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
-    desk.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
+    host.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
     // The first checkpoint kept the two as current frame and its request.
-    let checkpoint = desk.phase(NOW).unwrap();
-    desk.carries_out(NOW);
+    let checkpoint = host.phase(NOW).unwrap();
+    host.carries_out(NOW);
     assert_eq!(checkpoint.id(), 2);
-    let resolve = |key: &str| desk.session().resolve(key);
+    let resolve = |key: &str| host.session().resolve(key);
     assert_eq!(resolve("warm.ckpt_2.priority"), Some("high".into()));
     assert_eq!(resolve("warm.ckpt_2.T1.status"), Some("complete".into()));
     assert!(resolve("warm.ckpt_2.summary").is_some() && resolve("warm.ckpt_2").is_some());
@@ -174,18 +174,18 @@ fn st_02_accepts_references_into_a_checkpoint() {
 
 #[test]
 fn st_02_refuses_a_reference_to_a_checkpoint_that_is_not_there() {
-    let mut desk = desk(counting("hub"));
-    desk.takes(101, &frame("@dev>req:plan{goal:x}", 1, 1, ""));
+    let mut host = host(counting("hub"));
+    host.takes(101, &frame("@dev>req:plan{goal:x}", 1, 1, ""));
     let text = "@dev>qry:lookup{of:$warm.ckpt_1.goal}";
     assert_eq!(
-        desk.refuses(101, &frame(text, 2, 2, "")).code,
+        host.refuses(101, &frame(text, 2, 2, "")).code,
         ErrorCode::REF_NOT_FOUND
     );
-    desk.phase(NOW).unwrap();
-    desk.carries_out(NOW);
-    desk.takes(101, &frame(text, 3, 2, ""));
+    host.phase(NOW).unwrap();
+    host.carries_out(NOW);
+    host.takes(101, &frame(text, 3, 2, ""));
     let next = frame("@dev>qry:lookup{of:$warm.ckpt_2}", 4, 3, "");
-    assert_eq!(desk.refuses(101, &next).code, ErrorCode::REF_NOT_FOUND);
+    assert_eq!(host.refuses(101, &next).code, ErrorCode::REF_NOT_FOUND);
 }
 
 // ---- ST-03 -------------------------------------------------------------------------
@@ -224,8 +224,8 @@ fn st_03_accepts_any_amount_of_cold_state_at_no_tokens() {
 
 #[test]
 fn st_03_refuses_keys_that_were_never_given() {
-    let mut desk = desk(counting("hub"));
-    desk.takes(101, &frame("@dev>req:plan{goal:x}", 1, 1, ""));
+    let mut host = host(counting("hub"));
+    host.takes(101, &frame("@dev>req:plan{goal:x}", 1, 1, ""));
     for key in [
         "k101_1",
         "k999_1",
@@ -236,7 +236,7 @@ fn st_03_refuses_keys_that_were_never_given() {
         "k101_1.rows.0",
     ] {
         let text = format!("@dev>qry:lookup{{of:$cold.{key}}}[mid:10100000100b,seq:2]");
-        let refused = desk.refuses(101, &text);
+        let refused = host.refuses(101, &text);
         assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{key}");
     }
 }

@@ -9,10 +9,10 @@ use accp_runtime::{ErrorCode, Intent, Message};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Heard, NOW, Node, Side, counting, frame, open_desk, options, tokens};
+use crate::sessions::sides::{Heard, NOW, Node, Side, counting, frame, open_host, options, tokens};
 
-fn desk() -> Side {
-    open_desk(counting("hub"), Rules::default())
+fn host() -> Side {
+    open_host(counting("hub"), Rules::default())
 }
 
 fn triggers(heard: &Heard) -> Vec<Vec<Trigger>> {
@@ -45,9 +45,9 @@ fn of_intent(intent: Intent, n: u32) -> String {
 
 /// Checks that a frame of this intent leads to a checkpoint with this trigger only.
 fn check_trigger(trigger: Trigger, intent: Intent) {
-    let mut desk = desk();
-    desk.takes(101, &frame("@dev>sync:plan{goal:x}", 1, 1, ""));
-    let heard = desk.takes(101, &of_intent(intent, 2));
+    let mut host = host();
+    host.takes(101, &frame("@dev>sync:plan{goal:x}", 1, 1, ""));
+    let heard = host.takes(101, &of_intent(intent, 2));
     assert_eq!(triggers(&heard), [[trigger]]);
     assert_eq!(heard.events, [Event::Checkpoint(1)]);
     // The checkpoint covers the earlier frames. The frame itself stays.
@@ -56,21 +56,21 @@ fn check_trigger(trigger: Trigger, intent: Intent) {
     assert_eq!(checkpoint.covers(), position - 1);
     assert_eq!(checkpoint.left(), [(position - 1, position - 1)]);
     assert_eq!(
-        desk.state().hot().positions().collect::<Vec<_>>(),
+        host.state().hot().positions().collect::<Vec<_>>(),
         [position]
     );
 }
 
 /// Checks that there is no checkpoint without a counter, because there are no budgets.
 fn check_no_trigger(intent: Intent) {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     assert!(
-        desk.takes(101, &of_intent(intent, 1))
+        host.takes(101, &of_intent(intent, 1))
             .checkpoints()
             .is_empty()
     );
-    assert_eq!(desk.phase(NOW), None);
-    assert_eq!(desk.session().context(), "");
+    assert_eq!(host.phase(NOW), None);
+    assert_eq!(host.session().context(), "");
 }
 
 // ---- CKP-01, CKP-03, CKP-05 --------------------------------------------------------
@@ -83,7 +83,7 @@ fn ckp_01_accepts_done_as_a_trigger() {
 /// Other intents, and refused or dropped `done` frames, are not triggers.
 #[test]
 fn ckp_01_refuses_other_intents_and_frames_that_were_not_taken() {
-    let mut desk = desk();
+    let mut host = host();
     let session = [
         Intent::REQ,
         Intent::QRY,
@@ -95,13 +95,13 @@ fn ckp_01_refuses_other_intents_and_frames_that_were_not_taken() {
         Intent::CANCEL,
     ];
     for (n, intent) in (1..).zip(session) {
-        let heard = desk.takes(101, &of_intent(intent, n));
+        let heard = host.takes(101, &of_intent(intent, n));
         assert_eq!(heard.checkpoints(), [], "{intent}");
     }
-    desk.refuses(101, &frame("@dev>done:plan{goal:$ctx.none}", 9, 9, ""));
+    host.refuses(101, &frame("@dev>done:plan{goal:$ctx.none}", 9, 9, ""));
     let expired = frame("@dev>done:plan{}", 10, 9, ",ttl:1").replace("ts:1714", "ts:1713");
-    assert_eq!(desk.ignores(101, &expired, NOW).entries.len(), 1);
-    assert_eq!(desk.state().warm().last(), 0);
+    assert_eq!(host.ignores(101, &expired, NOW).entries.len(), 1);
+    assert_eq!(host.state().warm().last(), 0);
     check_no_trigger(Intent::DONE);
 }
 
@@ -123,10 +123,10 @@ fn ckp_05_accepts_comp_as_a_trigger() {
 #[test]
 fn ckp_05_refuses_comp_where_nothing_is_counted_and_of_others() {
     check_no_trigger(Intent::COMP);
-    let mut desk = desk();
+    let mut host = host();
     let foreign = "@boss>comp:state{}[mid:101000001001,seq:1]";
-    assert_eq!(desk.refuses(101, foreign).code, ErrorCode::POLICY_DENIED);
-    assert_eq!(desk.state().warm().last(), 0);
+    assert_eq!(host.refuses(101, foreign).code, ErrorCode::POLICY_DENIED);
+    assert_eq!(host.state().warm().last(), 0);
 }
 
 // ---- CKP-02 ------------------------------------------------------------------------
@@ -137,15 +137,15 @@ proptest! {
     /// A checkpoint is taken when hot state would hold more than 400 tokens, and not before.
     #[test]
     fn ckp_02_accepts_401_tokens_and_refuses_400_as_a_trigger(words in prop::collection::vec(0..80_usize, 1..14)) {
-        let mut desk = desk();
+        let mut host = host();
         for (words, n) in words.into_iter().zip(1..) {
             let head = format!("@dev>sync:plan{{notes:[{}]}}", vec!["word"; words].join(","));
-            let before = desk.session().budget().hot.used as usize;
+            let before = host.session().budget().hot.used as usize;
             let with_it = before + tokens(&format!("{head}\n"));
-            let heard = desk.takes(101, &frame(&head, n, n.into(), ""));
+            let heard = host.takes(101, &frame(&head, n, n.into(), ""));
             let expected: &[Vec<Trigger>] = if with_it > 400 { &[vec![Trigger::Hot]] } else { &[] };
             prop_assert_eq!(triggers(&heard), expected, "{} tokens", with_it);
-            prop_assert!(desk.session().budget().hot.used <= 400);
+            prop_assert!(host.session().budget().hot.used <= 400);
         }
     }
 }
@@ -164,25 +164,25 @@ fn line_of(count: usize) -> String {
 
 #[test]
 fn ckp_02_accepts_a_frame_of_more_than_400_tokens_as_a_trigger() {
-    let mut desk = desk();
-    let heard = desk.takes(101, &frame(&line_of(441), 1, 1, ""));
+    let mut host = host();
+    let heard = host.takes(101, &frame(&line_of(441), 1, 1, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
     // The frame stays as the current frame, because it fits. The next frame takes it out.
-    assert_eq!(desk.session().budget().hot.used, 441);
-    let heard = desk.takes(101, &frame("@dev>sync:plan{}", 2, 2, ""));
+    assert_eq!(host.session().budget().hot.used, 441);
+    let heard = host.takes(101, &frame("@dev>sync:plan{}", 2, 2, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
-    assert!(desk.session().budget().hot.used < 20);
+    assert!(host.session().budget().hot.used < 20);
 }
 
 #[test]
 fn ckp_02_refuses_400_tokens_as_a_trigger() {
-    let mut desk = desk();
+    let mut host = host();
     for (n, count) in (1..).zip([201, 199]) {
-        let heard = desk.takes(101, &frame(&line_of(count), n, n.into(), ""));
+        let heard = host.takes(101, &frame(&line_of(count), n, n.into(), ""));
         assert_eq!(heard.checkpoints(), []);
     }
-    assert_eq!(desk.session().budget().hot.used, 400);
-    let heard = desk.takes(101, &frame("@dev>sync:plan{}", 3, 3, ""));
+    assert_eq!(host.session().budget().hot.used, 400);
+    let heard = host.takes(101, &frame("@dev>sync:plan{}", 3, 3, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
 }
 
@@ -225,34 +225,37 @@ impl CheckpointHooks for Never {
 /// beyond the limit of hot state.
 #[test]
 fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
-    let mut desk = desk();
+    let mut host = host();
     let seen = Arc::default();
-    desk.hooks(Never(Arc::clone(&seen)));
-    desk.takes(101, &frame("@dev>sync:plan{}", 1, 1, ""));
-    let (hot, warm) = (desk.state().hot().clone(), desk.state().warm().clone());
-    assert_eq!(desk.phase(NOW), None);
-    desk.carries_out(NOW);
-    assert_eq!((desk.state().hot(), desk.state().warm()), (&hot, &warm));
+    host.hooks(Never(Arc::clone(&seen)));
+    host.takes(101, &frame("@dev>sync:plan{}", 1, 1, ""));
+    let (hot_state, warm) = (host.state().hot().clone(), host.state().warm().clone());
+    assert_eq!(host.phase(NOW), None);
+    host.carries_out(NOW);
     assert_eq!(
-        desk.events.last(),
+        (host.state().hot(), host.state().warm()),
+        (&hot_state, &warm)
+    );
+    assert_eq!(
+        host.events.last(),
         Some(&Event::CheckpointDeferred("not now".into()))
     );
-    let last = desk.log().pop().unwrap();
+    let last = host.log().pop().unwrap();
     assert!(
         last.text.starts_with("@hub>sync:veto{why:\"not_now}"),
         "{}",
         last.text
     );
     assert!(
-        desk.takes(101, &of_intent(Intent::DONE, 2))
+        host.takes(101, &of_intent(Intent::DONE, 2))
             .checkpoints()
             .is_empty()
     );
     let mut checkpoints = 0;
     for n in 3..9 {
-        let heard = desk.takes(101, &frame(&line_of(151), n, n.into(), ""));
+        let heard = host.takes(101, &frame(&line_of(151), n, n.into(), ""));
         checkpoints += heard.checkpoints().len();
-        assert!(desk.session().budget().hot.used <= 500);
+        assert!(host.session().budget().hot.used <= 500);
     }
     assert!(checkpoints > 0);
     assert_eq!(seen.lock().unwrap().len(), checkpoints);

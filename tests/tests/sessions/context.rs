@@ -11,7 +11,7 @@ use proptest::prelude::*;
 
 use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Node, Side, counting, frame, numbers, open_desk, plan, rules};
+use crate::sessions::sides::{Node, Side, counting, frame, numbers, open_host, plan, rules};
 
 /// Returns tasks, chat texts and frames without a schema.
 fn said() -> impl Strategy<Value = Vec<String>> {
@@ -35,8 +35,8 @@ fn said() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(text, 1..16)
 }
 
-fn desk(options: Options) -> Side {
-    open_desk(options, Rules::default())
+fn host(options: Options) -> Side {
+    open_host(options, Rules::default())
 }
 
 proptest! {
@@ -44,12 +44,12 @@ proptest! {
 
     #[test]
     fn the_context_says_what_its_frames_say_and_grows_at_its_end(said in said()) {
-        let mut desk = desk(counting("hub"));
+        let mut host = host(counting("hub"));
         let registry = Arc::new(Registry::standard());
         let (mut before, mut checkpoint) = (String::new(), 0);
         for (text, n) in said.iter().zip(1_u32..) {
-            desk.takes(101, &frame(text, n, n.into(), ""));
-            let (context, state) = (desk.session().context(), desk.state());
+            host.takes(101, &frame(text, n, n.into(), ""));
+            let (context, state) = (host.session().context(), host.state());
             prop_assert!(context.starts_with(PRIMER));
             let read = View::new(Arc::clone(&registry)).read(&context);
             let read = read.map_err(|error| TestCaseError::fail(format!("{error}: {context}")))?;
@@ -88,21 +88,21 @@ fn paying(prices: CachePrices) -> Side {
         trigger: 1_500,
         ..ContextLimits::DRAFT
     };
-    let mut desk = desk(options);
-    desk.hooks(Paying::new(prices));
-    desk
+    let mut host = host(options);
+    host.hooks(Paying::new(prices));
+    host
 }
 
 /// Returns the frame that caused the first checkpoint, and the number of postponed checkpoints.
 fn first_checkpoint(prices: CachePrices) -> (u32, usize) {
-    let mut desk = paying(prices);
+    let mut host = paying(prices);
     let mut deferred = 0;
     for n in 1..40 {
         let text = format!("@dev>done:plan{{goal:the_{n}th_step_of_a_plan_with_many_of_them}}");
-        let heard = desk.takes(101, &frame(&text, n, n.into(), ""));
+        let heard = host.takes(101, &frame(&text, n, n.into(), ""));
         let is_deferred = |event: &&Event| matches!(event, Event::CheckpointDeferred(_));
         deferred += heard.events.iter().filter(is_deferred).count();
-        if desk.state().warm().last() > 0 {
+        if host.state().warm().last() > 0 {
             return (n, deferred);
         }
     }

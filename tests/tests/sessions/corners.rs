@@ -8,28 +8,28 @@ use accp_runtime::session::{Event, MemberId, Mid, Outbound, Rules};
 use accp_runtime::{ErrorCode, Message, Registry, Value};
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_desk, options, plan};
+use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_host, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
 /// D8: an `aid` names the first frame of a chain that has its own `cid`.
 #[test]
 fn aid_of_the_first_frame_of_a_named_chain() {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ",cid:c1"));
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
-    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:c1"));
-    assert!(desk.state().is_cancelled(&Mid::parse("101000001002")));
+    let mut host = open_host(options("hub"), Rules::default());
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ",cid:c1"));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 2, ",aid:101000001001"));
+    host.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:c1"));
+    assert!(host.state().is_cancelled(&Mid::parse("101000001002")));
 }
 
 /// An agent that cancels another agent's chain before it begins has no effect on it.
 #[test]
 fn a_chain_that_has_not_begun_is_cancelled_by_another() {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let cancel = "@qa>cancel:task{}[mid:102000001001,seq:1,cid:101000001001]";
-    desk.hears(102, cancel, NOW);
-    let seq = 1 + desk.frames().len() as u64;
-    desk.takes(101, &frame("@dev>req:plan{}", 1, seq, ""));
+    host.hears(102, cancel, NOW);
+    let seq = 1 + host.frames().len() as u64;
+    host.takes(101, &frame("@dev>req:plan{}", 1, seq, ""));
 }
 
 fn sends_and_comes_to_rest(message: &Message<'static>) {
@@ -170,18 +170,18 @@ fn an_answer_about_earlier_schemas_comes_late() {
 /// says so.
 #[test]
 fn schemas_of_an_earlier_run_that_clash() {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let mut schema = Schema::new("finding", "FD");
     schema.fields.push(Field::new("severity", Type::Integer));
-    desk.register(schema, NOW).unwrap();
-    desk.carries_out(NOW);
+    host.register(schema, NOW).unwrap();
+    host.carries_out(NOW);
     let mut hub = options("hub");
     hub.registry = registry(&["FD"]);
-    desk.events.clear();
-    desk.restart_as(hub.clone());
+    host.events.clear();
+    host.restart_as(hub.clone());
     let clash = |event: &Event| matches!(event, Event::SchemasUnavailable(_));
-    assert!(desk.events.iter().any(clash), "{:?}", desk.events);
-    assert_eq!(desk.session().options().registry, hub.registry);
+    assert!(host.events.iter().any(clash), "{:?}", host.events);
+    assert_eq!(host.session().options().registry, hub.registry);
 }
 
 #[test]
@@ -222,20 +222,20 @@ fn a_host_with_narrower_limits() {
 
 #[test]
 fn an_unknown_intent() {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    let heard = desk.hears(101, &frame("@dev>nope:plan{}", 1, 1, ""), NOW);
+    let mut host = open_host(options("hub"), Rules::default());
+    let heard = host.hears(101, &frame("@dev>nope:plan{}", 1, 1, ""), NOW);
     assert_eq!(sides::of(&heard.sends[0]), Some(Mid::parse("101000001001")));
 }
 
 #[test]
 fn link_frames_that_cannot_be_read() {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     for text in [
         "@dev>sync:registry{",
         "@dev>sync:bytes{key",
         "@dev>qry:bytes{key:a|key:",
     ] {
-        desk.ignores(101, text, NOW);
+        host.ignores(101, text, NOW);
     }
 }
 
@@ -263,8 +263,8 @@ fn the_announcement_of_many_values() {
 /// The code is in the frame's field and not repeated in its text.
 #[test]
 fn the_text_of_a_refused_delta() {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    let refused = desk.refuses(101, &frame("@dev>sync:state{v:3|delta:{a:1}}", 1, 1, ""));
+    let mut host = open_host(options("hub"), Rules::default());
+    let refused = host.refuses(101, &frame("@dev>sync:state{v:3|delta:{a:1}}", 1, 1, ""));
     assert!(!refused.message.contains("E2001"), "{}", refused.message);
 }
 
@@ -375,9 +375,9 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
 /// A peer that knows the draft alone may leave a schema out, or write other types than this crate does.
 #[test]
 fn link_frames_of_other_implementations() {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let hello = "@dev>sync:registry{v:1.0|hash:123456|pos:0|n:x|ext:log|y:1}[mid:910100000001]";
-    let heard = desk.hears(101, hello, NOW);
+    let heard = host.hears(101, hello, NOW);
     assert!(
         heard.sends[0].starts_with("@hub>sync:registry{"),
         "{heard:?}"

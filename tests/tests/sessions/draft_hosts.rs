@@ -98,8 +98,8 @@ fn a_killed_member_goes_on_after_its_own_number() {
     let next = "fail:error{code:E3003|msg:later|retry:true|exp:3|schema:ER}[mid:a2,seq:1";
     let copy = "done:plan{n:1}[mid:0a0000000002,seq:3";
     let no = "fail:error{code:E1004|msg:no|retry:false|schema:ER}[mid:a3,seq:1";
-    for said in [next, copy, no] {
-        guest.hears(&format!("@hub>{said},ts:1714000000,cid:{mid}]"));
+    for replies in [next, copy, no] {
+        guest.hears(&format!("@hub>{replies},ts:1714000000,cid:{mid}]"));
     }
     let refused = guest.side.events.pop();
     assert!(matches!(refused, Some(Event::Refused(of, _)) if of == mid));
@@ -184,10 +184,10 @@ fn an_answer_to_a_hello_needs_none() {
     let mut guest = Guest::at(5);
     guest.waits(LONG);
     let hello = format!("{HELLO}[mid:a1,seq:5,ts:1714000000]");
-    let said = guest.hears(&hello);
+    let replies = guest.hears(&hello);
     assert!(
-        said.len() == 1 && said[0].starts_with("@qa>sync:registry{"),
-        "{said:?}"
+        replies.len() == 1 && replies[0].starts_with("@qa>sync:registry{"),
+        "{replies:?}"
     );
     guest.now = guest.now + Duration::from_millis(900);
     assert!(guest.hears(&hello).is_empty());
@@ -333,10 +333,10 @@ fn what_a_member_does_not_take_is_refused() {
             seq += 1;
             format!("{text}[mid:0a000000001{n},seq:{seq},ts:1714000000]")
         };
-        let said = guest.hears(&text);
+        let replies = guest.hears(&text);
         assert!(
-            said[0].starts_with("@qa>fail:error{") && said[0].contains(code),
-            "{text}: {said:?}"
+            replies[0].starts_with("@qa>fail:error{") && replies[0].contains(code),
+            "{text}: {replies:?}"
         );
     }
     assert!(guest.handled().is_empty());
@@ -349,13 +349,14 @@ fn what_a_member_does_not_take_is_refused() {
 #[test]
 fn a_change_waits_for_the_state_that_it_changes() {
     let change = "@dev>sync:state{v:7|delta:{a:1}}[mid:0a0000000011,seq:1,ts:1714000000]";
-    let is_refusal = |said: &[String]| said[0].contains("code:E2001");
+    let is_refusal = |replies: &[String]| replies[0].contains("code:E2001");
     for is_told in [true, false] {
         let mut guest = Guest::at(0);
         assert!(is_refusal(&guest.hears(change)));
         if is_told {
-            let said = guest.hears("@hub>sync:state{v:7|state:{a:1,b:2}}[mid:0a0000000021,seq:0]");
-            assert!(said[0].contains("cid:0a0000000021"), "{said:?}");
+            let replies =
+                guest.hears("@hub>sync:state{v:7|state:{a:1,b:2}}[mid:0a0000000021,seq:0]");
+            assert!(replies[0].contains("cid:0a0000000021"), "{replies:?}");
         } else {
             for _ in 0..3 {
                 assert!(is_refusal(&guest.hears(change)));
@@ -428,12 +429,12 @@ proptest! {
     /// nothing.
     #[test]
     fn nothing_that_a_host_says_breaks_a_member(
-        said in prop::collection::vec((0..14_u8, 0..9_u64, 0..9_u64), 1..40),
+        replies in prop::collection::vec((0..14_u8, 0..9_u64, 0..9_u64), 1..40),
     ) {
         let mut guest = Guest::new();
         let mut handled = Vec::new();
         let mut own = Mid::parse("0c00000000ff");
-        for (what, mid, seq) in said {
+        for (what, mid, seq) in replies {
             // The log does not keep the ids of what took no number.
             let kind = if seq == 0 { 'b' } else { 'a' };
             let text = |head: &str| {

@@ -13,7 +13,7 @@ use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{DraftPeers, Event, Input, Outbound, Rules, Scope};
 use accp_runtime::{Map, Message, Registry, Value};
 
-use self::draft::{Draft, brief, joined};
+use self::draft::{Draft, joined, short_forms};
 use crate::sessions::sides::{
     Node as _, STANDARD, counting, envelope, member, options, plan, rules,
 };
@@ -99,10 +99,10 @@ fn reg_03_the_schemas_stand_in_the_hello() {
     ] {
         let mut draft = Draft::new(hub.clone(), Rules::default());
         draft.enters();
-        let said = draft.says(&format!("@qa>sync:registry{{v:1|hash:{hash}}}"));
-        assert_eq!(said.len() > 1, count > 0, "{hash}");
+        let replies = draft.says(&format!("@qa>sync:registry{{v:1|hash:{hash}}}"));
+        assert_eq!(replies.len() > 1, count > 0, "{hash}");
         let mut codes = BTreeSet::new();
-        for text in said {
+        for text in replies {
             assert!(text.len() <= 64 * 1024);
             let message = Message::decode(&text, &STANDARD).unwrap();
             assert_eq!(
@@ -187,11 +187,11 @@ fn who_cannot_be_served_is_told_why() {
     ] {
         let mut draft = Draft::new(options("hub"), rules);
         draft.enters();
-        let said = draft.says("@qa>sync:registry{v:1|hash:a32838}");
-        assert_eq!(said.len(), 1);
+        let replies = draft.says("@qa>sync:registry{v:1|hash:a32838}");
+        assert_eq!(replies.len(), 1);
         assert!(
-            said[0].contains("code:E5001") && said[0].contains(expected),
-            "{said:?}"
+            replies[0].contains("code:E5001") && replies[0].contains(expected),
+            "{replies:?}"
         );
         assert!(draft.dev(&plan("dev", 1)).is_empty());
     }
@@ -220,7 +220,7 @@ fn two_sides_do_not_greet_each_other_for_ever() {
         "{asked:?}"
     );
     assert_eq!(
-        brief(&draft.says(hello)),
+        short_forms(&draft.says(hello)),
         [
             "@hub>sync:registry{hash:a32838|v:1} 0",
             "@dev>req:plan{n:1} 1"
@@ -234,9 +234,9 @@ fn two_sides_do_not_greet_each_other_for_ever() {
 fn every_number_is_told() {
     let mut draft = joined();
     let request = draft.says("@qa>req:plan{}[mid:5e1f00000001,seq:1,ts:1714000000]");
-    assert_eq!(brief(&request), ["@hub>ack:frame{} 1"]);
+    assert_eq!(short_forms(&request), ["@hub>ack:frame{} 1"]);
     let stop = "@qa>cancel:plan{}[mid:5e1f00000002,seq:2,ts:1714000000,cid:5e1f00000001]";
-    assert_eq!(brief(&draft.says(stop)), ["@hub>ack:frame{} 2"]);
+    assert_eq!(short_forms(&draft.says(stop)), ["@hub>ack:frame{} 2"]);
     // Of a cancelled chain, and expired: the host says nothing.
     assert!(
         draft
@@ -250,7 +250,7 @@ fn every_number_is_told() {
     );
     let next = draft.says("@qa>req:plan{}[mid:5e1f00000005,seq:5,ts:1714000000]");
     assert_eq!(
-        brief(&next),
+        short_forms(&next),
         [
             "@hub>ack:frame{} 3",
             "@hub>ack:frame{} 4",

@@ -8,12 +8,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, frame, member, open_desk, options, plan, rules};
+use crate::sessions::sides::{NOW, Node, Side, frame, member, open_host, options, plan, rules};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
-fn desk() -> Side {
-    open_desk(options("hub"), rules(Scope::Sender))
+fn host() -> Side {
+    open_host(options("hub"), rules(Scope::Sender))
 }
 
 /// Returns a frame of `@qa`, member 102, with its n-th id.
@@ -25,32 +25,32 @@ fn of_qa(head: &str, n: u32, seq: u64, more: &str) -> String {
 /// give all stores two frames with one id.
 #[test]
 fn a_part_that_names_the_frame_of_another() {
-    let mut desk = desk();
-    desk.takes(101, &frame("@dev>req:plan{a:1}", 1, 1, ""));
+    let mut host = host();
+    host.takes(101, &frame("@dev>req:plan{a:1}", 1, 1, ""));
     for (n, place) in [(1, "1/1"), (2, "1/2"), (3, "2/2")] {
         let more = format!(",pt:{place},of:101000001001");
-        let refused = desk.refuses(102, &of_qa("@qa>req:plan{a:1}", n, 1, &more));
+        let refused = host.refuses(102, &of_qa("@qa>req:plan{a:1}", n, 1, &more));
         assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{place}");
     }
-    assert_eq!(desk.frames().len(), 1);
+    assert_eq!(host.frames().len(), 1);
     let own = of_qa("@qa>req:plan{a:1}", 4, 1, ",pt:1/2,of:102000001004");
-    desk.takes(102, &own);
+    host.takes(102, &own);
 }
 
 /// An expired frame under the next id of another member does not mute that member.
 #[test]
 fn an_expired_frame_under_the_next_id_of_another() {
     for seq in [1, 2] {
-        let mut desk = desk();
+        let mut host = host();
         let ts = NOW.as_secs() - 1000;
         let squat = format!("@qa>req:plan{{}}[mid:101000001001,seq:{seq},ts:{ts},ttl:1]");
-        let refused = desk.refuses(102, &squat);
+        let refused = host.refuses(102, &squat);
         assert_eq!(
             (refused.code, refused.holder),
             (ErrorCode::DUPLICATE, Some(101))
         );
-        assert_eq!(desk.stored().seen.len(), 0);
-        desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+        assert_eq!(host.stored().seen.len(), 0);
+        host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     }
 }
 
@@ -60,19 +60,19 @@ fn an_expired_frame_under_the_next_id_of_another() {
 fn the_chain_of_another_is_answered_reopened_and_cancelled() {
     for (cid, more) in [("101000001001", ""), ("lunch", ",cid:lunch")] {
         for restarts in [false, true] {
-            let mut desk = desk();
-            desk.takes(101, &frame("@dev>req:plan{}", 1, 1, more));
+            let mut host = host();
+            host.takes(101, &frame("@dev>req:plan{}", 1, 1, more));
             let of_chain = format!(",cid:{cid}");
-            desk.takes(102, &of_qa("@qa>done:plan{}", 1, 1, &of_chain));
-            desk.takes(102, &of_qa("@qa>req:plan{}", 2, 2, &of_chain));
+            host.takes(102, &of_qa("@qa>done:plan{}", 1, 1, &of_chain));
+            host.takes(102, &of_qa("@qa>req:plan{}", 2, 2, &of_chain));
             if restarts {
-                desk.restart_as(options("hub"));
+                host.restart_as(options("hub"));
             }
-            let refused = desk.refuses(102, &of_qa("@qa>cancel:task{}", 3, 3, &of_chain));
+            let refused = host.refuses(102, &of_qa("@qa>cancel:task{}", 3, 3, &of_chain));
             assert_eq!(refused.code, ErrorCode::POLICY_DENIED, "{cid}");
-            desk.takes(101, &frame("@dev>wait:plan{}", 2, 2, &of_chain));
-            desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, &of_chain));
-            assert!(desk.state().is_cancelled(&Mid::parse(cid)));
+            host.takes(101, &frame("@dev>wait:plan{}", 2, 2, &of_chain));
+            host.takes(101, &frame("@dev>cancel:task{}", 3, 3, &of_chain));
+            assert!(host.state().is_cancelled(&Mid::parse(cid)));
         }
     }
 }
@@ -97,27 +97,27 @@ fn chains_that_have_not_begun_are_cancelled() {
 /// chain. An announcement belongs to no chain, so the frame that needs the value arrives, too.
 #[test]
 fn a_chain_under_the_id_of_an_announcement() {
-    let mut desk = desk();
+    let mut host = host();
     let chain = "101000001001";
     let squat = of_qa("@qa>req:plan{}", 1, 1, &format!(",cid:{chain}"));
-    desk.takes(102, &squat);
+    host.takes(102, &squat);
     let cancel = Message::new("hub", "cancel", "task").unwrap();
     let cancel = Outbound::message(&cancel).in_chain(chain);
-    desk.session_mut().send(&cancel, NOW).unwrap();
-    desk.carries_out(NOW);
+    host.session_mut().send(&cancel, NOW).unwrap();
+    host.carries_out(NOW);
     let put = format!("@dev>sync:put{{keys:[[k101_1,{DIGEST},60]]}}");
-    desk.takes(101, &frame(&put, 1, 1, ""));
-    desk.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 2, 2, ""));
+    host.takes(101, &frame(&put, 1, 1, ""));
+    host.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 2, 2, ""));
     // A frame of the application is in the chain that was cancelled.
     let own = frame("@dev>wait:plan{}", 3, 3, &format!(",cid:{chain}"));
-    desk.ignores(101, &own, NOW);
+    host.ignores(101, &own, NOW);
 }
 
 /// The number of a version never comes near its limit.
 #[test]
 fn the_last_version_of_the_shared_state() {
-    let mut desk = desk();
-    desk.takes(101, &frame("@dev>sync:state{state:{a:1}|v:1}", 1, 1, ""));
+    let mut host = host();
+    host.takes(101, &frame("@dev>sync:state{state:{a:1}|v:1}", 1, 1, ""));
     for (n, version) in [(1, u64::MAX), (2, i64::MAX as u64), (3, 1_000_002)] {
         let head = format!("@qa>sync:state{{state:{{}}|v:#{version}}}");
         let head = if version > i64::MAX as u64 {
@@ -125,15 +125,15 @@ fn the_last_version_of_the_shared_state() {
         } else {
             head.replace('#', "")
         };
-        let refused = desk.refuses(102, &of_qa(&head, n, 1, ""));
+        let refused = host.refuses(102, &of_qa(&head, n, 1, ""));
         assert_eq!(refused.code, ErrorCode::REF_NOT_FOUND, "{head}");
         assert_eq!(refused.version, Some(1));
     }
-    desk.takes(
+    host.takes(
         102,
         &of_qa("@qa>sync:state{state:{b:1}|v:1000001}", 4, 1, ""),
     );
-    desk.takes(
+    host.takes(
         101,
         &frame("@dev>sync:state{delta:{a:2}|v:1000002}", 2, 2, ""),
     );
@@ -178,12 +178,12 @@ fn ids_that_were_squatted_before_a_member_joined() {
 /// A frame names a chain in at most 128 characters, because sessions remember names.
 #[test]
 fn the_name_of_a_chain_is_long() {
-    let mut desk = desk();
+    let mut host = host();
     for (n, key) in [(1, "cid"), (2, "aid")] {
         let more = |length| format!(",{key}:{}", "x".repeat(length));
-        let refused = desk.refuses(101, &frame("@dev>req:plan{}", n, u64::from(n), &more(129)));
+        let refused = host.refuses(101, &frame("@dev>req:plan{}", n, u64::from(n), &more(129)));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
-        desk.takes(
+        host.takes(
             101,
             &frame("@dev>req:plan{}", n + 2, u64::from(n), &more(128)),
         );
@@ -195,64 +195,64 @@ fn the_name_of_a_chain_is_long() {
 fn one_member_opens_many_chains() {
     let mut hub = options("hub");
     hub.backlog = 10_000;
-    let mut desk = open_desk(hub, rules(Scope::Sender));
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ",cid:lunch"));
+    let mut host = open_host(hub, rules(Scope::Sender));
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ",cid:lunch"));
     for n in 0..5000 {
         let text = format!(
             "@qa>req:plan{{}}[mid:{:012},seq:{},cid:c{n}]",
             102_000_001_001_u64 + n,
             n + 1
         );
-        desk.session_mut()
+        host.session_mut()
             .receive(member(102), text.as_bytes(), NOW);
     }
-    desk.carries_out(NOW);
-    assert_eq!(desk.state().position(), 3 + 5002);
+    host.carries_out(NOW);
+    assert_eq!(host.state().position(), 3 + 5002);
     let cancel = "@qa>cancel:task{}[mid:102000009001,seq:5001,cid:lunch]";
-    assert_eq!(desk.refuses(102, cancel).code, ErrorCode::POLICY_DENIED);
+    assert_eq!(host.refuses(102, cancel).code, ErrorCode::POLICY_DENIED);
     // A frame below the chain of `@dev` is still told from one in a chain of its own.
-    desk.takes(
+    host.takes(
         101,
         &frame("@dev>req:plan{}", 2, 2, ",cid:bread,aid:101000001001"),
     );
-    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:lunch"));
-    assert!(desk.state().is_cancelled(&Mid::parse("bread")));
+    host.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:lunch"));
+    assert!(host.state().is_cancelled(&Mid::parse("bread")));
 }
 
 /// A time beyond all times is refused; it is not taken for the last one.
 #[test]
 fn a_ttl_beyond_all_times() {
-    let mut desk = desk();
-    let refused = desk.refuses(
+    let mut host = host();
+    let refused = host.refuses(
         101,
         &frame("@dev>req:plan{}", 1, 1, &format!(",ttl:{}", i64::MAX)),
     );
     assert_eq!(refused.code, ErrorCode::INVALID_TYPE);
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:1000000000"));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 1, ",ttl:1000000000"));
 }
 
 /// A member that announces values and never sends them cannot announce more, and slows nobody down.
 #[test]
 fn values_that_are_never_supplied() {
-    let mut desk = desk();
+    let mut host = host();
     let put = |n: u64| {
         let key = format!("k102_{n}");
         let head = format!("@qa>sync:put{{keys:[[{key},{DIGEST},60]]}}");
         format!("{head}[mid:{},seq:{n}]", 102_000_001_000 + n)
     };
     for n in 1..=256 {
-        desk.hears(102, &put(n), NOW);
+        host.hears(102, &put(n), NOW);
     }
     for n in 257..400 {
-        desk.session_mut()
+        host.session_mut()
             .receive(member(102), put(n).as_bytes(), NOW);
     }
-    desk.carries_out(NOW);
-    assert_eq!(desk.stored().entries.len() + 1, 4 + 256 + 1);
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    host.carries_out(NOW);
+    assert_eq!(host.stored().entries.len() + 1, 4 + 256 + 1);
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     // Its other frames wait for that announcement, because they have later numbers.
     let other = "@qa>req:plan{}[mid:102000001401,seq:258]";
-    assert_eq!(desk.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
+    assert_eq!(host.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
     // Once a value is here, the next announcement is taken.
     let value = "x".repeat(60);
     let supplied = format!(
@@ -261,32 +261,32 @@ fn values_that_are_never_supplied() {
         Hash::of(value.as_bytes()),
     );
     let honest = put(1).replace(DIGEST, &Hash::of(value.as_bytes()).to_string());
-    let mut desk = self::desk();
-    desk.hears(102, &honest, NOW);
+    let mut host = self::host();
+    host.hears(102, &honest, NOW);
     for n in 2..=256 {
-        desk.hears(102, &put(n), NOW);
+        host.hears(102, &put(n), NOW);
     }
-    desk.ignores(102, &put(257), NOW);
-    desk.hears(102, &supplied, NOW);
-    assert_eq!(desk.cold_text("k102_1"), Some(value));
-    desk.takes(102, &put(257));
+    host.ignores(102, &put(257), NOW);
+    host.hears(102, &supplied, NOW);
+    assert_eq!(host.cold_text("k102_1"), Some(value));
+    host.takes(102, &put(257));
 }
 
 /// A value is bounded by the rules of the host, whatever length its announcement or a piece gives.
 #[test]
 fn bytes_without_end() {
-    let mut desk = desk();
+    let mut host = host();
     for length in [8 * 1024 * 1024 + 1, i64::MAX] {
         let head = format!("@qa>sync:put{{keys:[[k102_1,{DIGEST},{length}]]}}");
-        let refused = desk.refuses(102, &of_qa(&head, (length % 900) as u32, 1, ""));
+        let refused = host.refuses(102, &of_qa(&head, (length % 900) as u32, 1, ""));
         assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
     }
     // A registry has no announcement; its first piece gives its length.
     let mut rules = rules(Scope::Sender);
     rules.learn_schemas = true;
-    let mut desk = open_desk(options("hub"), rules);
+    let mut host = open_host(options("hub"), rules);
     let hello = "@qa>sync:registry{ext:[bytes]|hash:ffffff|pos:0|v:1}[mid:910200000001,seq:0]";
-    let heard = desk.hears(102, hello, NOW);
+    let heard = host.hears(102, hello, NOW);
     assert!(
         heard.sends.iter().any(|send| send.contains("key:reg_all")),
         "{heard:?}"
@@ -297,7 +297,7 @@ fn bytes_without_end() {
             "@qa>sync:bytes{{at:{at}|d:{piece}|key:reg_all|len:4611686018427387904|sha:{DIGEST}}}\
              [mid:910200000002,seq:0]"
         );
-        let heard = desk.hears(102, &text, NOW);
+        let heard = host.hears(102, &text, NOW);
         assert!(heard.sends.is_empty(), "it asks for no more: {heard:?}");
     }
 }
@@ -305,21 +305,21 @@ fn bytes_without_end() {
 /// A hello is answered with a bounded amount, and hello after hello is answered with a hello.
 #[test]
 fn hello_after_hello() {
-    let mut desk = desk();
+    let mut host = host();
     let text = "x".repeat(40_000);
     for n in 1..=100 {
         let head = format!("@dev>req:plan{{n:{n}|goal:{text}}}");
-        desk.session_mut().receive(
+        host.session_mut().receive(
             member(101),
             frame(&head, n as u32, n as u64, "").as_bytes(),
             NOW,
         );
     }
-    desk.carries_out(NOW);
+    host.carries_out(NOW);
     let hello = "@qa>sync:registry{ext:[log]|hash:ffffff|pos:5|v:1}[mid:910200000001,seq:5]";
     let mut answered = 0;
     for _ in 0..1000 {
-        let heard = desk.hears(102, hello, NOW);
+        let heard = host.hears(102, hello, NOW);
         answered += heard.sends.iter().map(String::len).sum::<usize>();
     }
     let asked = 1000 * hello.len();
@@ -329,21 +329,21 @@ fn hello_after_hello() {
 /// A member that has left cannot fill the log.
 #[test]
 fn a_removed_member_goes_on() {
-    let mut desk = desk();
-    desk.leave(member(102), NOW);
-    desk.carries_out(NOW);
-    let last = desk.session().position();
+    let mut host = host();
+    host.leave(member(102), NOW);
+    host.carries_out(NOW);
+    let last = host.session().position();
     let text = "x".repeat(60_000);
     for n in 1..=2000 {
         let squat = format!(
             "@qa>req:plan{{goal:{text}}}[mid:{},seq:1]",
             102_000_001_000_u64 + n
         );
-        desk.session_mut()
+        host.session_mut()
             .receive(member(102), squat.as_bytes(), NOW);
     }
-    desk.carries_out(NOW);
-    let entries = desk.log_from(last + 1);
+    host.carries_out(NOW);
+    let entries = host.log_from(last + 1);
     assert_eq!(entries.len(), 256);
     let bytes: usize = entries.iter().map(|entry| entry.text.len()).sum();
     assert!(bytes < 64 * 1024, "{bytes}");
@@ -353,13 +353,13 @@ fn a_removed_member_goes_on() {
 /// A peer that asks for many values at a time gets some of them, and asks again for the others.
 #[test]
 fn a_member_asks_for_everything() {
-    let mut desk = desk();
+    let mut host = host();
     for n in 1..=100 {
-        desk.takes(101, &frame("@dev>req:plan{}", n, n.into(), ""));
+        host.takes(101, &frame("@dev>req:plan{}", n, n.into(), ""));
     }
     for position in 5..105 {
         let want = format!("@qa>qry:bytes{{at:0|key:p{position}}}[mid:910200000001,seq:0]");
-        desk.session_mut()
+        host.session_mut()
             .receive(member(102), want.as_bytes(), NOW);
     }
     let pieces = |sends: &[Transmit]| {
@@ -368,32 +368,32 @@ fn a_member_asks_for_everything() {
             .filter(|send| send.text.contains(">sync:bytes{"))
             .count()
     };
-    assert_eq!(pieces(&desk.carries_out(NOW)), 16);
+    assert_eq!(pieces(&host.carries_out(NOW)), 16);
     let want = "@qa>qry:bytes{at:0|key:p50}[mid:910200000001,seq:0]";
-    assert_eq!(desk.hears(102, want, NOW).sends.len(), 1);
+    assert_eq!(host.hears(102, want, NOW).sends.len(), 1);
 }
 
 /// Nobody puts the chain of another below a chain of its own, to cancel both.
 #[test]
 fn the_chain_of_another_is_put_below_a_chain() {
-    let mut desk = desk();
-    desk.takes(102, &of_qa("@qa>req:plan{}", 1, 1, ""));
+    let mut host = host();
+    host.takes(102, &of_qa("@qa>req:plan{}", 1, 1, ""));
     let below = ",cid:101000001001,aid:102000001001";
-    desk.takes(102, &of_qa("@qa>req:plan{}", 2, 2, below));
-    desk.takes(102, &of_qa("@qa>cancel:task{}", 3, 3, ",cid:102000001001"));
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    host.takes(102, &of_qa("@qa>req:plan{}", 2, 2, below));
+    host.takes(102, &of_qa("@qa>cancel:task{}", 3, 3, ",cid:102000001001"));
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
 }
 
 /// A frame stays in its chain, whoever begins a chain under the id of the frame.
 #[test]
 fn a_chain_under_the_id_of_a_frame() {
-    let mut desk = desk();
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let mut host = host();
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let of_chain = ",cid:101000001001";
-    desk.takes(101, &frame("@dev>wait:plan{}", 2, 2, of_chain));
-    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, of_chain));
-    desk.takes(102, &of_qa("@qa>req:plan{}", 1, 1, ",cid:101000001002"));
+    host.takes(101, &frame("@dev>wait:plan{}", 2, 2, of_chain));
+    host.takes(101, &frame("@dev>cancel:task{}", 3, 3, of_chain));
+    host.takes(102, &of_qa("@qa>req:plan{}", 1, 1, ",cid:101000001002"));
     let below = frame("@dev>req:plan{}", 4, 4, ",aid:101000001002");
-    let heard = desk.ignores(101, &below, NOW);
+    let heard = host.ignores(101, &below, NOW);
     assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
 }

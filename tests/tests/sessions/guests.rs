@@ -248,43 +248,43 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
 /// Where all share one numbering, a guest takes no number while it is the turn of another, and gets a turn.
 #[test]
 fn a_guest_waits_for_its_turn_to_take_a_number() {
-    let mut desk = crate::sessions::sides::open_desk(options("hub"), rules(Scope::Shared));
-    let ops = enters(&mut desk, "ops");
-    desk.carries_out(NOW);
+    let mut host = crate::sessions::sides::open_host(options("hub"), rules(Scope::Shared));
+    let ops = enters(&mut host, "ops");
+    host.carries_out(NOW);
     let numbered = |from: u16, agent: &str, n: u32, seq: u64| {
         format!("@{agent}>req:plan{{}}[mid:{from}000001{n:03},seq:{seq},ts:1714000000]")
     };
-    desk.takes(101, &numbered(101, "dev", 1, 1));
+    host.takes(101, &numbered(101, "dev", 1, 1));
     // It is the turn of `@qa`, which has heard the number.
-    let refused = desk.refuses(102, &numbered(102, "qa", 1, 1));
+    let refused = host.refuses(102, &numbered(102, "qa", 1, 1));
     assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP);
-    assert_eq!(says(&mut desk, ops, &plan("ops", 1)), Err(SendError::Busy));
-    let ends = desk.session().next_timeout().unwrap();
+    assert_eq!(says(&mut host, ops, &plan("ops", 1)), Err(SendError::Busy));
+    let ends = host.session().next_timeout().unwrap();
     assert!(ends <= NOW + Duration::from_secs(1));
-    let heard = desk.takes(102, &numbered(102, "qa", 1, 2));
+    let heard = host.takes(102, &numbered(102, "qa", 1, 2));
     assert!(heard.others.iter().all(|send| send.to != ops), "{heard:?}");
     // Now it is the guest's, and the others wait for it.
-    let heard = desk.ignores(101, &numbered(101, "dev", 2, 3), NOW);
+    let heard = host.ignores(101, &numbered(101, "dev", 2, 3), NOW);
     assert_eq!(heard.entries, []);
-    says(&mut desk, ops, &plan("ops", 2)).unwrap();
-    desk.carries_out(NOW);
-    let senders: Vec<_> = desk.frames().iter().map(|entry| entry.sender).collect();
+    says(&mut host, ops, &plan("ops", 2)).unwrap();
+    host.carries_out(NOW);
+    let senders: Vec<_> = host.frames().iter().map(|entry| entry.sender).collect();
     assert_eq!(senders, [member(101), member(102), ops]);
 }
 
 /// A turn that nobody uses ends by itself.
 #[test]
 fn a_guest_goes_on_when_the_turn_of_another_is_over() {
-    let mut desk = crate::sessions::sides::open_desk(options("hub"), rules(Scope::Shared));
-    let ops = enters(&mut desk, "ops");
-    desk.carries_out(NOW);
-    desk.takes(101, "@dev>req:plan{}[mid:101000001001,seq:1,ts:1714000000]");
-    desk.refuses(102, "@qa>req:plan{}[mid:102000001001,seq:1,ts:1714000000]");
-    assert_eq!(says(&mut desk, ops, &plan("ops", 1)), Err(SendError::Busy));
-    let ends = desk.session().next_timeout().unwrap();
-    desk.carries_out(ends);
+    let mut host = crate::sessions::sides::open_host(options("hub"), rules(Scope::Shared));
+    let ops = enters(&mut host, "ops");
+    host.carries_out(NOW);
+    host.takes(101, "@dev>req:plan{}[mid:101000001001,seq:1,ts:1714000000]");
+    host.refuses(102, "@qa>req:plan{}[mid:102000001001,seq:1,ts:1714000000]");
+    assert_eq!(says(&mut host, ops, &plan("ops", 1)), Err(SendError::Busy));
+    let ends = host.session().next_timeout().unwrap();
+    host.carries_out(ends);
     let outbound = plan("ops", 1);
-    let sent = desk
+    let sent = host
         .session_mut()
         .send_as(ops, &Outbound::message(&outbound), ends);
     assert!(sent.is_ok(), "{sent:?}");

@@ -18,13 +18,13 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::sessions::lineage::{copy, decide, restore, said};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, Side, counting, hello, member, open_desk, options, plan, rules,
+    NOW, Node, Side, counting, hello, member, open_host, options, plan, rules,
 };
 
 /// The last epoch in the ids of a host.
 const LAST: u32 = 999_999;
 
-/// Returns the agent of a member on a full desk.
+/// Returns the agent of a member on a full host.
 fn agent_of(number: u16) -> String {
     match number {
         101 => "dev".into(),
@@ -34,16 +34,16 @@ fn agent_of(number: u16) -> String {
 }
 
 /// Lets agents in until the members up to this number are in the session.
-fn fill(desk: &mut Side, last: u16) {
+fn fill(host: &mut Side, last: u16) {
     let all = (103..=899).chain(9000..=9999).filter(|n| *n <= last);
     for number in all {
-        let joined = desk.join_as(&[&agent_of(number)], false, NOW).unwrap();
+        let joined = host.join_as(&[&agent_of(number)], false, NOW).unwrap();
         assert_eq!(
             joined,
             accp_runtime::session::Answer::Joined(member(number))
         );
     }
-    desk.carries_out(NOW);
+    host.carries_out(NOW);
 }
 
 /// Generates a member: of three digits, of four, or at an edge.
@@ -83,9 +83,9 @@ fn send(side: &mut Side, n: i64) -> Result<Mid, SendError> {
 /// of two members are never the same.
 #[test]
 fn an_id_belongs_to_one_member() {
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
-    fill(&mut desk, MemberId::LAST.number());
-    let desk = RefCell::new((desk, BTreeSet::new(), std::collections::BTreeMap::new()));
+    let mut host = open_host(options("hub"), rules(Scope::Sender));
+    fill(&mut host, MemberId::LAST.number());
+    let host = RefCell::new((host, BTreeSet::new(), std::collections::BTreeMap::new()));
     let case = (
         numbers(),
         numbers(),
@@ -96,7 +96,7 @@ fn an_id_belongs_to_one_member() {
     let mut runner = TestRunner::new(Config::with_cases(256));
     runner
         .run(&case, |(from, other, own, epoch, counter)| {
-            let (desk, used, last) = &mut *desk.borrow_mut();
+            let (host, used, last) = &mut *host.borrow_mut();
             let owner = if own { from } else { other };
             let mid = id_of(owner, epoch, counter);
             prop_assert_eq!(mid.len(), 12);
@@ -109,9 +109,9 @@ fn an_id_belongs_to_one_member() {
             let seq = last.get(&from).map_or(1, |last| last + 1);
             let text = format!("@{}>req:plan{{}}[mid:{mid},seq:{seq}]", agent_of(from));
             // A member says hello before its first frame.
-            let greeting = hello(&agent_of(from), desk.session().position());
-            desk.hears(from, &greeting, NOW);
-            let heard = desk.hears(from, &text, NOW);
+            let greeting = hello(&agent_of(from), host.session().position());
+            host.hears(from, &greeting, NOW);
+            let heard = host.hears(from, &text, NOW);
             if owner == from {
                 last.insert(from, seq);
                 prop_assert_eq!(heard.entries[0].mid.to_string(), mid);
@@ -203,12 +203,12 @@ fn fill_room(room: &mut Room) {
 fn a_host_uses_up_its_ids() {
     let mut hub = counting("hub");
     hub.backlog = 10_000;
-    let mut desk = open_desk(hub, rules(Scope::Sender));
-    skip_to(&mut desk, LAST - 2);
-    desk.greets(NOW);
+    let mut host = open_host(hub, rules(Scope::Sender));
+    skip_to(&mut host, LAST - 2);
+    host.greets(NOW);
     let mut sent = Vec::new();
     let error = loop {
-        match send(&mut desk, 0) {
+        match send(&mut host, 0) {
             Ok(mid) => sent.push(mid.to_string()),
             Err(error) => break error,
         }
@@ -223,17 +223,17 @@ fn a_host_uses_up_its_ids() {
     assert_eq!(error.code(), ErrorCode::BUDGET_EXCEEDED);
     insta::assert_snapshot!(error, @"all message ids of this side are used up; begin a new session");
     for _ in 0..3 {
-        refuses_everything(&mut desk);
-        let restarted = desk.options.clone();
-        desk.restart_as(restarted);
+        refuses_everything(&mut host);
+        let restarted = host.options.clone();
+        host.restart_as(restarted);
     }
-    let mids: Vec<_> = desk.log().into_iter().map(|entry| entry.mid).collect();
+    let mids: Vec<_> = host.log().into_iter().map(|entry| entry.mid).collect();
     let unique: BTreeSet<_> = mids.iter().collect();
     assert_eq!(unique.len(), mids.len());
 }
 
 /// Nothing that needs an id of the host is done. A frame of a member is accepted and handled.
-fn refuses_everything(desk: &mut Side) {
+fn refuses_everything(host: &mut Side) {
     let used_up = Err(InputError::Send(SendError::IdsUsedUp));
     let agents = [AgentId::new("late").unwrap()];
     let plan = plan("hub", 1);
@@ -251,23 +251,23 @@ fn refuses_everything(desk: &mut Side) {
         Input::Phase,
         Input::Send(&Outbound::message(&plan)),
     ];
-    let state = desk.state().clone();
+    let state = host.state().clone();
     for input in inputs {
-        assert_eq!(desk.session_mut().handle(input, NOW), used_up);
+        assert_eq!(host.session_mut().handle(input, NOW), used_up);
     }
-    assert_eq!(*desk.state(), state);
-    let seq = 1 + desk
+    assert_eq!(*host.state(), state);
+    let seq = 1 + host
         .frames()
         .iter()
         .filter(|entry| entry.sender == member(101))
         .count();
     let text = crate::sessions::sides::frame("@dev>req:plan{}", seq as u32, seq as u64, "");
-    let position = desk.takes(101, &text).inbound[0].position();
+    let position = host.takes(101, &text).inbound[0].position();
     let reply = [Outbound::message(&plan)];
-    let refused = desk.session_mut().handled(position, &reply, NOW);
+    let refused = host.session_mut().handled(position, &reply, NOW);
     assert_eq!(refused, Err(SendError::IdsUsedUp));
-    assert_eq!(desk.session_mut().handled(position, &[], NOW), Ok(()));
-    desk.carries_out(NOW);
+    assert_eq!(host.session_mut().handled(position, &[], NOW), Ok(()));
+    host.carries_out(NOW);
 }
 
 /// A host without ids cannot write a checkpoint. It says so, and stays within its budget.
@@ -275,22 +275,22 @@ fn refuses_everything(desk: &mut Side) {
 fn a_checkpoint_without_an_id() {
     let mut hub = counting("hub");
     hub.backlog = 10_000;
-    let mut desk = open_desk(hub, rules(Scope::Sender));
-    skip_to(&mut desk, LAST);
-    desk.greets(NOW);
+    let mut host = open_host(hub, rules(Scope::Sender));
+    skip_to(&mut host, LAST);
+    host.greets(NOW);
     let mut told = 0;
     for n in 1..=100 {
         let plan = format!("@dev>req:plan{{goal:a_goal_of_some_length_{n}}}");
         let text = crate::sessions::sides::frame(&plan, n, n.into(), "");
-        let heard = desk.takes(101, &text);
+        let heard = host.takes(101, &text);
         let is_told =
             |event: &&Event| matches!(event, Event::NotWritten(why) if why.contains("used up"));
         told += heard.events.iter().filter(is_told).count();
-        let hot = desk.state().hot().tokens();
-        assert!(hot <= desk.options.context.hot, "{hot}");
+        let hot_state = host.state().hot().tokens();
+        assert!(hot_state <= host.options.context.hot, "{hot_state}");
     }
     assert!(told > 0);
-    let log = desk.log();
+    let log = host.log();
     assert!(
         !log.iter()
             .any(|entry| entry.text.contains(">sync:checkpoint{"))

@@ -10,7 +10,7 @@ use accp_store::{Retention, Store};
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    HUB, NOW, Node, counting, frame, is_relay, member, mid_of, of, open_desk, options,
+    HUB, NOW, Node, counting, frame, is_relay, member, mid_of, of, open_host, options,
 };
 
 /// The host writes the grant in its own frame. No limit of frames may stop that frame, because a
@@ -64,14 +64,14 @@ impl CheckpointHooks for Chatty {
 
 #[test]
 fn a_veto_longer_than_a_frame() {
-    let mut desk = open_desk(counting("hub"), Rules::default());
-    desk.hooks(Chatty);
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
-    assert_eq!(desk.phase(NOW), None);
-    desk.carries_out(NOW);
-    let state = desk.state().clone();
-    desk.restart_as(counting("hub"));
-    assert_eq!(*desk.state(), state);
+    let mut host = open_host(counting("hub"), Rules::default());
+    host.hooks(Chatty);
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    assert_eq!(host.phase(NOW), None);
+    host.carries_out(NOW);
+    let state = host.state().clone();
+    host.restart_as(counting("hub"));
+    assert_eq!(*host.state(), state);
 }
 
 /// An answer repeats the id. It has to fit in a frame, so the host bounds the id.
@@ -81,12 +81,12 @@ fn a_mid_that_no_answer_could_repeat() {
         any_mid: true,
         ..Rules::default()
     };
-    let mut desk = open_desk(options("hub"), rules);
+    let mut host = open_host(options("hub"), rules);
     for (length, is_taken) in [(128, true), (129, false), (65_000, false)] {
         let mid = "m".repeat(length);
-        let seq = 1 + desk.frames().len();
+        let seq = 1 + host.frames().len();
         let text = format!("@dev>req:plan{{}}[mid:{mid},seq:{seq}]");
-        let heard = desk.hears(101, &text, NOW);
+        let heard = host.hears(101, &text, NOW);
         let unwritten = |event: &Event| matches!(event, Event::NotWritten(_));
         assert!(!heard.events.iter().any(unwritten), "{length}");
         let answers: Vec<_> = heard.sends.iter().filter(|text| !is_relay(text)).collect();
@@ -110,32 +110,32 @@ fn a_mid_that_no_answer_could_repeat() {
 #[test]
 fn a_log_that_was_let_go_of() {
     for kept in [0, 20] {
-        let mut desk = open_desk(options("hub"), Rules::default());
+        let mut host = open_host(options("hub"), Rules::default());
         for n in 0..1_200 {
-            desk.grant("other", &format!("p{n}"), NOW);
+            host.grant("other", &format!("p{n}"), NOW);
         }
-        desk.carries_out(NOW);
-        let log_before = desk.session().position() + 1 - kept;
+        host.carries_out(NOW);
+        let log_before = host.session().position() + 1 - kept;
         let retention = Retention { log_before };
-        desk.store.retain(&HUB, retention).unwrap();
-        desk.restart_as(options("hub"));
+        host.store.retain(&HUB, retention).unwrap();
+        host.restart_as(options("hub"));
         let hello = "@dev>sync:registry{v:1|hash:000000000000|pos:3|ext:[log]}[mid:910100000001]";
-        desk.session_mut()
+        host.session_mut()
             .receive(member(101), hello.as_bytes(), NOW);
         let (mut reads, mut offers) = (0, 0);
-        while let Some(output) = desk.session_mut().poll() {
+        while let Some(output) = host.session_mut().poll() {
             match output {
                 Output::Read(Read::Entries { from, limit }) => {
                     reads += 1;
                     assert!(reads < 10, "it reads without end");
-                    let entries = &desk.store.entries(&HUB, from, limit).unwrap()[..];
+                    let entries = &host.store.entries(&HUB, from, limit).unwrap()[..];
                     assert_eq!(entries.is_empty(), kept == 0);
-                    desk.session_mut()
+                    host.session_mut()
                         .handle(Input::Entries { from, entries }, NOW)
                         .unwrap();
                 }
                 Output::Batch(batch) => {
-                    desk.store.commit(&[(&HUB, &batch)]).unwrap();
+                    host.store.commit(&[(&HUB, &batch)]).unwrap();
                     let sends = batch.sends.iter();
                     assert!(
                         !sends

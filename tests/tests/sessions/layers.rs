@@ -65,13 +65,13 @@ fn kill_all(room: &mut Room) {
 
 /// Kills a host that the test plays with by hand, and opens it again: from its log, and then from a
 /// snapshot.
-fn kill(desk: &mut Side) {
-    let mut options = desk.options.clone();
+fn kill(host: &mut Side) {
+    let mut options = host.options.clone();
     options.snapshot_entries = 1;
     for _ in 0..2 {
-        desk.restart_as(options.clone());
+        host.restart_as(options.clone());
     }
-    assert!(desk.stored().snapshot.is_some());
+    assert!(host.stored().snapshot.is_some());
 }
 
 /// Heals the link, lets time pass until everything that can arrive has arrived, and checks that all

@@ -11,7 +11,7 @@ use accp_store::{MemoryStore, SideId, Store};
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, counting, frame, member, numbers, open_desk, options, plan, rules,
+    NOW, Node, counting, frame, member, numbers, open_host, options, plan, rules,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -332,35 +332,35 @@ fn a_member_that_claims_what_is_not_true() {
                 key: Some(key.clone()),
                 ..rules(Scope::Sender)
             };
-            let mut desk = open_desk(options("hub"), with_key);
-            desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+            let mut host = open_host(options("hub"), with_key);
+            host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
             let mut events = vec![];
             for _ in 0..3 {
-                assert!(desk.state().members().all(|(_, party)| party.present));
-                events.extend(desk.hears(101, &claim(position, &proof), NOW).events);
+                assert!(host.state().members().all(|(_, party)| party.present));
+                events.extend(host.hears(101, &claim(position, &proof), NOW).events);
             }
             assert!(
                 events.contains(&Event::Removed(member(101))),
                 "{position} {events:?}"
             );
-            let gone: Vec<_> = desk.state().members().filter(|(_, p)| !p.present).collect();
+            let gone: Vec<_> = host.state().members().filter(|(_, p)| !p.present).collect();
             assert_eq!(gone.len(), 1);
-            desk.takes(
+            host.takes(
                 102,
                 &frame("@qa>req:plan{}", 1, 1, "").replace("mid:101", "mid:102"),
             );
-            desk.session_mut()
+            host.session_mut()
                 .send(&Outbound::message(&plan("hub", 1)), NOW)
                 .unwrap();
         }
     }
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+    let mut host = open_host(options("hub"), rules(Scope::Sender));
     for proof in ["", "a", "~", "[a]", &"0".repeat(144)] {
         let hello = claim(1_000, proof)
             .replace("log,proof", "log")
             .replace("|proof:|", "|");
-        desk.hears(101, &hello, NOW);
-        desk.session_mut()
+        host.hears(101, &hello, NOW);
+        host.session_mut()
             .send(&Outbound::message(&plan("hub", 1)), NOW)
             .unwrap();
     }
@@ -455,20 +455,20 @@ fn a_member_has_its_frames_again() {
 /// number that their sender goes on with.
 #[test]
 fn the_numbers_of_a_member_go_on() {
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
-    let position = desk.session().position();
+    let mut host = open_host(options("hub"), rules(Scope::Sender));
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let position = host.session().position();
     let mut hello = |next: u64| {
         let text = format!(
             "@dev>sync:registry{{hash:ffffff|next:{next}|pos:{position}|v:1}}[mid:910100000001,seq:0]"
         );
-        desk.hears(101, &text, NOW);
+        host.hears(101, &text, NOW);
     };
     hello(5);
     // A number that was taken, or that cannot be, changes nothing.
     hello(2);
     hello(1 << 47);
-    desk.takes(101, &frame("@dev>req:plan{}", 2, 5, ""));
+    host.takes(101, &frame("@dev>req:plan{}", 2, 5, ""));
 }
 
 /// All sides compute the same running hash.

@@ -6,7 +6,7 @@ use accp_runtime::ErrorCode;
 use accp_runtime::session::{Event, Outbound, Rules};
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Node, frame, numbers, open_desk, options, plan};
+use crate::sessions::sides::{Node, frame, numbers, open_host, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
@@ -67,17 +67,17 @@ fn the_tokens_of_a_frame_in_parts() {
 #[test]
 fn a_refused_part_ends_its_frame() {
     for restarts in [false, true] {
-        let mut desk = open_desk(options("hub"), Rules::default());
+        let mut host = open_host(options("hub"), Rules::default());
         let part = |n, seq, head: &str, place: &str, of| {
             frame(head, n, seq, &format!(",pt:{place},of:10100000100{of}"))
         };
-        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2", 1));
-        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2", 1));
+        host.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2", 1));
+        let refused = host.refuses(101, &part(2, 2, "@dev>req:plan{b:1}", "1/2", 1));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
         if restarts {
-            desk.restart_as(options("hub"));
+            host.restart_as(options("hub"));
         }
-        let last = desk.refuses(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2", 1));
+        let last = host.refuses(101, &part(3, 2, "@dev>req:plan{b:2}", "2/2", 1));
         assert_eq!(last.code, ErrorCode::INVALID_TYPE, "restarted {restarts}");
     }
 }
@@ -87,19 +87,19 @@ fn a_refused_part_ends_its_frame() {
 #[test]
 fn a_later_part_waits_for_the_first() {
     for restarts in [false, true] {
-        let mut desk = open_desk(options("hub"), Rules::default());
+        let mut host = open_host(options("hub"), Rules::default());
         let part = |n, seq, pair: &str, at: &str| {
             let tail = format!(",pt:{at},of:101000001001");
             frame(&format!("@dev>req:plan{{{pair}}}"), n, seq, &tail)
         };
-        let early = desk.refuses(101, &part(2, 1, "b:2", "2/2"));
+        let early = host.refuses(101, &part(2, 1, "b:2", "2/2"));
         assert_eq!(early.code, ErrorCode::TIMEOUT);
         assert!(early.message.contains("first part"), "{}", early.message);
         if restarts {
-            desk.restart_as(options("hub"));
+            host.restart_as(options("hub"));
         }
-        desk.takes(101, &part(1, 1, "a:1", "1/2"));
-        desk.takes(101, &part(2, 2, "b:2", "2/2"));
+        host.takes(101, &part(1, 1, "a:1", "1/2"));
+        host.takes(101, &part(2, 2, "b:2", "2/2"));
     }
 }
 
@@ -108,17 +108,17 @@ fn a_later_part_waits_for_the_first() {
 #[test]
 fn a_refused_whole_before_a_restart() {
     for restarts in [false, true] {
-        let mut desk = open_desk(options("hub"), Rules::default());
+        let mut host = open_host(options("hub"), Rules::default());
         let part = |n, seq, head: &str, place: &str| {
             frame(head, n, seq, &format!(",pt:{place},of:101000001001"))
         };
-        desk.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
-        let refused = desk.refuses(101, &part(2, 2, "@dev>req:plan{a:2}", "2/2"));
+        host.takes(101, &part(1, 1, "@dev>req:plan{a:1}", "1/2"));
+        let refused = host.refuses(101, &part(2, 2, "@dev>req:plan{a:2}", "2/2"));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
         if restarts {
-            desk.restart_as(options("hub"));
+            host.restart_as(options("hub"));
         }
         let again = frame("@dev>req:plan{a:1}", 3, 2, ",pt:1/2,of:101000001003");
-        desk.takes(101, &again);
+        host.takes(101, &again);
     }
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, envelope, frame, member, open_desk, options};
+use crate::sessions::sides::{NOW, Node, envelope, frame, member, open_host, options};
 
 fn payment(id: &str, cents: i64) -> TransactionReq<'static> {
     TransactionReq {
@@ -125,14 +125,14 @@ fn pro_tx_accepts_a_second_request_and_repeats_the_answer() {
 /// The key stands for the fields, too: nobody learns the answer to another payment.
 #[test]
 fn pro_tx_refuses_other_fields_under_the_same_id() {
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let pay = |fields: &str| format!("@dev>req:transaction{{txn:t1|{fields}|schema:TX}}");
-    desk.takes(101, &frame(&pay("amt:5.0|acc:a"), 1, 1, ""));
+    host.takes(101, &frame(&pay("amt:5.0|acc:a"), 1, 1, ""));
     // Defaults and the order of fields are no difference.
-    desk.takes(101, &frame(&pay("acc:a|amt:5.0|currency:USD"), 2, 2, ""));
+    host.takes(101, &frame(&pay("acc:a|amt:5.0|currency:USD"), 2, 2, ""));
     let others = ["amt:5.5|acc:a", "amt:5.0", "amt:5.0|acc:a|currency:EUR"];
     for (n, fields) in (90..).zip(others) {
-        let refused = desk.refuses(101, &frame(&pay(fields), n, 3, ""));
+        let refused = host.refuses(101, &frame(&pay(fields), n, 3, ""));
         assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{fields}");
         assert!(
             refused.message.contains("the first request"),
@@ -141,7 +141,7 @@ fn pro_tx_refuses_other_fields_under_the_same_id() {
         );
     }
     let named = pay("amt:5.0").replace("t1", "$cold.p1");
-    let refused = desk.refuses(101, &frame(&named, 99, 3, ""));
+    let refused = host.refuses(101, &frame(&named, 99, 3, ""));
     assert!(
         refused.message.contains("`transaction_id` in the frame"),
         "{}",
@@ -149,9 +149,9 @@ fn pro_tx_refuses_other_fields_under_the_same_id() {
     );
     // One answer is owed to 16 requests at most.
     for n in 3..=17 {
-        desk.takes(101, &frame(&pay("amt:5.0|acc:a"), n, u64::from(n), ""));
+        host.takes(101, &frame(&pay("amt:5.0|acc:a"), n, u64::from(n), ""));
     }
-    let refused = desk.refuses(101, &frame(&pay("amt:5.0|acc:a"), 18, 18, ""));
+    let refused = host.refuses(101, &frame(&pay("amt:5.0|acc:a"), 18, 18, ""));
     assert_eq!(refused.code, ErrorCode::BUDGET_EXCEEDED);
 }
 
@@ -205,13 +205,13 @@ fn pro_tx_accepts_another_attempt_after_a_failure_that_allows_it() {
         1,
         ",ttl:1",
     );
-    let mut desk = open_desk(options("hub"), Rules::default());
-    desk.hears(101, &late, NOW + Duration::from_secs(100));
-    desk.takes(
+    let mut host = open_host(options("hub"), Rules::default());
+    host.hears(101, &late, NOW + Duration::from_secs(100));
+    host.takes(
         101,
         &frame("@dev>req:transaction{txn:t2|amt:1.0|schema:TX}", 2, 2, ""),
     );
-    let kinds: Vec<_> = desk.log().iter().map(|entry| entry.kind).collect();
+    let kinds: Vec<_> = host.log().iter().map(|entry| entry.kind).collect();
     assert!(
         kinds.ends_with(&[EntryKind::Dropped, EntryKind::Frame]),
         "{kinds:?}"

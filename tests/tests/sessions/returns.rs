@@ -10,7 +10,7 @@ use accp_store::{MemoryStore, Retention, Store};
 use crate::sessions::lineage::copy;
 use crate::sessions::room::{Passed, Room};
 use crate::sessions::sides::{
-    NOW, Node, STANDARD, Side, frame, is_relay, member, open_desk, options, plan, rules,
+    NOW, Node, STANDARD, Side, frame, is_relay, member, open_host, options, plan, rules,
 };
 
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
@@ -61,26 +61,26 @@ fn asking(room: &Room, from: u16, to: u16) -> Vec<String> {
 /// A host answers which frames it has, and which took a number and are not there.
 #[test]
 fn a_host_is_asked_about_frames() {
-    let mut desk = open_desk(options("hub"), rules(Scope::Sender));
-    desk.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
+    let mut host = open_host(options("hub"), rules(Scope::Sender));
+    host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let expired = frame("@dev>req:plan{}", 2, 2, ",ttl:5");
-    desk.ignores(101, &expired.replace("ts:1714", "ts:1713"), NOW);
-    desk.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:101000001001"));
-    desk.ignores(
+    host.ignores(101, &expired.replace("ts:1714", "ts:1713"), NOW);
+    host.takes(101, &frame("@dev>cancel:task{}", 3, 3, ",cid:101000001001"));
+    host.ignores(
         101,
         &frame("@dev>req:plan{}", 4, 4, ",cid:101000001001"),
         NOW,
     );
-    desk.refuses(101, &frame("@dev>req:plan{goal:$cold.k101_7}", 5, 5, ""));
-    desk.takes(102, "@qa>req:plan{}[mid:102000001001,seq:1]");
+    host.refuses(101, &frame("@dev>req:plan{goal:$cold.k101_7}", 5, 5, ""));
+    host.takes(102, "@qa>req:plan{}[mid:102000001001,seq:1]");
     let ids: Vec<_> = (1..=6).map(|n| format!("101000001{n:03}")).collect();
-    let (ids, position) = (ids.join(","), desk.session().position());
+    let (ids, position) = (ids.join(","), host.session().position());
     let hello = format!(
         "@dev>sync:registry{{asks:[{ids},102000001001]|hash:ffffff|pos:{position}|v:1}}\
          [mid:910100000001,seq:{position}]"
     );
     for _ in 0..2 {
-        let heard = desk.hears(101, &hello, NOW);
+        let heard = host.hears(101, &hello, NOW);
         let [answer] = &heard.sends[..] else {
             panic!("{heard:?}");
         };
@@ -93,7 +93,7 @@ fn a_host_is_asked_about_frames() {
         assert_eq!(listed(answer, "gone"), ids(&[2, 4]));
         assert_eq!(heard.entries, []);
         // It knows as much after a restart.
-        desk.restart_as(options("hub"));
+        host.restart_as(options("hub"));
     }
 }
 
@@ -422,25 +422,25 @@ fn a_member_that_is_let_in_again_is_greeted() {
 #[test]
 fn frames_of_who_has_left() {
     for starts_again in [false, true] {
-        let mut desk = open_desk(options("hub"), rules(Scope::Sender));
+        let mut host = open_host(options("hub"), rules(Scope::Sender));
         let frames = [1, 2, 3].map(|n| frame("@dev>req:plan{}", n, n.into(), ",ttl:5"));
-        desk.takes(101, &frames[0]);
+        host.takes(101, &frames[0]);
         let late = NOW + 60 * SECOND;
-        let heard = desk.ignores(101, &frames[1], late);
+        let heard = host.ignores(101, &frames[1], late);
         assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
         if starts_again {
-            desk.restart(late).unwrap();
+            host.restart(late).unwrap();
         }
         for leaver in [DEV, member(102)] {
-            desk.leave(leaver, late);
+            host.leave(leaver, late);
         }
-        desk.carries_out(late);
+        host.carries_out(late);
         for _ in 0..2 {
-            let told = desk.refuses(101, &frames[0]);
+            let told = host.refuses(101, &frames[0]);
             let told = (told.code, told.holder, told.sequence);
             assert_eq!(told, (ErrorCode::DUPLICATE, Some(101), Some(1)));
-            assert_eq!(desk.ignores(101, &frames[1], late).entries, []);
-            let told = desk.refuses(101, &frames[2]);
+            assert_eq!(host.ignores(101, &frames[1], late).entries, []);
+            let told = host.refuses(101, &frames[2]);
             assert_eq!(told.code, ErrorCode::POLICY_DENIED);
         }
     }

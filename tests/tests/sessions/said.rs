@@ -6,7 +6,7 @@ use accp_registry::OPERATIONS;
 use accp_runtime::session::{Outbound, Rules};
 use accp_runtime::{ErrorCode, Intent, Map, Message};
 
-use crate::sessions::sides::{NOW, Node, open_desk, options};
+use crate::sessions::sides::{NOW, Node, open_host, options};
 
 /// The documentation of `Session::send`.
 const DOCS: &str = include_str!("../../../accp-runtime/session/src/session/shorthands.rs");
@@ -37,7 +37,7 @@ fn op_02_refuses_what_the_session_says_itself() {
         let operations = OPERATIONS.iter().copied();
         let mut taken = Vec::new();
         for operation in operations.chain(OWN) {
-            let mut desk = open_desk(options("hub"), Rules::default());
+            let mut host = open_host(options("hub"), Rules::default());
             let message = Message::new("hub", intent.as_str(), operation).unwrap();
             let message = match intent.as_str() {
                 "sync" if operation == "state" => {
@@ -45,17 +45,17 @@ fn op_02_refuses_what_the_session_says_itself() {
                 }
                 _ => message,
             };
-            let before = desk.session().position();
+            let before = host.session().position();
             let chain = Outbound::message(&message).in_chain("c");
-            match desk.session_mut().send(&chain, NOW) {
-                Ok(_) => assert_eq!(desk.session().position(), before + 1),
+            match host.session_mut().send(&chain, NOW) {
+                Ok(_) => assert_eq!(host.session().position(), before + 1),
                 Err(error) => {
                     assert_eq!(
                         error.code(),
                         ErrorCode::POLICY_DENIED,
                         "{intent}:{operation}"
                     );
-                    assert_eq!(desk.session().position(), before);
+                    assert_eq!(host.session().position(), before);
                     taken.push((operation, error.to_string()));
                 }
             }

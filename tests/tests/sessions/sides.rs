@@ -87,16 +87,16 @@ pub(crate) fn keyless(host: &Options, rules: &Rules) -> Shared {
 
 /// Opens a host for frames that the test writes by hand. They come from `@dev`, member 101, and
 /// `@qa`, member 102.
-pub(crate) fn open_desk(options: Options, rules: Rules) -> Side {
+pub(crate) fn open_host(options: Options, rules: Rules) -> Side {
     let (store, id) = (Shared::default(), MemberId::HOST);
-    let mut desk = Side::open(id, store, Vec::new(), options, Some(rules), NOW).unwrap();
+    let mut host = Side::open(id, store, Vec::new(), options, Some(rules), NOW).unwrap();
     for agent in ["dev", "qa"] {
         let agent = AgentId::new(agent).unwrap();
-        desk.driver.join(&agent, NOW).unwrap();
+        host.driver.join(&agent, NOW).unwrap();
     }
-    assert_eq!(desk.carries_out(NOW), []);
-    desk.greets(NOW);
-    desk
+    assert_eq!(host.carries_out(NOW), []);
+    host.greets(NOW);
+    host
 }
 
 /// Returns whether the frame is an entry of the log, on its way to a member.

@@ -13,7 +13,7 @@ use insta::assert_snapshot;
 
 use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_desk, options, rules, tokens};
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, open_host, options, rules, tokens};
 
 fn late(scope: Scope) -> Rules {
     Rules {
@@ -22,8 +22,8 @@ fn late(scope: Scope) -> Rules {
     }
 }
 
-fn desk() -> Side {
-    open_desk(counting("hub"), late(Scope::Shared))
+fn host() -> Side {
+    open_host(counting("hub"), late(Scope::Shared))
 }
 
 /// Returns the summaries that were asked for, each with the positions that left.
@@ -36,13 +36,13 @@ fn wanted(events: &[Event]) -> Vec<(u64, Vec<u64>)> {
 }
 
 /// Lets `@dev` do the task of this number. That takes a checkpoint, with which the task before leaves.
-fn task(desk: &mut Side, n: u32) -> Vec<(u64, Vec<u64>)> {
+fn task(host: &mut Side, n: u32) -> Vec<(u64, Vec<u64>)> {
     let text = format!("@dev>done:plan{{task:T{n}|fee:{n}.25}}");
-    wanted(&desk.takes(101, &frame(&text, n, n.into(), "")).events)
+    wanted(&host.takes(101, &frame(&text, n, n.into(), "")).events)
 }
 
-fn supply(desk: &mut Side, checkpoint: u64, text: &str) -> Result<(), SummaryError> {
-    match desk.session_mut().supply_summary(checkpoint, text, NOW) {
+fn supply(host: &mut Side, checkpoint: u64, text: &str) -> Result<(), SummaryError> {
+    match host.session_mut().supply_summary(checkpoint, text, NOW) {
         Ok(()) => Ok(()),
         Err(InputError::Summary(error)) => Err(error),
         Err(error) => panic!("{error}"),
@@ -50,8 +50,8 @@ fn supply(desk: &mut Side, checkpoint: u64, text: &str) -> Result<(), SummaryErr
 }
 
 /// Returns the late summaries in warm state.
-fn carried(desk: &Side) -> Vec<(u64, String)> {
-    let digests = desk.state().warm().digests().iter();
+fn carried(host: &Side) -> Vec<(u64, String)> {
+    let digests = host.state().warm().digests().iter();
     let late = digests.filter_map(Digest::late);
     late.map(|(of, text)| (of, text.to_owned())).collect()
 }
@@ -149,14 +149,14 @@ fn nothing_changes_without_a_late_summary() {
     let mut options = counting("hub");
     options.snapshot_entries = 1;
     let [mut off, mut on] =
-        [rules(Scope::Shared), late(Scope::Shared)].map(|rules| open_desk(options.clone(), rules));
+        [rules(Scope::Shared), late(Scope::Shared)].map(|rules| open_host(options.clone(), rules));
     for n in 1..90 {
         assert_eq!(task(&mut off, n), []);
         assert_eq!(task(&mut on, n).len(), usize::from(n > 1));
         assert_eq!(off.session().frames_to_sum_up().count(), 0);
     }
-    let logs = [&mut off, &mut on].map(|desk| {
-        let log = desk.log().into_iter();
+    let logs = [&mut off, &mut on].map(|host| {
+        let log = host.log().into_iter();
         log.map(|entry| entry.text.to_string()).collect::<Vec<_>>()
     });
     assert_eq!(logs[0], logs[1]);
@@ -169,7 +169,7 @@ fn nothing_changes_without_a_late_summary() {
             .iter()
             .any(|digest| digest.checkpoints().0 < digest.checkpoints().1)
     );
-    let snapshot = |desk: &mut Side| desk.stored().snapshot.unwrap().text;
+    let snapshot = |host: &mut Side| host.stored().snapshot.unwrap().text;
     assert!(!snapshot(&mut off).contains(r#""summary":{"#));
     assert!(snapshot(&mut on).contains(r#""summary":{"#));
     let error = supply(&mut off, 89, "Dev planned.").unwrap_err();
@@ -182,38 +182,38 @@ fn nothing_changes_without_a_late_summary() {
 }
 
 /// Opens a host again from its store, with other rules.
-fn reopen_with(desk: Side, rules: Rules) -> Side {
-    let (store, options) = (desk.store.clone(), desk.options.clone());
-    drop(desk);
-    let mut desk = Side::open(MemberId::HOST, store, vec![], options, Some(rules), NOW).unwrap();
-    desk.carries_out(NOW);
-    desk
+fn reopen_with(host: Side, rules: Rules) -> Side {
+    let (store, options) = (host.store.clone(), host.options.clone());
+    drop(host);
+    let mut host = Side::open(MemberId::HOST, store, vec![], options, Some(rules), NOW).unwrap();
+    host.carries_out(NOW);
+    host
 }
 
 /// A checkpoint with which nothing leaves carries the summary, too, and wants none.
 #[test]
 fn a_checkpoint_without_frames_carries_a_late_summary() {
-    let mut desk = desk();
-    task(&mut desk, 1);
-    assert!(desk.phase(NOW).is_some());
-    desk.events.clear();
-    desk.carries_out(NOW);
-    let first = desk.frames()[0].position;
-    assert_eq!(wanted(&desk.events), [(2, vec![first])]);
-    supply(&mut desk, 2, "Dev did T1.").unwrap();
-    let empty = desk.phase(NOW).unwrap();
+    let mut host = host();
+    task(&mut host, 1);
+    assert!(host.phase(NOW).is_some());
+    host.events.clear();
+    host.carries_out(NOW);
+    let first = host.frames()[0].position;
+    assert_eq!(wanted(&host.events), [(2, vec![first])]);
+    supply(&mut host, 2, "Dev did T1.").unwrap();
+    let empty = host.phase(NOW).unwrap();
     assert_eq!((empty.left(), empty.id()), (&[][..], 3));
-    desk.events.clear();
-    desk.carries_out(NOW);
-    assert_eq!(wanted(&desk.events), []);
-    assert_eq!(carried(&desk), [(2, "Dev did T1.".to_owned())]);
-    let context = desk.session().context();
+    host.events.clear();
+    host.carries_out(NOW);
+    assert_eq!(wanted(&host.events), []);
+    assert_eq!(carried(&host), [(2, "Dev did T1.".to_owned())]);
+    let context = host.session().context();
     assert!(
         context.ends_with("@facts ckpt_2: Dev did T1.\n"),
         "{context}"
     );
     assert_eq!(
-        supply(&mut desk, 3, "Nothing."),
+        supply(&mut host, 3, "Nothing."),
         Err(SummaryError::NotWanted(3))
     );
 }
@@ -234,32 +234,32 @@ impl CheckpointHooks for Second {
 
 #[test]
 fn a_checkpoint_that_is_put_off_carries_it_later() {
-    let mut desk = desk();
-    task(&mut desk, 1);
-    desk.hooks(Second(false));
-    assert_eq!(task(&mut desk, 2).len(), 1);
-    supply(&mut desk, 2, "Dev did T1.").unwrap();
-    assert_eq!(task(&mut desk, 3), []);
-    assert_eq!(carried(&desk), []);
-    assert_eq!(task(&mut desk, 4).len(), 1);
-    assert_eq!(carried(&desk), [(2, "Dev did T1.".to_owned())]);
+    let mut host = host();
+    task(&mut host, 1);
+    host.hooks(Second(false));
+    assert_eq!(task(&mut host, 2).len(), 1);
+    supply(&mut host, 2, "Dev did T1.").unwrap();
+    assert_eq!(task(&mut host, 3), []);
+    assert_eq!(carried(&host), []);
+    assert_eq!(task(&mut host, 4).len(), 1);
+    assert_eq!(carried(&host), [(2, "Dev did T1.".to_owned())]);
 }
 
 /// The summary is cut to 100 tokens, and the line of its checkpoint to 200.
 #[test]
 fn a_late_summary_is_cut_like_any_summary() {
-    let mut desk = desk();
-    task(&mut desk, 1);
-    task(&mut desk, 2);
-    supply(&mut desk, 2, &"Dev planned T1 with care. ".repeat(100)).unwrap();
-    task(&mut desk, 3);
-    let [(2, text)] = &carried(&desk)[..] else {
-        panic!("{:?}", carried(&desk));
+    let mut host = host();
+    task(&mut host, 1);
+    task(&mut host, 2);
+    supply(&mut host, 2, &"Dev planned T1 with care. ".repeat(100)).unwrap();
+    task(&mut host, 3);
+    let [(2, text)] = &carried(&host)[..] else {
+        panic!("{:?}", carried(&host));
     };
     assert!(text.starts_with("Dev planned T1 with care. Dev") && text.ends_with(" ..."));
     let wire = Value::from(text.as_str()).to_string();
     assert!((80..=100).contains(&tokens(&wire)), "{text}");
-    let digest = desk.state().warm().digests().last().unwrap();
+    let digest = host.state().warm().digests().last().unwrap();
     assert!(digest.tokens() <= 200);
     assert!(!digest.facts().is_empty(), "there is room for facts");
 }
@@ -311,43 +311,43 @@ fn a_merge_takes_the_late_summaries() {
 #[test]
 fn a_host_that_starts_again_asks_again() {
     for awaits in [false, true] {
-        let mut desk = desk();
+        let mut host = host();
         if awaits {
-            desk = desk.awaiting(NOW).unwrap();
-            desk.restart_as(desk.options.clone());
+            host = host.awaiting(NOW).unwrap();
+            host.restart_as(host.options.clone());
         }
-        task(&mut desk, 1);
-        let asked = task(&mut desk, 2);
+        task(&mut host, 1);
+        let asked = task(&mut host, 2);
         assert_eq!(asked.len(), 1);
-        let frames = |desk: &Side| {
-            let frames = desk.session().frames_to_sum_up();
+        let frames = |host: &Side| {
+            let frames = host.session().frames_to_sum_up();
             frames
                 .map(|(at, text)| (at, text.to_owned()))
                 .collect::<Vec<_>>()
         };
-        let before = frames(&desk);
+        let before = frames(&host);
         for snapshot_entries in [1000, 1, 1] {
-            assert_eq!(supply(&mut desk, 2, "Dev did T1."), Ok(()));
-            let mut options = desk.options.clone();
+            assert_eq!(supply(&mut host, 2, "Dev did T1."), Ok(()));
+            let mut options = host.options.clone();
             options.snapshot_entries = snapshot_entries;
-            desk.reopen_as(options);
-            desk.events.clear();
-            desk.carries_out(NOW);
-            assert_eq!(wanted(&desk.events), asked);
-            assert_eq!(frames(&desk), before);
-            desk.events.clear();
-            desk.carries_out(NOW);
-            assert_eq!(wanted(&desk.events), [], "once");
+            host.reopen_as(options);
+            host.events.clear();
+            host.carries_out(NOW);
+            assert_eq!(wanted(&host.events), asked);
+            assert_eq!(frames(&host), before);
+            host.events.clear();
+            host.carries_out(NOW);
+            assert_eq!(wanted(&host.events), [], "once");
         }
-        assert!(desk.stored().snapshot.is_some());
-        desk.greets(NOW);
-        assert_eq!(supply(&mut desk, 2, "Dev did T9."), invented(&["T9"]));
-        assert_eq!(supply(&mut desk, 2, "Dev did T1 at last."), Ok(()));
-        task(&mut desk, 3);
+        assert!(host.stored().snapshot.is_some());
+        host.greets(NOW);
+        assert_eq!(supply(&mut host, 2, "Dev did T9."), invented(&["T9"]));
+        assert_eq!(supply(&mut host, 2, "Dev did T1 at last."), Ok(()));
+        task(&mut host, 3);
         let expected = [(2, "Dev did T1 at last.".to_owned())];
-        assert_eq!(carried(&desk), expected);
-        desk.restart_as(desk.options.clone());
-        assert_eq!(carried(&desk), expected);
+        assert_eq!(carried(&host), expected);
+        host.restart_as(host.options.clone());
+        assert_eq!(carried(&host), expected);
     }
 }
 

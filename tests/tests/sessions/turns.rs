@@ -10,7 +10,7 @@ use accp_session::EntryKind;
 use crate::sessions::returns::are_acknowledged;
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    Heard, NOW, Node, Side, is_relay, member, mid_of, of, open_desk, options, plan, rules,
+    Heard, NOW, Node, Side, is_relay, member, mid_of, of, open_host, options, plan, rules,
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -18,14 +18,14 @@ const SECOND: Duration = Duration::from_secs(1);
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Opens a host whose members share one numbering: `@dev`, `@qa` and `@ops`, 101 to 103.
-fn desk_of_three() -> Side {
+fn host_of_three() -> Side {
     let mut hub = options("hub");
     hub.retry = PATIENCE;
-    let mut desk = open_desk(hub, rules(Scope::Shared));
-    desk.join_as(&["ops"], false, NOW).unwrap();
-    desk.carries_out(NOW);
-    desk.greets(NOW);
-    desk
+    let mut host = open_host(hub, rules(Scope::Shared));
+    host.join_as(&["ops"], false, NOW).unwrap();
+    host.carries_out(NOW);
+    host.greets(NOW);
+    host
 }
 
 /// Returns a frame of a member with its n-th id, under this number.
@@ -55,9 +55,9 @@ fn called(heard: &Heard) -> Vec<(u16, u32, i64)> {
 }
 
 /// Checks that the host accepts the frame at this time, and returns whom it calls then.
-fn accepts(desk: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) -> Vec<(u16, u32, i64)> {
+fn accepts(host: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) -> Vec<(u16, u32, i64)> {
     let text = numbered(from, n, seq);
-    let heard = desk.hears(from, &text, at);
+    let heard = host.hears(from, &text, at);
     let [entry] = &heard.entries[..] else {
         panic!("{text}: {heard:?}");
     };
@@ -69,14 +69,14 @@ fn accepts(desk: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) -> Vec<(u
 
 /// Checks that the host lets the frame wait, without an answer: its number is right, and it is the
 /// turn of another.
-fn lets_wait(desk: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) {
-    let heard = desk.ignores(from, &numbered(from, n, seq), at);
+fn lets_wait(host: &mut Side, (from, n, seq): (u16, u32, u64), at: Time) {
+    let heard = host.ignores(from, &numbered(from, n, seq), at);
     assert_eq!(heard.entries, []);
 }
 
 /// Checks that the host answers the frame with the number that is due.
-fn is_told(desk: &mut Side, (from, n, seq): (u16, u32, u64), due: i64) {
-    let refused = desk.refuses(from, &numbered(from, n, seq));
+fn is_told(host: &mut Side, (from, n, seq): (u16, u32, u64), due: i64) {
+    let refused = host.refuses(from, &numbered(from, n, seq));
     let told = (refused.code, refused.expected_sequence);
     assert_eq!(told, (ErrorCode::SEQUENCE_GAP, Some(due)));
 }
@@ -88,23 +88,23 @@ fn just_before(time: Time) -> Time {
 /// Members that could not take a number are called in the order in which they asked, each once.
 #[test]
 fn members_are_called_in_the_order_in_which_they_asked() {
-    let mut desk = desk_of_three();
-    assert_eq!(accepts(&mut desk, (101, 1, 1), NOW), []);
+    let mut host = host_of_three();
+    assert_eq!(accepts(&mut host, (101, 1, 1), NOW), []);
     // Nobody had a turn, so it is the turn of the first that hears which number is due.
-    is_told(&mut desk, (102, 1, 1), 2);
-    lets_wait(&mut desk, (103, 1, 2), NOW);
-    is_told(&mut desk, (101, 2, 1), 2);
-    lets_wait(&mut desk, (101, 2, 2), NOW);
-    lets_wait(&mut desk, (103, 1, 2), NOW);
-    assert_eq!(accepts(&mut desk, (102, 1, 2), NOW), [(103, 1, 3)]);
-    is_told(&mut desk, (102, 2, 2), 3);
-    lets_wait(&mut desk, (101, 2, 3), NOW);
-    assert_eq!(accepts(&mut desk, (103, 1, 3), NOW), [(101, 2, 4)]);
-    assert_eq!(accepts(&mut desk, (101, 2, 4), NOW), [(102, 2, 5)]);
-    assert_eq!(accepts(&mut desk, (102, 2, 5), NOW), []);
+    is_told(&mut host, (102, 1, 1), 2);
+    lets_wait(&mut host, (103, 1, 2), NOW);
+    is_told(&mut host, (101, 2, 1), 2);
+    lets_wait(&mut host, (101, 2, 2), NOW);
+    lets_wait(&mut host, (103, 1, 2), NOW);
+    assert_eq!(accepts(&mut host, (102, 1, 2), NOW), [(103, 1, 3)]);
+    is_told(&mut host, (102, 2, 2), 3);
+    lets_wait(&mut host, (101, 2, 3), NOW);
+    assert_eq!(accepts(&mut host, (103, 1, 3), NOW), [(101, 2, 4)]);
+    assert_eq!(accepts(&mut host, (101, 2, 4), NOW), [(102, 2, 5)]);
+    assert_eq!(accepts(&mut host, (102, 2, 5), NOW), []);
     // Nobody waits any more, so anybody may go on.
-    assert_eq!(accepts(&mut desk, (103, 2, 6), NOW), []);
-    let senders: Vec<_> = desk.frames().iter().map(|e| e.sender.number()).collect();
+    assert_eq!(accepts(&mut host, (103, 2, 6), NOW), []);
+    let senders: Vec<_> = host.frames().iter().map(|e| e.sender.number()).collect();
     assert_eq!(senders, [101, 102, 103, 101, 102, 103]);
 }
 
@@ -112,22 +112,22 @@ fn members_are_called_in_the_order_in_which_they_asked() {
 /// turns for asking twice.
 #[test]
 fn a_turn_that_is_not_used_passes_on() {
-    let mut desk = desk_of_three();
-    accepts(&mut desk, (101, 1, 1), NOW);
-    is_told(&mut desk, (102, 1, 1), 2);
-    lets_wait(&mut desk, (103, 1, 2), NOW);
-    lets_wait(&mut desk, (103, 1, 2), NOW);
+    let mut host = host_of_three();
+    accepts(&mut host, (101, 1, 1), NOW);
+    is_told(&mut host, (102, 1, 1), 2);
+    lets_wait(&mut host, (103, 1, 2), NOW);
+    lets_wait(&mut host, (103, 1, 2), NOW);
     let end = NOW + PATIENCE;
-    lets_wait(&mut desk, (101, 2, 2), just_before(end));
+    lets_wait(&mut host, (101, 2, 2), just_before(end));
     // Who comes first goes on, and who waits is called.
-    assert_eq!(accepts(&mut desk, (101, 2, 2), end), [(103, 1, 3)]);
+    assert_eq!(accepts(&mut host, (101, 2, 2), end), [(103, 1, 3)]);
     // The next turn has its own time. It is not used either.
     let end = end + PATIENCE;
-    lets_wait(&mut desk, (102, 1, 3), just_before(end));
-    lets_wait(&mut desk, (101, 3, 3), just_before(end));
-    assert_eq!(accepts(&mut desk, (102, 1, 3), end), [(101, 3, 4)]);
-    assert_eq!(accepts(&mut desk, (101, 3, 4), end), []);
-    assert_eq!(accepts(&mut desk, (103, 1, 5), end), []);
+    lets_wait(&mut host, (102, 1, 3), just_before(end));
+    lets_wait(&mut host, (101, 3, 3), just_before(end));
+    assert_eq!(accepts(&mut host, (102, 1, 3), end), [(101, 3, 4)]);
+    assert_eq!(accepts(&mut host, (101, 3, 4), end), []);
+    assert_eq!(accepts(&mut host, (103, 1, 5), end), []);
 }
 
 /// A member that knows the draft alone would conclude from the silence of the host that its frame was
@@ -135,15 +135,15 @@ fn a_turn_that_is_not_used_passes_on() {
 #[test]
 fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
     for is_plain in [false, true] {
-        let mut desk = desk_of_three();
+        let mut host = host_of_three();
         let later = NOW + PATIENCE * 2;
         let end = later + PATIENCE;
         if is_plain {
-            desk.hears(103, "@ops>sync:registry{v:1|hash:a32838}", later);
+            host.hears(103, "@ops>sync:registry{v:1|hash:a32838}", later);
         }
         // The number of entries that a frame makes.
         let mut entries = |(from, n, seq), at| {
-            let heard = desk.hears(from, &numbered(from, n, seq), at);
+            let heard = host.hears(from, &numbered(from, n, seq), at);
             heard.entries.len()
         };
         assert_eq!(entries((101, 1, 1), later), 1);
@@ -162,12 +162,12 @@ fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
 /// A frame that the host drops takes its number, so the turn of its sender is over.
 #[test]
 fn a_dropped_frame_ends_the_turn() {
-    let mut desk = desk_of_three();
-    accepts(&mut desk, (101, 1, 1), NOW);
-    is_told(&mut desk, (102, 1, 1), 2);
-    lets_wait(&mut desk, (103, 1, 2), NOW);
+    let mut host = host_of_three();
+    accepts(&mut host, (101, 1, 1), NOW);
+    is_told(&mut host, (102, 1, 1), 2);
+    lets_wait(&mut host, (103, 1, 2), NOW);
     let expired = numbered(102, 1, 2).replace(&NOW.as_secs().to_string(), "1713999000,ttl:5");
-    let heard = desk.hears(102, &expired, NOW);
+    let heard = host.hears(102, &expired, NOW);
     assert_eq!(heard.entries[0].kind, EntryKind::Dropped);
     assert_eq!((heard.sends.len(), called(&heard)), (0, vec![(103, 1, 3)]));
 }

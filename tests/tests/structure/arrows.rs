@@ -69,39 +69,39 @@ fn closed(map: &Map) -> Map {
 }
 
 /// Returns the arrows that the maps do not have.
-fn strangers(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
+fn unmapped(crates: &[Crate], map: &Map, of_tests: &Map) -> Vec<String> {
     let map = closed(map);
     let is_member = |name: &String| crates.iter().any(|of| of.name == *name);
     let is_in = |map: &Map, from: &str, to: &str| {
         let to_all = |set: &BTreeSet<String>| set.contains("accp-all") || set.contains(to);
         map.get(from).is_some_and(to_all)
     };
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for from in crates {
         let name = &from.name;
         for need in from.needs.iter().filter(|need| is_member(need)) {
             if !is_in(&map, name, need) {
-                said.push(format!("{name} -> {need}"));
+                findings.push(format!("{name} -> {need}"));
             }
         }
         for need in from.tests_need.iter().filter(|need| is_member(need)) {
             if !is_in(of_tests, name, need) && !is_in(&map, name, need) {
-                said.push(format!("{name} -> {need} (tests)"));
+                findings.push(format!("{name} -> {need} (tests)"));
             }
         }
     }
-    said
+    findings
 }
 
 /// Returns the crates without IO that depend on a crate with IO.
 fn impure(workspace: &Workspace) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for name in NO_IO {
         let needs = workspace.all_needs(name);
         let io = needs.iter().filter(|need| IO.contains(&need.as_str()));
-        said.extend(io.map(|need| format!("{name} depends on {need}")));
+        findings.extend(io.map(|need| format!("{name} depends on {need}")));
     }
-    said
+    findings
 }
 
 #[test]
@@ -111,10 +111,10 @@ fn arrows_are_those_of_the_map() {
     workspace.crates.retain(|of| !is_example(of));
     let text = fs::read_to_string(workspace::top().join("ARCHITECTURE.md")).unwrap();
     let [map, of_tests] = [OF_CRATES, OF_TESTS].map(|sentence| map(&text, sentence).unwrap());
-    let said = strangers(&workspace.crates, &map, &of_tests);
+    let findings = unmapped(&workspace.crates, &map, &of_tests);
     assert!(
-        said.is_empty(),
-        "not in the map of ARCHITECTURE.md: {said:#?}"
+        findings.is_empty(),
+        "not in the map of ARCHITECTURE.md: {findings:#?}"
     );
 }
 
@@ -153,7 +153,7 @@ mod planted {
             of("accp-registry", &[], &[]),
         ];
         house.extend(crates);
-        strangers(&house, &map, &of_tests)
+        unmapped(&house, &map, &of_tests)
     }
 
     #[test]

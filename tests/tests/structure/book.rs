@@ -125,7 +125,7 @@ fn plain(path: &Path) -> PathBuf {
 
 /// Returns the links that lead nowhere.
 fn dead(documents: &Documents, is_there: impl Fn(&Path) -> bool) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, document) in documents {
         let folder = path.parent().unwrap_or(Path::new(""));
         for (line, target) in links(document) {
@@ -136,16 +136,16 @@ fn dead(documents: &Documents, is_there: impl Fn(&Path) -> bool) -> Vec<String> 
             };
             let at = format!("{}:{line}", path.display());
             if !is_there(&file) {
-                said.push(format!("{at}: there is no {}", file.display()));
+                findings.push(format!("{at}: there is no {}", file.display()));
             } else if let Some(other) = documents.get(&file)
                 && !anchor.is_empty()
                 && !anchors(other).contains(anchor)
             {
-                said.push(format!("{at}: {} has no heading #{anchor}", file.display()));
+                findings.push(format!("{at}: {} has no heading #{anchor}", file.display()));
             }
         }
     }
-    said
+    findings
 }
 
 /// Returns the pages that the table of contents lacks, and its lines without a page.
@@ -178,28 +178,28 @@ fn untested(
     is_doctest: bool,
     read: impl Fn(&str) -> Option<String>,
 ) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for block in split(document).0 {
         let at = format!("{}:{}", path.display(), block.line);
         match block.from {
             Some(from) => match read(from) {
-                None => said.push(format!("{at}: there is no {from}")),
+                None => findings.push(format!("{at}: there is no {from}")),
                 Some(file) if !bare(&file).contains(&bare(&block.code.concat())) => {
-                    said.push(format!("{at}: {from} has not this code"));
+                    findings.push(format!("{at}: {from} has not this code"));
                 }
                 Some(_) => {}
             },
             None if block.info.starts_with("rust")
                 && !(is_doctest && ["rust", "rust,no_run"].contains(&block.info)) =>
             {
-                said.push(format!(
+                findings.push(format!(
                     "{at}: no test compiles this; write `<!-- from PATH -->` above it, or make a doctest of the page"
                 ));
             }
             None => {}
         }
     }
-    said
+    findings
 }
 
 /// Returns the documents whose code runs as doctests, because the documentation of an item includes them.
@@ -243,13 +243,13 @@ fn the_book_has_every_page() {
 fn code_in_documents_is_tested() {
     let top = workspace::top();
     let doctests = doctests(&workspace::sources(&top).unwrap());
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, document) in &documents(&top) {
         let is_doctest = doctests.contains(path);
         let read = |from: &str| std::fs::read_to_string(top.join(from)).ok();
-        said.extend(untested(path, document, is_doctest, read));
+        findings.extend(untested(path, document, is_doctest, read));
     }
-    assert!(said.is_empty(), "{}", said.join("\n"));
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
 #[test]
@@ -301,13 +301,13 @@ mod planted {
         let text = "# A *page's* `title`\n[a](../b.md#two) [b](#a-pages-title) `[c](d)`\n```\n[e](f)\n```\n\
                     [g](https://h)\n[i](../b.md#three) [j](k.md)\n[l]: m.md";
         let documents = of(&[("docs/a.md", text), ("b.md", "## Two")]);
-        let said = dead(&documents, |path| documents.contains_key(path));
+        let findings = dead(&documents, |path| documents.contains_key(path));
         let expected = [
             "docs/a.md:7: b.md has no heading #three",
             "docs/a.md:7: there is no docs/k.md",
             "docs/a.md:8: there is no docs/m.md",
         ];
-        assert_eq!(said, expected);
+        assert_eq!(findings, expected);
     }
 
     #[test]
@@ -344,15 +344,15 @@ mod planted {
         let text = "```rust\na\n```\n<!-- from x.rs -->\n```rust,ignore\nfn  b( )\n```\n<!-- from x.rs -->\n```json\nc\n\
                     ```\n<!-- from y.rs -->\n```sh\n```\n```rust,ignore\n```";
         let read = |from: &str| (from == "x.rs").then(|| "fn b();".to_owned());
-        let said = untested(Path::new("a.md"), text, true, read);
+        let findings = untested(Path::new("a.md"), text, true, read);
         let starts = [
             "a.md:9: x.rs has not",
             "a.md:13: there is no y.rs",
             "a.md:15: no test compiles",
         ];
-        assert_eq!(said.len(), starts.len(), "{said:#?}");
-        for (said, start) in said.iter().zip(starts) {
-            assert!(said.starts_with(start), "{said}");
+        assert_eq!(findings.len(), starts.len(), "{findings:#?}");
+        for (findings, start) in findings.iter().zip(starts) {
+            assert!(findings.starts_with(start), "{findings}");
         }
         assert_eq!(untested(Path::new("a.md"), text, false, read).len(), 4);
     }

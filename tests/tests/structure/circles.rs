@@ -200,14 +200,14 @@ fn check(name: &str, tree: &Tree) -> String {
 #[test]
 fn no_file_imports_itself_through_others() {
     let sources = workspace::sources(&workspace::top()).unwrap();
-    let mut said = String::new();
+    let mut findings = String::new();
     for of in Workspace::read().unwrap().crates {
         for root in of.roots {
             let tree = Tree::read(&sources, &root).unwrap();
-            said += &check(&of.name, &tree);
+            findings += &check(&of.name, &tree);
         }
     }
-    assert!(said.is_empty(), "{said}");
+    assert!(findings.is_empty(), "{findings}");
 }
 
 #[cfg(test)]
@@ -319,8 +319,8 @@ mod planted {
             ("b.rs".into(), "use crate::a::A; pub struct B;".into()),
         ]);
         let tree = Tree::read(&sources, std::path::Path::new("lib.rs")).unwrap();
-        let said = check("x", &tree);
-        assert!(said.starts_with("x: 2 files import one another:\n  a.rs -> b.rs: B\n"));
+        let findings = check("x", &tree);
+        assert!(findings.starts_with("x: 2 files import one another:\n  a.rs -> b.rs: B\n"));
     }
 
     #[test]

@@ -97,10 +97,17 @@ fn check(sources: &Sources, handler: &str) -> Option<String> {
     };
     let from = start + format!("fn {function}(").len();
     let arguments = argument(&text[from..]);
-    let says = ["caller: Authorized", "requester: Authenticated", "_: Authenticated"];
+    let says = [
+        "caller: Authorized",
+        "requester: Authenticated",
+        "_: Authenticated",
+    ];
     let says = says.iter().any(|type_| arguments.contains(type_));
-    (!says)
-        .then(|| format!("{file}: {function} answers a route and takes no `Authorized` and no `Authenticated`"))
+    (!says).then(|| {
+        format!(
+            "{file}: {function} answers a route and takes no `Authorized` and no `Authenticated`"
+        )
+    })
 }
 
 /// Returns the lines outside of comments and tests that have one of these texts.
@@ -125,7 +132,7 @@ fn is_gate(name: &str) -> bool {
 }
 
 fn who_asks(sources: &Sources) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, text) in sources {
         let name = path.to_string_lossy();
         let is_hub = name.starts_with("crates/hub/hub/src/");
@@ -133,7 +140,7 @@ fn who_asks(sources: &Sources) -> Vec<String> {
             name.starts_with("crates/hub/mcp/src/") || name.starts_with("crates/hub/a2a/src/");
         if is_hub && !is_gate(&name) {
             for (number, line) in lines_with(text, &ASKS) {
-                said.push(format!(
+                findings.push(format!(
                     "{name}:{number}: only the gate finds out who asks: {line}"
                 ));
             }
@@ -141,26 +148,26 @@ fn who_asks(sources: &Sources) -> Vec<String> {
         // An agent of A2A elsewhere is asked with a token of its own.
         if is_service && !name.contains("/remote") {
             for (number, line) in lines_with(text, &["AUTHORIZATION", "RawPathParams", "Path("]) {
-                said.push(format!(
+                findings.push(format!(
                     "{name}:{number}: a service is told who asks: {line}"
                 ));
             }
         }
     }
-    said
+    findings
 }
 
 fn errors_as_ends(sources: &Sources) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, text) in sources {
         let name = path.to_string_lossy();
         if WAY.iter().any(|way| name.starts_with(way)) {
             for (number, line) in lines_with(text, &ENDS) {
-                said.push(format!("{name}:{number}: an error is never an end: {line}"));
+                findings.push(format!("{name}:{number}: an error is never an end: {line}"));
             }
         }
     }
-    said
+    findings
 }
 
 #[test]
@@ -203,7 +210,7 @@ fn the_rules_of_the_doors_see_what_breaks_them() {
     assert!(check(&open, "reads::all").is_some());
     let closed = file(
         "crates/hub/hub/src/reads.rs",
-        "async fn all(State(app): S, caller: Caller) {}",
+        "async fn all(State(app): S, caller: Authorized) {}",
     );
     assert_eq!(check(&closed, "reads::all"), None);
     let path = file("crates/hub/hub/src/puts.rs", "let agent = &frame.agent;");

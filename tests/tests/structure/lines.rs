@@ -15,7 +15,7 @@ const GENERATED: [&str; 4] = [
 
 /// Returns the files that are too long.
 fn too_long(sources: &Sources) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut findings = Vec::new();
     for (path, text) in sources {
         let name = path.to_string_lossy();
         if GENERATED
@@ -26,17 +26,17 @@ fn too_long(sources: &Sources) -> Vec<String> {
         }
         let lines = text.lines().count();
         if lines > FILE {
-            said.push(format!("{name}: {lines} lines, at most {FILE}"));
+            findings.push(format!("{name}: {lines} lines, at most {FILE}"));
         }
     }
-    said
+    findings
 }
 
 #[test]
 fn no_file_is_too_long() {
     let sources = workspace::sources(&workspace::top()).unwrap();
-    let said = too_long(&sources);
-    assert!(said.is_empty(), "split, by its nouns: {said:#?}");
+    let findings = too_long(&sources);
+    assert!(findings.is_empty(), "split, by its nouns: {findings:#?}");
 }
 
 #[test]
@@ -47,6 +47,6 @@ fn a_file_over_its_lines_is_found() {
         of("a/src/c.rs", 500),
         of("tests/goldens/long.rs", 900),
     ]);
-    let said = ["a/src/b.rs: 501 lines, at most 500"];
-    assert_eq!(too_long(&sources), said);
+    let findings = ["a/src/b.rs: 501 lines, at most 500"];
+    assert_eq!(too_long(&sources), findings);
 }

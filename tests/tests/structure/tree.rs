@@ -92,12 +92,12 @@ impl Reading<'_> {
         path: &[String],
         parent: Option<usize>,
     ) -> Result<usize, String> {
-        let said = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+        let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let text = self
             .sources
             .get(file)
-            .ok_or_else(|| said(&"no such file"))?;
-        let parsed = syn::parse_file(text).map_err(|error| said(&error))?;
+            .ok_or_else(|| failed(&"no such file"))?;
+        let parsed = syn::parse_file(text).map_err(|error| failed(&error))?;
         self.tree.files.push(file.to_owned());
         let index = self.tree.files.len() - 1;
         let beside = file.parent().unwrap_or(Path::new(""));

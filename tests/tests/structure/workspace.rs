@@ -155,16 +155,16 @@ pub(crate) fn files(top: &Path, extension: &str) -> Result<Sources, String> {
     let mut all = Sources::new();
     let mut folders = vec![top.to_owned()];
     while let Some(folder) = folders.pop() {
-        let said = |error| format!("{}: {error}", folder.display());
-        for file in fs::read_dir(&folder).map_err(said)? {
-            let file = file.map_err(said)?;
+        let failed = |error| format!("{}: {error}", folder.display());
+        for file in fs::read_dir(&folder).map_err(failed)? {
+            let file = file.map_err(failed)?;
             let path = file.path();
-            if file.file_type().map_err(said)?.is_dir() {
+            if file.file_type().map_err(failed)?.is_dir() {
                 if !SKIPPED.iter().any(|name| file.file_name() == *name) {
                     folders.push(path);
                 }
             } else if path.extension().is_some_and(|of| of == extension) {
-                let text = fs::read_to_string(&path).map_err(said)?;
+                let text = fs::read_to_string(&path).map_err(failed)?;
                 let name = path.strip_prefix(top).unwrap_or(&path).to_owned();
                 all.insert(name, text);
             }

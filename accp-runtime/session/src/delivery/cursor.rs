@@ -44,7 +44,7 @@ pub(crate) struct Cursor {
     pub vouched: Option<bool>,
     /// What was sent to the member, if it knows the draft alone.
     pub draft: Option<Box<DraftMember>>,
-    /// The time of the last hello to the member as to one that knows the draft alone.
+    /// The time of the last hello to the member, if it knows the draft alone.
     pub greeted: Option<Time>,
     /// The number of values that the member waits for.
     pub wants: u8,

@@ -16,11 +16,11 @@ use crate::wire::link::mid_value;
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 
-/// Frames under way where each sender has its own numbers.
+/// The greatest number of frames under way where each sender has its own numbers.
 const WINDOW: usize = 32;
 /// The position of a frame that the host has accepted, and whose entry is still to come.
 pub(crate) const LATER: u64 = u64::MAX;
-/// Ids and orders of frames that a host can make the outbox remember.
+/// The greatest number of ids and orders of frames that the outbox remembers.
 const KEPT: usize = 1024;
 /// The frames that the host may not have taken yet, in the order in which they were sent.
 ///
@@ -299,7 +299,7 @@ impl Outbox {
         gone
     }
 
-    /// Gives back the room of an empty outbox, which waits for nothing.
+    /// Frees the memory of an empty outbox, and stops its timer.
     pub(crate) fn rest(&mut self) {
         if self.frames.is_empty() && self.taken.iter().all(|taken| taken.until != LATER) {
             self.progress();

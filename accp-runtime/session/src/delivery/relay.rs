@@ -14,15 +14,16 @@ use crate::wire::relayed::Relayed;
 use accp_context::Time;
 use accp_registry::Hash;
 
-/// Entries under way to a member.
+/// The greatest number of entries under way to a member.
 const WINDOW: usize = 64;
-/// Bytes of the texts under way to a member. One entry may be larger.
+/// The greatest number of bytes under way to a member. One entry may be larger.
 const WINDOW_BYTES: usize = 128 * 1024;
 /// Hellos of a member that makes no progress, after which the log goes out again at once.
 const HELLOS: u8 = 3;
-/// Entries kept at hand for members that lag behind; older ones are read from the store.
+/// The greatest number of entries kept in memory for members that lag behind; older entries are
+/// read from the store.
 const TAIL: usize = 1024;
-/// Bytes of the texts of these entries.
+/// The greatest number of bytes of these entries.
 const TAIL_BYTES: usize = 1 << 20;
 
 /// The progress of the members through the log.
@@ -96,7 +97,7 @@ impl Relays {
         self.cursors.get(member).map_or(0, |cursor| cursor.furthest)
     }
 
-    /// Returns the running hash at a position that is at hand.
+    /// Returns the running hash at a position, if the entry is in memory.
     pub(crate) fn hash_at(&self, position: u64) -> Option<Hash> {
         let found = self
             .tail
@@ -385,7 +386,7 @@ impl Relays {
         (sends, behind)
     }
 
-    /// Gives back the room of an empty tail.
+    /// Frees the memory of an empty tail.
     pub(crate) fn rest(&mut self) {
         if self.tail.is_empty() {
             self.tail = VecDeque::new();

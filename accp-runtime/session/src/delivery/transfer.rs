@@ -11,7 +11,7 @@ use crate::log::mid::MemberId;
 use crate::wire::link::Piece;
 use accp_context::Time;
 
-/// Values that are fetched from a peer at a time.
+/// The greatest number of values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;
 /// Tries without an answer after which this is reported.
 const TRIES: u32 = 8;

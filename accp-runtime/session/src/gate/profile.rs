@@ -13,9 +13,9 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::{Intent, Message, Registry, Value};
 
-/// Open streams of a member.
+/// The greatest number of open streams of a member.
 const STREAMS: usize = 256;
-/// Pieces of a stream whose data is known: the last ones.
+/// The number of last pieces of a stream whose data is compared.
 const RECENT: usize = 32;
 
 /// The open streams of a session, by sender and chain.
@@ -39,7 +39,7 @@ struct StreamProgress {
     recent: VecDeque<(i64, u32)>,
 }
 
-/// What a piece says of its stream.
+/// The place of a piece in its stream.
 pub(crate) struct StreamPiece {
     pub(crate) index: i64,
     total: Option<i64>,

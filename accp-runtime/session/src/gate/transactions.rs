@@ -13,9 +13,9 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::{Intent, Registry, Value};
 
-/// Transactions of a member in a session, and its requests that wait.
+/// The greatest number of transactions of a member in a session, with its requests that wait.
 const TRANSACTIONS: usize = 65_536;
-/// Requests that may wait for the answer to an earlier one.
+/// The greatest number of requests that wait for the answer to an earlier one.
 const WAITING: usize = 16;
 
 /// The transactions of a session: requests whose schema names an
@@ -71,7 +71,7 @@ impl Asker {
     }
 }
 
-/// What a request says of its transaction.
+/// The transaction in a request.
 struct Request {
     key: Hash,
     fields: Hash,
@@ -265,7 +265,7 @@ impl Transactions {
             None => !caused || is_cause(key),
         };
         let answered: Vec<_> = open.into_iter().filter(is_answered).collect();
-        // The names that the profiles of the draft have for it.
+        // The profiles of the draft have both names for it.
         let is_true = |name| field(name) == Some(&Value::Boolean(true));
         let may_be_tried_again = is_true("retry") || is_true("retryable");
         for key in answered {

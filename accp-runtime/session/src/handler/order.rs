@@ -9,11 +9,11 @@ use crate::interface::inbound::Inbound;
 use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
 
-/// Bytes of the frames that wait, if the reader does not say how many frames.
+/// The greatest number of bytes of the waiting frames.
 const BYTES: usize = 1 << 20;
-/// Frames that wait.
+/// The greatest number of waiting frames by default.
 const FRAMES: usize = 256;
-/// Streams that are remembered while none of their pieces wait.
+/// The greatest number of streams that are remembered without a waiting piece.
 const STREAMS: usize = 256;
 
 /// Puts pieces of streams in order for a reader of frames. The log has them in the order in which they

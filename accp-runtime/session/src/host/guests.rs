@@ -76,7 +76,7 @@ struct Judged {
 }
 
 impl Host {
-    /// Lets an agent in whose program is that of the host, and returns the number of its member.
+    /// Lets an agent in that lives in the process of the host, and returns the number of its member.
     pub(crate) fn join_guest(
         &mut self,
         agent: &AgentId<'static>,
@@ -136,7 +136,7 @@ impl Host {
         Ok(mid)
     }
 
-    /// Judges a frame of a guest as one without a link, before anything changes.
+    /// Judges a frame of a guest, before anything changes.
     fn judge(
         &mut self,
         member: MemberId,

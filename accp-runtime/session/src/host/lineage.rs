@@ -221,7 +221,7 @@ impl Host {
         self.greet_all();
     }
 
-    /// Greets every member, and asks how far its log goes.
+    /// Greets every member, and asks which position it holds.
     pub(crate) fn greet_all(&mut self) {
         for (member, party) in self.side.state.members() {
             if party.present && member != MemberId::HOST && !self.guests.has(member) {

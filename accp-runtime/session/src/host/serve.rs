@@ -20,7 +20,7 @@ use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::Intent;
 
-/// Values that a member may wait for at a time.
+/// The greatest number of values that a member waits for at a time.
 const WANTS: u8 = 16;
 
 impl Host {

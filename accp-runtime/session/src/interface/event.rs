@@ -31,7 +31,7 @@ pub enum Event {
     /// The frame was not sent, or the host dropped it, because its chain was cancelled.
     Cancelled(Mid),
     /// The host dropped the frame, because its `ttl` was over (draft section 3.7, item 5). No peer
-    /// says so: this side knows it because the frame is not in the log.
+    /// reports this: the frame is not in the log.
     Expired(Mid),
     /// A peer reported an error about a frame that is not in the outbox.
     PeerError(MemberId, PeerError),
@@ -89,9 +89,9 @@ pub enum Event {
     /// Host: this member holds another log than the host. It is no member any longer.
     Removed(MemberId),
     /// Host: this member has said a hello of the draft alone (draft section 6.4), and is served at
-    /// least once; see [`DraftPeers`](crate::DraftPeers). The host says so again when the member is
+    /// least once; see [`DraftPeers`](crate::DraftPeers). The event comes again when the member is
     /// back after a disconnect or a restart of the host. Member: the host knows the draft alone, and
-    /// serves this side so. The number is then [`MemberId::HOST`]. A member says so once, when it
+    /// serves this side so. The number is then [`MemberId::HOST`]. A member gets the event once, when it
     /// joins.
     AtLeastOnce(MemberId),
     /// The bytes under this cold key have arrived.

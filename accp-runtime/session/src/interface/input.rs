@@ -162,7 +162,8 @@ pub enum Posted {
     },
     /// The frame is refused: `fail:error`.
     Refused(String),
-    /// The frame was about the link, and this is the answer: `pong:link`, say. Frames of a registry stand one on each line.
+    /// The frame was about the link, and this is the answer, such as `pong:link`. Each frame of a
+    /// registry stands on a line of its own.
     Link(String),
     /// The frame has no answer: it is `ack` or `pong`, or has expired, or its chain was cancelled.
     Silent,
@@ -175,7 +176,7 @@ pub enum Posted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Supplied {
-    /// They are the bytes of the value, which the host had not.
+    /// They are the bytes of the value, which the host did not have.
     Kept,
     /// The host has the bytes of the value already. These were not compared with them.
     Here,

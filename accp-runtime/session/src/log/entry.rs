@@ -99,7 +99,7 @@ pub enum EntryKind {
     ///
     /// [`SchemaRules::idempotency`]: accp_registry::SchemaRules::idempotency
     Repeat,
-    /// Expired, or in a cancelled chain. The frame took its place, and the host tells nobody.
+    /// Expired, or in a cancelled chain. The frame took its `seq`, and the host answers nothing.
     Dropped,
     /// Refused for good, with this code; the frame took no `seq`.
     Refused(ErrorCode),

@@ -47,7 +47,8 @@ pub(crate) struct DraftHost {
     asked: Option<u64>,
     /// The hellos of this side that the host has not answered.
     pub(super) hellos: u32,
-    /// True once the host has acknowledged a frame. Then no answer stands for an acknowledgement.
+    /// True once the host has acknowledged a frame. From then on an answer to a frame does not count as
+    /// its acknowledgement.
     acknowledges: bool,
     /// The version of the last whole shared state that the host has sent. It contains all earlier
     /// changes.
@@ -143,7 +144,7 @@ impl Member {
         if let Some(error) = self.refusal(frame) {
             return self.draft_refusal(error, now);
         }
-        // The host says its state under the last number of its session, which may be 0.
+        // The host sends its state under the last number of its session, which may be 0.
         let state = StateUpdate::decode(frame.text).ok();
         let number = frame.envelope.sequence;
         let number = number.filter(|number| *number > 0 || state.is_some());
@@ -265,7 +266,7 @@ impl Member {
             draft.reset_silence();
         }
         match error.of.clone().filter(is_first) {
-            // The host has it, and says so again.
+            // The host has the frame already.
             Some(mid) if error.code == ErrorCode::DUPLICATE => match error.sequence {
                 Some(number) if number > next => self.lacks(next, now),
                 number => self.consumed(&mid, number, now),
@@ -274,8 +275,8 @@ impl Member {
         }
     }
 
-    /// Puts a frame into the log of this side, unless its handlers lag behind. Returns whether the
-    /// frame is dealt with.
+    /// Puts a frame into the log of this side, unless its handlers lag behind. Returns false if the host
+    /// has to send the frame again.
     fn take(&mut self, frame: &Scanned<'_>, number: u64, now: Time) -> bool {
         if self.is_busy() {
             return false;
@@ -319,7 +320,7 @@ impl Member {
         }
     }
 
-    /// Appends an entry to the log of this side. Returns false if it has no room now.
+    /// Appends an entry to the log of this side. Returns false if this side takes no entries now.
     fn log(&mut self, text: &str, mid: Option<&Mid>, place: (MemberId, u64), now: Time) -> bool {
         let (sender, sequence) = place;
         let position = self.side.position + 1;

@@ -225,7 +225,7 @@ impl Member {
         if !is_behind {
             self.host_has_answered(hello);
         }
-        // Entries that were under way may have come before the answer.
+        // Entries may have arrived between the hello and its answer.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
         let is_answer = from == self.side.position || from == self.hello_position && !needs_word;
         if is_answer {

@@ -43,7 +43,7 @@ use accp_context::Time;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Session {
-    /// Host: lets an agent in whose program is that of the host, and returns the number of its member. The
+    /// Host: lets an agent in that lives in the process of the host, and returns the number of its member. The
     /// host relays nothing to it from now on, until it says hello on a link. An agent that is a guest
     /// already goes on under new message ids.
     ///

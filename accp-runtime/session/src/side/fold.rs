@@ -188,8 +188,8 @@ impl std::fmt::Display for RestoreError {
 
 impl std::error::Error for RestoreError {}
 
-/// Returns a registry with the schemas that earlier runs of a side have kept, as far as they go
-/// together.
+/// Returns a registry with the schemas that earlier runs of a side have kept, as far as they do not
+/// clash.
 pub(crate) fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
     let mut all = registry.clone();
     for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {

@@ -16,7 +16,7 @@ use accp_frame::Intent;
 const OPEN: usize = 256;
 /// Open chains that the host may have started.
 const OPEN_OF_HOST: usize = 4096;
-/// Cancelled chains that a session remembers of each member that cancelled them.
+/// The greatest number of cancelled chains that a session remembers of each member.
 const CANCELLED: usize = 1024;
 /// The greatest number of frames of each member that an `aid` can name, beside the first frames of
 /// open chains.
@@ -34,15 +34,15 @@ const DEPTH: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Chains {
     open: BTreeMap<Mid, Chain>,
-    /// The open chains by who started them and by the position of their first frame.
+    /// The open chains, by the member that started them and the position of their first frame.
     order: ByMember<BTreeMap<u64, Mid>>,
-    /// The cancelled chains, by who cancelled them.
+    /// The cancelled chains, by the member that cancelled them.
     cancelled: Names,
     /// The frames that open and cancelled chains know.
     frames: BTreeMap<Mid, Known>,
-    /// How many frames of open chains are known, by who made their ids.
+    /// The number of known frames of open chains, by the member that made their ids.
     known: ByMember<usize>,
-    /// The frames of each cancelled chain, by who cancelled it, the oldest chain first.
+    /// The frames of each cancelled chain, by the member that cancelled it, the oldest chain first.
     cut: ByMember<VecDeque<(Mid, Vec<Mid>)>>,
 }
 
@@ -263,7 +263,7 @@ impl Chains {
         Some(chain)
     }
 
-    /// Gives back the room of closed chains.
+    /// Frees the memory of closed chains.
     pub(crate) fn rest(&mut self) {
         if self.open.is_empty() {
             self.open = BTreeMap::new();

@@ -154,7 +154,7 @@ pub(crate) fn with_values<'v>(
         return Arc::clone(text);
     }
     let replaced = |text: &str, found: &[(usize, usize, String)]| {
-        // Many references to one long value make a text that no memory can hold.
+        // Many references to one long value could make a text that is too large for memory.
         let values = found.iter().map(|(_, _, value)| value.len());
         let most = limits.frame_bytes.saturating_add(text.len());
         if values.fold(0, usize::saturating_add) > most {

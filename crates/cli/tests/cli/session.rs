@@ -344,7 +344,7 @@ fn verify_reads_what_stands_there() {
                 "@accp>qry:lookup{q:$cold.k102_7.rows|src:$ctx.gone}[mid:1,seq:7]",
             ),
             entry(31, "@accp>req:schedule{task:x|schema:TA}[mid:2,seq:7]"),
-        ]
+        ];
     });
     store
         .commit(&[(&SideId::new("stock/1", "accp"), &batch)])

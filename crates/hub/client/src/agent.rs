@@ -112,7 +112,7 @@ impl Agent {
         E: Into<Box<dyn StdError + Send + Sync>> + 'static,
     {
         let add = Box::new(move |handlers| command::on(handlers, handler));
-        // A side that has ended says so at the next call that can fail.
+        // If the side has ended, the next call that can fail returns that error.
         let _ = self.tell(Command::Serve(add));
     }
 

@@ -15,14 +15,14 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::command::{Asking, Command};
+use crate::deadline::Deadline;
 use crate::error::{Done, Error};
 use crate::handle::Handle;
-use crate::patience::Patience;
+use crate::pending_answer::{PendingAnswer, read};
 use crate::pieces::Pieces;
 use crate::sent::Sent;
-use crate::waiting::{Waiting, read};
 
-/// The time for which a question waits if nothing else is said.
+/// How long a question waits by default.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A time that nobody waits for.
 const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
@@ -139,25 +139,25 @@ impl<A> Ask<A> {
         Pieces::new(self.send(Some(pieces)), received)
     }
 
-    fn send(self, pieces: Option<UnboundedSender<Inbound>>) -> Result<Waiting, Error> {
+    fn send(self, pieces: Option<UnboundedSender<Inbound>>) -> Result<PendingAnswer, Error> {
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         let (answer, answered) = oneshot::channel();
         let (now, number) = (Instant::now(), NUMBERS.fetch_add(1, Ordering::Relaxed));
-        let patience = Patience {
+        let deadline = Deadline {
             within: self.within,
             until: now.checked_add(self.within).unwrap_or(now + FAR),
         };
         self.side.tell(Command::Ask(Asking {
             outbound: self.outbound,
             number,
-            patience,
+            deadline,
             cancels: self.cancels,
             fate: self.fate,
             answer,
             pieces,
         }))?;
         let number = self.cancels.then_some(number);
-        Ok(Waiting::new(self.side, number, answered, patience))
+        Ok(PendingAnswer::new(self.side, number, answered, deadline))
     }
 }
 

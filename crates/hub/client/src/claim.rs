@@ -4,8 +4,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use accp_session::Mid;
 
-/// Decides between the session, which takes a frame, and who sends it and may give it up: whoever comes first. So
-/// nobody is told that a frame was not sent which goes out later.
+/// Decides whether a frame is sent: either the session takes it, or its sender gives it up, whichever comes first.
+/// So a frame that was reported as not sent never goes out later.
 #[derive(Debug, Default)]
 pub(crate) struct Claim {
     claimed: Mutex<Claimed>,

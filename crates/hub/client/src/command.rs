@@ -1,4 +1,4 @@
-//! What handles ask of the task of a side, and what sides tell each other.
+//! The commands of handles, and of other sides, to the task of a side.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -16,27 +16,27 @@ use tokio::sync::{oneshot, watch};
 
 use crate::claim::Claim;
 use crate::context::{Cx, Marked};
+use crate::deadline::Deadline;
 use crate::error::{Done, Error};
-use crate::patience::Patience;
 use crate::sent::Sent;
 use crate::wire::Wire;
 
-/// What a handler of any type does with a frame.
-pub(crate) type Handling =
+/// The future of a handler.
+pub(crate) type HandlerFuture =
     Pin<Box<dyn Future<Output = Result<(), Box<dyn StdError + Send + Sync>>> + Send>>;
-/// What is said of a handler that panicked.
+/// The error of a handler that panicked.
 pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 
 /// A handler as it is registered: it takes the frame that a router has chosen it for.
-pub(crate) type Handlers = Router<Option<Cx>, Handling>;
+pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;
 
-/// What a handle asks of its side.
+/// A command of a handle to its side.
 pub(crate) enum Command {
     Send(Posting),
     Ask(Asking),
     /// Nobody waits any more for the question with this number: its chain is to be cancelled.
     Abandon(u64),
-    /// The same, but the question with this number is to stand.
+    /// Nobody waits any more for the question with this number, and it is not to be cancelled.
     Leave(u64),
     Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
     /// A handler has handled a frame.
@@ -53,8 +53,8 @@ pub(crate) enum Command {
         limit: usize,
         done: Done<Vec<Match>>,
     },
-    /// Of a host: an agent opens that lives in this process. The handle is its own, and followers of the log
-    /// hear by `last` how far it is durable.
+    /// Of a host: an agent in this process opens. The handle is its own. `last` tells followers of the log how
+    /// far it is durable.
     Open {
         agent: AgentId<'static>,
         own: Weak<dyn Any + Send + Sync>,
@@ -93,14 +93,13 @@ pub(crate) enum Command {
         schemas: Box<Registry>,
         done: Done<()>,
     },
-    /// Of a host: a member is asked for a sign of life.
+    /// Of a host: ping a member.
     Ping(MemberId),
-    /// Of a member: the link to the host is there anew.
+    /// Of a member: the link to the host was made again.
     Connected,
-    /// Of a member: tells when it is in the session, and has what stands there.
+    /// Of a member: answers when the member is in the session and has its state.
     Joined(Done<()>),
-    /// The agent, or the side with all of its agents, gets nothing more to handle, and ends once all that it has
-    /// under way is done.
+    /// The agent, or the side with all of its agents, gets no more frames, and ends once its work is done.
     Drain(Done<()>),
     /// The side ends, for this reason.
     End(String),
@@ -109,16 +108,16 @@ pub(crate) enum Command {
 /// A frame on its way.
 pub(crate) struct Posting {
     pub(crate) outbound: Outbound<'static>,
-    /// Who wants to know when the frame is durable here. A frame that waits is not sent once they have gone.
+    /// Answered when the frame is durable here. A frame that waits is not sent if the receiver is gone.
     pub(crate) queued: Option<Done<Mid>>,
-    /// Says who was first: the session that takes the frame, or who gives it up.
+    /// Decides between the session, which takes the frame, and its sender, who may give it up.
     pub(crate) claim: Arc<Claim>,
-    /// Who wants to know when the host has accepted the frame.
+    /// Answered when the host has accepted the frame.
     pub(crate) fate: Option<Done<Sent>>,
 }
 
 impl Posting {
-    /// A frame of whose fate nobody wants to know.
+    /// A frame whose fate nobody waits for.
     pub(crate) fn unwatched(outbound: Outbound<'static>) -> Self {
         Self {
             outbound,
@@ -133,7 +132,7 @@ impl Posting {
         self.queued.as_ref().is_some_and(Done::is_closed)
     }
 
-    /// Tells who waits that the frame is not sent.
+    /// Answers the sender that the frame is not sent.
     pub(crate) fn fails(self, error: Error) {
         if let Some(queued) = self.queued {
             let _ = queued.send(Err(error));
@@ -145,13 +144,13 @@ impl Posting {
 pub(crate) struct Asking {
     pub(crate) outbound: Outbound<'static>,
     pub(crate) number: u64,
-    pub(crate) patience: Patience,
+    pub(crate) deadline: Deadline,
     /// True if its chain is cancelled when nobody waits any more.
     pub(crate) cancels: bool,
-    /// Who wants to know when the host has accepted the question.
+    /// Answered when the host has accepted the question.
     pub(crate) fate: Option<Done<Sent>>,
     pub(crate) answer: oneshot::Sender<Answered>,
-    /// Who wants the pieces of a stream that come before the answer.
+    /// Gets the pieces of a stream that come before the answer.
     pub(crate) pieces: Option<UnboundedSender<Inbound>>,
 }
 
@@ -190,7 +189,7 @@ where
 }
 
 /// Calls a handler. The task of the side calls it, and must outlive it.
-fn handling<R, E>(call: impl FnOnce() -> R) -> Handling
+fn handling<R, E>(call: impl FnOnce() -> R) -> HandlerFuture
 where
     R: Future<Output = Result<(), E>> + Send + 'static,
     E: Into<Box<dyn StdError + Send + Sync>> + 'static,
@@ -201,7 +200,7 @@ where
     }
 }
 
-/// Answers what a handle asks of a side that has ended.
+/// Answers a command to a side that has ended.
 pub(crate) fn refuse(command: Command, ended: Error) {
     match command {
         Command::Send(posting) => posting.fails(ended),

@@ -127,19 +127,19 @@ impl Connect {
         let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
         let socket = match target.connect().await {
             Ok(socket) => Some(socket),
-            // Its store has what it works on, and takes what it sends, until the hub is back.
+            // Until the hub is back, the agent works on what its store has, and the store keeps what it sends.
             Err(Error::Unreachable(..)) if driver.session().has_joined() => None,
             Err(error) => return Err(error),
         };
         let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
-        // The number is of no use to a member: its frames are those of its link.
+        // A member needs no number: all frames of its link are its own.
         let side = Side::new(driver, MemberId::HOST, end, frames);
         let side = side.of(Arc::downgrade(&handle) as _, host);
         tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
-        // What this agent and others send from now on reaches both.
+        // From now on, this agent and the others get the frames of each other.
         if !has_joined(&handle).await? {
             let why = format!("nothing has come from the session for {JOIN:?}");
             return Err(Error::Unreachable(self.hub, why));
@@ -155,7 +155,7 @@ async fn has_joined(handle: &Handle) -> Result<bool, Error> {
     loop {
         tokio::select! {
             joined = &mut joined => return joined.map(|()| true),
-            // When the side ends, it says why to who waits.
+            // When the side ends, it answers all calls that wait with the reason.
             more = timeout(JOIN, last.changed()), if !handle.has_ended() => {
                 if more.is_err() {
                     return Ok(false);

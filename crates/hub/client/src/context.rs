@@ -52,7 +52,7 @@ impl Replied {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the reply was left out, because its chain was cancelled. [`Error::Refused`] and
-    /// [`Error::Expired`] when the hub does not take it. [`Error::Pending`] when the hub has not said so in time:
+    /// [`Error::Expired`] when the hub does not take it. [`Error::Pending`] when the hub has not confirmed it in time:
     /// the reply goes out until it does. [`Error::Ended`].
     pub async fn accepted(self) -> Result<Sent, Error> {
         let Kept { mid, fate } = self.kept;
@@ -220,11 +220,11 @@ pub(crate) const DELIVERED: DecodeOptions = DecodeOptions {
 /// the handler cannot read has its own, E1003.
 fn code(error: &(dyn StdError + Send + Sync + 'static)) -> ErrorCode {
     let read = error.downcast_ref::<DecodeError>().map(DecodeError::code);
-    let told = || match error.downcast_ref::<Error>()? {
+    let refused = || match error.downcast_ref::<Error>()? {
         Error::Answer(_, error) => Some(error.code()),
         _ => None,
     };
-    let code = read.or_else(told);
+    let code = read.or_else(refused);
     code.filter(|code| *code == ErrorCode::UNKNOWN_SCHEMA)
         .unwrap_or(ErrorCode::INTERNAL_ERROR)
 }

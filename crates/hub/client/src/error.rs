@@ -6,11 +6,11 @@ use accp_frame::{DecodeError, EncodeError, ErrorCode};
 use accp_session::{Inbound, InputError, Mid, PeerError, ReadError};
 use accp_store::{DriverError, StoreError};
 
-/// Who waits for the end of something.
+/// Takes the result that a caller waits for.
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
 
-/// Who is told once something is durable, or why it is not.
-pub(crate) type Told = Box<dyn FnOnce(Result<(), Error>) + Send>;
+/// Is called once something is durable, or with the reason why it is not.
+pub(crate) type OnDurable = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// The reason why a call of an agent failed. The variant says who is at fault.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -57,7 +57,7 @@ pub enum Error {
         "E3001: the session has not taken all frames within {0:?}: is the hub there, and does it let the agent in?"
     )]
     Unsent(Duration),
-    /// The frame with this id waits in the outbox of the agent: the host has not said in time what becomes of it.
+    /// The frame with this id waits in the outbox of the agent: the host has not answered in time whether it takes it.
     /// It goes out until the host does, so do not send it again. It outlives this process once the store of the agent
     /// has it, for which [`queued`](crate::Sending::queued) waits: a slow store may not have it yet.
     #[error("E3001: the hub has not taken the frame {0} in time; it goes out until the hub has it")]

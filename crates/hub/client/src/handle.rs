@@ -1,4 +1,4 @@
-//! The handle of an agent or a host: what they ask of the task of their side.
+//! The handle of an agent or a host, which sends commands to the task of its side.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::command::Command;
 use crate::error::{Done, Error};
 use crate::frames::Log;
 
-/// The time for which a reader waits for the bytes of a value.
+/// How long a read waits for the bytes of a value.
 const SUPPLY: Duration = Duration::from_secs(30);
 
-/// The time for which who closes an agent waits for what it has under way.
+/// How long the close of an agent waits for its work.
 const CLOSE: Duration = Duration::from_secs(60);
 
 /// The number of the handles of a side itself. Each guest of a host has another one.
@@ -27,16 +27,16 @@ pub(crate) const SIDE: u64 = 0;
 pub(crate) struct Handle {
     name: Box<str>,
     side: UnboundedSender<(u64, Command)>,
-    /// Which agent of the side asks.
+    /// The number of the agent on its side.
     number: u64,
     pub(crate) log: Log,
-    /// What lives at least as long as this handle: the host of this process, for its agents.
+    /// Kept alive by this handle: the host of this process, for its agents.
     _keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// The other end of a handle, for the task of the side.
 pub(crate) struct End {
-    /// What is asked, each with the number of the handle.
+    /// Commands, each with the number of the handle.
     pub(crate) commands: UnboundedReceiver<(u64, Command)>,
     pub(crate) last: watch::Sender<u64>,
 }
@@ -88,8 +88,8 @@ impl Handle {
     }
 
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
-        let told = self.side.send((self.number, command));
-        told.map_err(|_| Error::ended())
+        let sent = self.side.send((self.number, command));
+        sent.map_err(|_| Error::ended())
     }
 
     /// Returns whether the side has ended, or this agent of it.
@@ -134,7 +134,7 @@ impl Handle {
             key: key.clone(),
             done,
         });
-        // Somebody may have announced the value and never send it.
+        // The agent that announced the value may never send it.
         let read = tokio::time::timeout(SUPPLY, reads).await;
         read.unwrap_or(Err(Error::Reference(key, ReadError::Unavailable)))
     }
@@ -149,7 +149,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.number != SIDE {
-            // A host that has ended has no agents any more.
+            // When a host has ended, so have its agents.
             let _ = self.tell(Command::Close);
         }
     }

@@ -109,7 +109,7 @@ impl Hub {
     /// # Errors
     /// [`Error::Name`]. What else keeps the agent from opening shows in its first call.
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
-        // The agent is in the session before anybody sends the next frame.
+        // So the agent is in the session before the next frame is sent.
         let opened = self.shared.host.open(agent_id(name)?, self.shared.clone());
         Ok(Agent::of(opened?))
     }
@@ -139,7 +139,7 @@ impl Hub {
         })
     }
 
-    /// Takes one frame that an agent has sent without a link, and returns what is to be said about it,
+    /// Takes one frame that an agent has sent without a link, and returns the answer to it,
     /// once it is durable. See [`Session::post`].
     ///
     /// # Errors

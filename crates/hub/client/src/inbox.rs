@@ -7,8 +7,8 @@ use std::str::FromStr;
 /// Ranges that an inbox keeps beyond the positions that it has handled without a gap.
 pub(crate) const RANGES: usize = 256;
 
-/// How far a guest has handled the log: everything up to a position, and some of what is behind. Its text is
-/// what a store keeps, and each commit of a mark writes it anew. So the ranges have a bound
+/// How far a guest has handled the log: everything up to a position, and ranges after it. A store keeps its
+/// text, and each commit of a mark writes it anew. So the number of ranges is bounded
 /// ([`trim`](Self::trim)).
 ///
 /// ```text
@@ -16,8 +16,8 @@ pub(crate) const RANGES: usize = 256;
 /// range = first ["-" last]
 /// ```
 ///
-/// `12?20;14-17,19` says: up to 12, 14 to 17, and 19 are handled. Of what is left up to 20, only questions
-/// count that the agent has not answered: it was in the session before it had an inbox.
+/// `12?20;14-17,19` means: positions up to 12, 14 to 17, and 19 are handled. Of the others up to 20, only questions
+/// count that the agent has not answered: the agent was in the session before it had an inbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inbox {
     through: u64,
@@ -107,7 +107,7 @@ impl Inbox {
         }
     }
 
-    /// Notes that positions hold nothing to handle. Only what lengthens a range is kept.
+    /// Notes that positions hold nothing to handle. This may lengthen a range, but begins none.
     pub(crate) fn pass(&mut self, first: u64, last: u64) {
         let ends = self
             .ranges
@@ -157,7 +157,7 @@ impl FromStr for Inbox {
     type Err = NoInbox;
 
     fn from_str(text: &str) -> Result<Self, NoInbox> {
-        // A range has a successor.
+        // Another range follows.
         let number = |text: &str| {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse().ok().filter(|number| *number < u64::MAX);
@@ -222,7 +222,7 @@ mod tests {
             if let Ok(inbox) = text.parse::<Inbox>() {
                 let written = inbox.to_string();
                 prop_assert_eq!(written.parse::<Inbox>(), Ok(inbox.clone()).map(|inbox| {
-                    // What begins within the part that is handled says nothing.
+                    // A range that begins inside the handled part adds nothing.
                     let begins = if inbox.begins > inbox.through { inbox.begins } else { 0 };
                     Inbox { begins, ..inbox }
                 }));

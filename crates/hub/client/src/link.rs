@@ -1,4 +1,4 @@
-//! The link of an agent that is elsewhere.
+//! The link of an agent in another process.
 
 use std::any::Any;
 use std::fmt;
@@ -41,7 +41,7 @@ impl Link {
         Some(self.down.recv().await?.text)
     }
 
-    /// Returns a frame for the agent that is here already.
+    /// Returns a frame for the agent that has already arrived.
     pub fn try_recv(&mut self) -> Option<String> {
         Some(self.down.try_recv().ok()?.text)
     }
@@ -51,7 +51,7 @@ impl Link {
         self.host.has_ended()
     }
 
-    /// Asks the agent for a sign of life: `ping:link` goes to it.
+    /// Pings the agent with `ping:link`.
     pub fn ping(&self) {
         let _ = self.host.tell(Command::Ping(self.member));
     }

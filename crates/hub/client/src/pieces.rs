@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Sleep, sleep_until};
 
 use crate::error::Error;
-use crate::waiting::{Waiting, read};
+use crate::pending_answer::{PendingAnswer, read};
 
 /// The pieces of a stream, and the answer behind them. See [`Ask::pieces`](crate::Ask::pieces).
 ///
@@ -26,7 +26,7 @@ use crate::waiting::{Waiting, read};
 #[must_use = "pieces come to who reads them"]
 pub struct Pieces<P, A> {
     received: UnboundedReceiver<Inbound>,
-    waiting: Result<Waiting, Error>,
+    waiting: Result<PendingAnswer, Error>,
     /// Fires when nobody waits for the answer any more. It is made by who reads, in a runtime.
     over: Option<Pin<Box<Sleep>>>,
     types: PhantomData<fn() -> (P, A)>,
@@ -34,7 +34,7 @@ pub struct Pieces<P, A> {
 
 impl<P, A> Pieces<P, A> {
     pub(crate) fn new(
-        waiting: Result<Waiting, Error>,
+        waiting: Result<PendingAnswer, Error>,
         received: UnboundedReceiver<Inbound>,
     ) -> Self {
         Self {

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::handle::Handle;
 use crate::sent::Sent;
 
-/// The time for which a frame waits if nothing else is said.
+/// How long a frame waits by default.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A frame, which is sent when it is awaited. See [`Agent::send`](crate::Agent::send).
@@ -78,7 +78,7 @@ impl Sending {
             fate: None,
         }))?;
         match timeout(within, on_its_way).await {
-            Ok(told) => told.unwrap_or_else(|_| Err(Error::ended())),
+            Ok(sent) => sent.unwrap_or_else(|_| Err(Error::ended())),
             Err(_) => Err(late(&claim, within)),
         }
     }
@@ -102,7 +102,7 @@ impl Sending {
     }
 }
 
-/// Returns what is said of a frame for which nobody waits longer.
+/// Returns the error for a frame that was not sent in time.
 fn late(claim: &Claim, within: Duration) -> Error {
     claim
         .give_up()

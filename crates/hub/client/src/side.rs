@@ -1,13 +1,13 @@
-//! The task of a side: it owns the driver of a session, and does what the handles ask.
+//! The task of a side: it owns the driver of a session, and carries out the commands of the handles.
 
-mod asked;
-mod beginning;
+mod catch_up;
+mod delivery;
 mod guest;
 mod guests;
-mod handing;
+mod open_question;
 mod outgoing;
 mod peers;
-mod speaker;
+mod sender;
 mod work;
 
 use std::any::Any;
@@ -25,16 +25,16 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::clock::{instant, now};
 use crate::command::{Command, refuse};
-use crate::error::{Done, Error, Told};
+use crate::error::{Done, Error, OnDurable};
 use crate::handle::{End, SIDE};
 use crate::wire::{Frame, Wire};
 use guest::Guest;
-use speaker::Speaker;
+use sender::SessionSender;
 use work::Work;
 
-/// What who still uses an agent or a hub is told once it was closed.
+/// The error of calls on an agent or a hub that was closed.
 const CLOSED: &str = "it was closed";
-/// Frames, and commands, that share a commit.
+/// The most frames, and the most commands, that share a commit.
 const AT_ONCE: usize = 256;
 
 pub(crate) struct Side {
@@ -44,28 +44,28 @@ pub(crate) struct Side {
     commands: UnboundedReceiver<(u64, Command)>,
     frames: mpsc::Receiver<Frame>,
     peers: BTreeMap<MemberId, Wire>,
-    /// Of a member: what its agent has under way.
+    /// Of a member: the work of its agent.
     work: Work,
     /// Frames that are to be handed out, in the order of the session.
     inbox: Vec<Inbound>,
-    /// Frames that no handler takes. A frame that answers a question comes after the question, so
-    /// none of these does.
+    /// Frames that no handler takes. None of them answers an open question, because an answer comes after
+    /// its question.
     unclaimed: Vec<Inbound>,
-    /// Readings of values that are on their way here.
+    /// Reads whose values are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
     /// True until a side that begins has caught up with its session.
     begins: bool,
     joining: Vec<Done<()>>,
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
-    /// Why guests have ended whose handles are still there.
+    /// The reasons why guests have ended, for the handles that they still have.
     ended: BTreeMap<u64, Error>,
     /// Of a host: its store.
     committer: Option<Committer>,
-    /// Sides of agents that are guests from now on. They are deleted once the inboxes are kept.
+    /// Sides of agents that have become guests. They are deleted once the inboxes are durable.
     leaving: Vec<SideId>,
-    /// What is told to callers once the inputs are durable.
-    durable: Vec<Told>,
+    /// Called once the inputs are durable.
+    durable: Vec<OnDurable>,
     posted: Vec<(Posted, Done<Posted>)>,
     supplied: Vec<(Supplied, Done<Supplied>)>,
     /// How far the log is durable.
@@ -106,13 +106,13 @@ impl Side {
         }
     }
 
-    /// Makes the side that of a host on this store, whose guests have no sides of their own.
+    /// Makes this the side of a host, whose guests have no sides of their own in the store.
     pub(crate) fn hosting(mut self, committer: Committer) -> Self {
         self.committer = Some(committer);
         self
     }
 
-    /// Makes the side that of an agent, which reaches its host on a wire.
+    /// Makes this the side of a member, which reaches its host on a wire.
     pub(crate) fn of(mut self, agent: Weak<dyn Any + Send + Sync>, host: Wire) -> Self {
         self.work = Work::new(&self.work.name, agent);
         self.peers.insert(MemberId::HOST, host);
@@ -135,8 +135,8 @@ impl Side {
         for guest in self.guests.values_mut() {
             guest.work.end(ended);
         }
-        for told in self.durable.drain(..) {
-            told(Err(ended()));
+        for on_durable in self.durable.drain(..) {
+            on_durable(Err(ended()));
         }
         for (_, done) in self.posted.drain(..) {
             let _ = done.send(Err(ended()));
@@ -150,8 +150,8 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // The other sides see that this one is gone. Handles see it first: a link that ends before its host
-        // has ended was replaced.
+        // Handles see first that this side is gone, then the other sides do: a link that ends while its host still
+        // runs was replaced.
         drop(self.last);
         drop(self.frames);
         self.peers.clear();
@@ -165,8 +165,8 @@ impl Side {
     async fn turn(&mut self) -> Result<bool, Error> {
         let outcome = self.driver.carry_out(now()).await?;
         self.delete_sides().await?;
-        for told in self.durable.drain(..) {
-            told(Ok(()));
+        for on_durable in self.durable.drain(..) {
+            on_durable(Ok(()));
         }
         self.work.settle(false, &outcome.entries, &outcome.events);
         if self.has_drained() {
@@ -187,7 +187,7 @@ impl Side {
         });
         let has_lost = self.send_out()?;
         let (driver, durable) = (&mut self.driver, &mut self.durable);
-        let mut own = Speaker {
+        let mut own = SessionSender {
             driver,
             guest: None,
             durable,
@@ -220,7 +220,7 @@ impl Side {
             }
         };
         tokio::select! {
-            // A command may say why the host has ended.
+            // A command may bring the reason why the host has ended.
             biased;
             command = self.commands.recv() => {
                 let Some((by, command)) = command else {
@@ -229,16 +229,16 @@ impl Side {
                 };
                 self.obey(by, command).await?;
             }
-            Some(frame) = self.frames.recv() => self.hear(&frame)?,
+            Some(frame) = self.frames.recv() => self.receive(&frame)?,
             () = gone => return Err(Error::Ended("the host of the session has ended".to_owned())),
             () = sleep_until(wakes.unwrap_or_else(Instant::now)), if wakes.is_some() => {}
         }
-        // What else is there already shares the next commit.
+        // Inputs that have already arrived share the next commit.
         for _ in 0..AT_ONCE {
             let Ok(frame) = self.frames.try_recv() else {
                 break;
             };
-            self.hear(&frame)?;
+            self.receive(&frame)?;
         }
         for _ in 0..AT_ONCE {
             let Ok((by, command)) = self.commands.try_recv() else {
@@ -255,7 +255,7 @@ impl Side {
         is_done && self.driver.session().outbox_len() == 0
     }
 
-    /// Says what is left of an agent whose last handle is gone.
+    /// Ends an agent whose last handle was dropped.
     fn leaves(&self) {
         let waiting = self.driver.session().outbox_len() + self.work.early.len();
         if waiting > 0 {
@@ -272,7 +272,7 @@ impl Side {
         if by != SIDE {
             return self.obey_guest(by, command).await;
         }
-        let mut own = Speaker {
+        let mut own = SessionSender {
             driver: &mut self.driver,
             guest: None,
             durable: &mut self.durable,
@@ -322,7 +322,7 @@ impl Side {
         Ok(())
     }
 
-    /// Carries out what any handle may ask of the session.
+    /// Carries out a command that every handle may send.
     async fn look_up(&mut self, command: Command) -> Result<(), Error> {
         match command {
             Command::Look(look) => look(self.driver.session()),
@@ -365,7 +365,7 @@ impl Side {
 /// Returns the options of a member's side.
 pub(crate) fn member(mut options: Options, agent: AgentId<'static>) -> Options {
     options.agent = agent;
-    // Frames that no handler takes must not keep answers away.
+    // Without a limit, so that frames without a handler do not hold up answers.
     options.backlog = usize::MAX;
     options
 }

@@ -20,14 +20,14 @@ pub fn tls_settings(authority: Option<&Path>) -> Result<Arc<ClientConfig>, Strin
     match authority {
         None => roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned()),
         Some(file) => {
-            let said = |why: &dyn fmt::Display| format!("{}: {why}", file.display());
+            let failed = |why: &dyn fmt::Display| format!("{}: {why}", file.display());
             let certificates = CertificateDer::pem_file_iter(file);
-            for certificate in certificates.map_err(|error| said(&error))? {
-                let certificate = certificate.map_err(|error| said(&error))?;
-                roots.add(certificate).map_err(|error| said(&error))?;
+            for certificate in certificates.map_err(|error| failed(&error))? {
+                let certificate = certificate.map_err(|error| failed(&error))?;
+                roots.add(certificate).map_err(|error| failed(&error))?;
             }
             if roots.is_empty() {
-                return Err(said(&"no certificate in it"));
+                return Err(failed(&"no certificate in it"));
             }
         }
     }

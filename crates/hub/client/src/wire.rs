@@ -1,4 +1,4 @@
-//! The ways of frames between sides.
+//! Channels for frames between the sides of a process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,7 @@ impl Frame {
     }
 }
 
-/// The way to a side.
+/// The sending end of the channel to a side.
 #[derive(Clone)]
 pub(crate) struct Wire {
     /// No two wires of a process have the same number.
@@ -39,7 +39,7 @@ pub(crate) struct Wire {
     room: Arc<Semaphore>,
 }
 
-/// Makes the way to a side, and its end at that side.
+/// Makes the channel to a side, and its receiving end.
 pub(crate) fn wire() -> (Wire, mpsc::Receiver<Frame>) {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let (frames, received) = mpsc::channel(FRAMES);
@@ -52,7 +52,7 @@ pub(crate) fn wire() -> (Wire, mpsc::Receiver<Frame>) {
 }
 
 impl Wire {
-    /// Sends a frame. It is lost if it finds no room; then its sender sends it again. Returns false if
+    /// Sends a frame. A frame that finds no room is lost, and its session sends it again. Returns false if
     /// the side is gone.
     pub(crate) fn try_send(&self, from: MemberId, text: String) -> bool {
         let room = Arc::clone(&self.room).try_acquire_many_owned(size(&text));

@@ -50,22 +50,23 @@ async fn handlers_begin_in_the_order_of_the_session_and_frames_wait_for_one() {
     for number in 0..200 {
         planner.send(task(number)).await.expect("it is sent");
     }
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (tx, mut rx) = mpsc::unbounded_channel();
     dev.serve(move |task: ScheduleReq, _| {
         // This runs before the handler begins.
-        told.send(task.task.into_owned()).expect("the test listens");
+        tx.send(task.task.into_owned()).expect("the test listens");
         async { Ok::<_, Error>(()) }
     });
     for number in 0..200 {
-        assert_eq!(heard.recv().await, Some(format!("task_{number}")));
+        assert_eq!(rx.recv().await, Some(format!("task_{number}")));
     }
 }
 
 #[tokio::test]
 async fn a_long_value_is_here_when_its_handler_begins() {
     let (planner, dev) = pair().await;
-    dev.serve(|said: ChatReq, cx| async move {
-        cx.reply(ChatDone::new(said.content.to_uppercase())).await
+    dev.serve(|question: ChatReq, cx| async move {
+        cx.reply(ChatDone::new(question.content.to_uppercase()))
+            .await
     });
     let long = "rye and spelt, ".repeat(400);
     let done: ChatDone = planner
@@ -181,7 +182,7 @@ async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
     dev.serve(|_: ScheduleReq, cx| async move { cx.reply(ChatDone::new("Later.")).await });
     let other = planner.ask::<ScheduleDone>(task(0)).await.unwrap_err();
     assert!(matches!(other, Error::Answer(..)), "{other}");
-    let said = other.to_string();
+    let text = other.to_string();
     let parts = [
         "`@dev>done:chat{",
         "Later.",
@@ -189,7 +190,7 @@ async fn an_answer_of_another_type_and_a_name_that_is_none_are_told() {
         "done:schedule",
     ];
     for part in parts {
-        assert!(said.contains(part), "{said}");
+        assert!(text.contains(part), "{text}");
     }
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
     assert!(matches!(hub.agent("a b").unwrap_err(), Error::Name(..)));
@@ -203,14 +204,14 @@ async fn a_question_that_nobody_answers_ends() {
     let late = late.await.unwrap_err();
     assert_eq!(late.code(), Some(ErrorCode::TIMEOUT), "{late}");
     // The question stands: the answer goes to a handler.
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (tx, mut rx) = mpsc::unbounded_channel();
     planner.serve(move |done: ScheduleDone, _| {
-        told.send(done.task.into_owned()).expect("the test listens");
+        tx.send(done.task.into_owned()).expect("the test listens");
         async { Ok::<_, Error>(()) }
     });
     dev.serve(work);
-    assert_eq!(heard.recv().await.as_deref(), Some("task_0"));
-    assert_eq!(heard.recv().await.as_deref(), Some("task_1"));
+    assert_eq!(rx.recv().await.as_deref(), Some("task_0"));
+    assert_eq!(rx.recv().await.as_deref(), Some("task_1"));
 }
 
 /// What was sent and not answered, and what was delivered and not handled, is there again.
@@ -237,12 +238,12 @@ fn a_session_goes_on_where_its_store_stands() {
             let done = runtime.block_on(async {
                 let hub = open().await;
                 let (planner, dev) = (hub.agent("planner").unwrap(), hub.agent("dev").unwrap());
-                let (told, mut heard) = mpsc::unbounded_channel();
+                let (tx, mut rx) = mpsc::unbounded_channel();
                 dev.serve(move |task: ScheduleReq, cx| {
-                    let told = told.clone();
+                    let tx = tx.clone();
                     async move {
                         if task.task == "task_1" {
-                            told.send(()).expect("the test listens");
+                            tx.send(()).expect("the test listens");
                             std::future::pending::<()>().await;
                         }
                         work(task, cx).await
@@ -250,7 +251,7 @@ fn a_session_goes_on_where_its_store_stands() {
                 });
                 let done: ScheduleDone = planner.ask(task(0)).await.expect("an answer");
                 planner.send(task(1)).await.expect("it is sent");
-                heard.recv().await.expect("the handler has begun");
+                rx.recv().await.expect("the handler has begun");
                 done.task.into_owned()
             });
             runtime.shutdown_background();
@@ -269,12 +270,12 @@ fn a_session_goes_on_where_its_store_stands() {
             assert_eq!(cx.inbound().redelivered(), task.task == "task_1");
             work(task, cx)
         });
-        let (told, mut heard) = mpsc::unbounded_channel();
+        let (tx, mut rx) = mpsc::unbounded_channel();
         planner.serve(move |done: ScheduleDone, _| {
-            told.send(done.task.into_owned()).expect("the test listens");
+            tx.send(done.task.into_owned()).expect("the test listens");
             async { Ok::<_, Error>(()) }
         });
-        assert_eq!(heard.recv().await.as_deref(), Some("task_1"));
+        assert_eq!(rx.recv().await.as_deref(), Some("task_1"));
         let done: ScheduleDone = planner.ask(task(2)).await.expect("an answer");
         assert_eq!(done.task, "task_2");
         assert_eq!(calls.load(Ordering::SeqCst), 2);

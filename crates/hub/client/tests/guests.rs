@@ -8,7 +8,7 @@ use accp_client::{Agent, Cx, Error, Hub, Link};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
 use accp_runtime::{AgentId, Message, Registry, Value};
-use accp_store::{AsyncDriver, Committer, MemoryStore, Plan, SideId, Wanted};
+use accp_store::{AsyncDriver, Committer, ErasurePlan, ErasureRequest, MemoryStore, SideId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -51,10 +51,10 @@ fn listen(
     agent: &Agent,
     answers: &'static [&'static str],
 ) -> mpsc::UnboundedReceiver<(String, bool)> {
-    let (told, heard) = mpsc::unbounded_channel();
+    let (tx, rx) = mpsc::unbounded_channel();
     agent.serve(move |task: ScheduleReq, cx: Cx| {
         let again = cx.inbound().redelivered();
-        told.send((task.task.to_string(), again))
+        tx.send((task.task.to_string(), again))
             .expect("the test listens");
         async move {
             if answers.contains(&&*task.task) {
@@ -63,7 +63,7 @@ fn listen(
             std::future::pending().await
         }
     });
-    heard
+    rx
 }
 
 #[tokio::test(start_paused = true)]
@@ -101,14 +101,14 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     let hub = hub_on(&committer).await;
     let planner = hub.agent("planner").expect("an agent");
     let dev = hub.agent("dev").expect("an agent");
-    let mut heard = listen(&dev, &["bread", "cake"]);
+    let mut rx = listen(&dev, &["bread", "cake"]);
     for name in ["bread", "soup", "cake"] {
         planner.send(task(name)).await.expect("it is sent");
-        assert_eq!(heard.recv().await, Some((name.to_owned(), false)));
+        assert_eq!(rx.recv().await, Some((name.to_owned(), false)));
     }
     let done: ScheduleDone = planner.ask(task("bread")).await.expect("an answer");
     assert_eq!(done.task, "bread");
-    assert_eq!(heard.recv().await, Some(("bread".to_owned(), false)));
+    assert_eq!(rx.recv().await, Some(("bread".to_owned(), false)));
     // The agent is away, and then the hub, too.
     drop(dev);
     planner.send(task("rice")).await.expect("it is sent");
@@ -117,13 +117,13 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     let planner = hub.agent("planner").expect("an agent");
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
-    let mut heard = listen(&dev, &["soup", "rice", "wine"]);
+    let mut rx = listen(&dev, &["soup", "rice", "wine"]);
     // Nobody knows what the last opening handed out behind the mark.
     for name in ["soup", "rice", "wine"] {
-        assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
+        assert_eq!(rx.recv().await, Some((name.to_owned(), true)));
     }
     planner.send(task("tea")).await.expect("it is sent");
-    assert_eq!(heard.recv().await, Some(("tea".to_owned(), false)));
+    assert_eq!(rx.recv().await, Some(("tea".to_owned(), false)));
     let (member, inbox) = inboxes(&committer).await.pop().expect("an inbox");
     assert_eq!(member.number(), 102);
     assert!(
@@ -139,13 +139,13 @@ async fn what_is_marked_does_not_come_again() {
     let hub = hub_on(&committer).await;
     let planner = hub.agent("planner").expect("an agent");
     let dev = hub.agent("dev").expect("an agent");
-    let (told, mut kept) = mpsc::unbounded_channel();
+    let (tx, mut kept) = mpsc::unbounded_channel();
     dev.serve(move |task: ScheduleReq, cx: Cx| {
-        let told = told.clone();
+        let tx = tx.clone();
         async move {
             if &*task.task == "bread" {
                 let marked = cx.handled().await;
-                told.send(marked.is_ok()).expect("the test listens");
+                tx.send(marked.is_ok()).expect("the test listens");
             }
             std::future::pending::<Result<(), Error>>().await
         }
@@ -157,12 +157,12 @@ async fn what_is_marked_does_not_come_again() {
     hub.end("as if it were killed");
     let hub = hub_on(&committer).await;
     let dev = hub.agent("dev").expect("an agent");
-    let mut heard = listen(&dev, &["soup", "tea"]);
+    let mut rx = listen(&dev, &["soup", "tea"]);
     let planner = hub.agent("planner").expect("an agent");
     planner.send(task("tea")).await.expect("it is sent");
     for name in ["soup", "tea"] {
-        let (heard, _) = heard.recv().await.expect("a task");
-        assert_eq!(heard, name);
+        let (task, _) = rx.recv().await.expect("a task");
+        assert_eq!(task, name);
     }
 }
 
@@ -190,10 +190,10 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
         format!("@dev>done:schedule{{task:bread|schema:TA}}[mid:a00000000002,seq:2,cid:{bread}]");
     post(&answer).await;
     let dev = hub.agent("dev").expect("an agent");
-    let mut heard = listen(&dev, &["soup", "wine"]);
-    assert_eq!(heard.recv().await, Some(("soup".to_owned(), true)));
+    let mut rx = listen(&dev, &["soup", "wine"]);
+    assert_eq!(rx.recv().await, Some(("soup".to_owned(), true)));
     planner.send(task("wine")).await.expect("it is sent");
-    assert_eq!(heard.recv().await, Some(("wine".to_owned(), false)));
+    assert_eq!(rx.recv().await, Some(("wine".to_owned(), false)));
 }
 
 /// Returns the first frame with this in it.
@@ -277,9 +277,9 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
     drop((driver, link));
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
-    let mut heard = listen(&dev, &[]);
+    let mut rx = listen(&dev, &[]);
     for name in ["soup", "rice", "wine"] {
-        assert_eq!(heard.recv().await, Some((name.to_owned(), true)));
+        assert_eq!(rx.recv().await, Some((name.to_owned(), true)));
     }
     dev.send(task("tea")).await.expect("it is sent");
     let frame = find_text(dev.frames(1), "@dev>req:schedule{asgn:dev|task:$cold.").await;
@@ -333,9 +333,9 @@ async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     }
     assert_eq!(inboxes(&committer).await, before);
     // And yet a handler gets all of it.
-    let mut heard = listen(&idle, &[]);
+    let mut rx = listen(&idle, &[]);
     for number in 0..64 {
-        assert_eq!(heard.recv().await, Some((format!("task_{number}"), false)));
+        assert_eq!(rx.recv().await, Some((format!("task_{number}"), false)));
     }
 }
 
@@ -380,12 +380,12 @@ async fn erasing_what_an_agent_has_said_erases_its_values() {
         .send(task("y".repeat(5000)))
         .await
         .expect("it is sent");
-    let wanted = Wanted {
+    let wanted = ErasureRequest {
         from: Some("dev".to_owned()),
-        ..Wanted::default()
+        ..ErasureRequest::default()
     };
     let kept = committer.ask(move |store| {
-        let plan = Plan::make(store, "lunch", &wanted, &options("hub"), &Rules::default());
+        let plan = ErasurePlan::make(store, "lunch", &wanted, &options("hub"), &Rules::default());
         plan.expect("a plan").carry_out(store)?;
         let side = SideId::new("lunch", "hub");
         let keys = ["k100_1", "k100_2"].map(|key| store.cold(&side, key));
@@ -400,21 +400,21 @@ async fn a_handler_hears_that_its_chain_is_cancelled() {
     let hub = hub_on(&store()).await;
     let agent = |name| hub.agent(name).expect("an agent");
     let (planner, dev) = (agent("planner"), agent("dev"));
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (tx, mut rx) = mpsc::unbounded_channel();
     dev.serve(move |_: ScheduleReq, cx: Cx| {
-        let told = told.clone();
+        let tx = tx.clone();
         async move {
-            told.send("begun").expect("the test listens");
+            tx.send("begun").expect("the test listens");
             cx.inbound().cancel_token().cancelled().await;
-            told.send("cancelled").expect("the test listens");
+            tx.send("cancelled").expect("the test listens");
             Ok::<_, Error>(())
         }
     });
     let asked = planner.ask::<ScheduleDone>(task("bread")).cancelling();
     let asked = tokio::spawn(async move { asked.await.map(drop) });
-    assert_eq!(heard.recv().await, Some("begun"));
+    assert_eq!(rx.recv().await, Some("begun"));
     asked.abort();
-    assert_eq!(heard.recv().await, Some("cancelled"));
+    assert_eq!(rx.recv().await, Some("cancelled"));
 }
 
 /// Pieces come out of order, one of them twice, and one of them never.
@@ -426,8 +426,8 @@ async fn pieces_are_read_in_the_order_of_their_indexes() {
         hub.agent("cook").expect("a name"),
     );
     cook.serve(|_: ChatReq, cx| async move {
-        let said = [(1, "b"), (0, "a"), (1, "b"), (5, "f"), (2, "c"), (4, "e")];
-        let pieces = said.map(|(at, word)| InferStream::new(at, word));
+        let words = [(1, "b"), (0, "a"), (1, "b"), (5, "f"), (2, "c"), (4, "e")];
+        let pieces = words.map(|(at, word)| InferStream::new(at, word));
         cx.stream(futures_util::stream::iter(pieces)).await?;
         cx.reply(ChatDone::new("abcef")).await
     });

@@ -84,7 +84,7 @@ async fn a_store_that_is_held_up_holds_up_no_end_of_a_wait() {
     let rice = timed(rice.within(SECOND).into_future()).await;
     assert!(matches!(rice, (1, Err(Error::Timeout(_)))), "{rice:?}");
 
-    // What was told to be pending goes out, and so do the questions. What was told not to be sent does not. The
+    // Frames that were reported as pending go out, and so do the questions. Frames that were reported as unsent do not. The
     // question that was to be cancelled is.
     drop(open);
     held.await.expect("the store goes on");
@@ -117,10 +117,10 @@ async fn a_handler_that_blocks_holds_up_no_end_of_a_wait() {
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
     let (guest, dev) = (hub.agent("guest").unwrap(), hub.agent("dev").unwrap());
     let (open, gate) = std::sync::mpsc::channel::<()>();
-    let (told, begun) = std::sync::mpsc::channel();
+    let (tx, begun) = std::sync::mpsc::channel();
     let gate = std::sync::Mutex::new(gate);
     dev.serve(move |_: ScheduleReq<'static>, _| {
-        told.send(()).expect("the test listens");
+        tx.send(()).expect("the test listens");
         gate.lock().unwrap().recv().unwrap_or_default();
         async { Ok::<_, Error>(()) }
     });

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use accp_store::{EraseError, Plan, Wanted};
+use accp_store::{EraseError, ErasurePlan, ErasureRequest};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::State;
@@ -57,7 +57,7 @@ async fn take(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refus
             error.column()
         ))
     })?;
-    let wanted = Wanted {
+    let wanted = ErasureRequest {
         from: asked.from,
         positions: asked
             .positions
@@ -79,7 +79,7 @@ async fn take(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refus
 }
 
 /// Returns what an erasure erases or has erased, as in the answer to `POST .../erase`.
-pub fn describe_erasure(session: &str, plan: &Plan, erased: bool) -> Json_ {
+pub fn describe_erasure(session: &str, plan: &ErasurePlan, erased: bool) -> Json_ {
     let sides = plan.sides().iter().map(|part| {
         let positions = part.entries.iter().map(|entry| entry.position);
         let bytes: u64 = part.entries.iter().map(|entry| entry.bytes).sum();

@@ -13,8 +13,8 @@ use accp_client::{Error, Hub};
 use accp_frame::{AgentId, Registry};
 use accp_session::{Cold, Options, Rules, Scope};
 use accp_store::{
-    Committer, EraseError, HubFile, Plan, SideId, Store, StoreError, StoreErrorKind, Summary,
-    Wanted,
+    Committer, EraseError, ErasurePlan, ErasureRequest, HubFile, SideId, Store, StoreError,
+    StoreErrorKind, Summary,
 };
 use tokio::sync::OnceCell;
 
@@ -340,12 +340,12 @@ impl Sessions {
     pub(crate) async fn erase(
         &self,
         session: &str,
-        wanted: Wanted,
+        wanted: ErasureRequest,
         dry_run: bool,
-    ) -> Result<Plan, Refused> {
+    ) -> Result<ErasurePlan, Refused> {
         let (options, rules) = (self.options.clone(), self.rules.clone());
         let name = session.to_owned();
-        let make = move |store: &mut dyn Store| match Plan::make(
+        let make = move |store: &mut dyn Store| match ErasurePlan::make(
             store, &name, &wanted, &options, &rules,
         ) {
             Err(EraseError::Store(error)) => Err(error),

@@ -29,7 +29,7 @@ async fn participants_read_a_session_and_nobody_else_does() {
         token("s1", "dev", "lunch") + &token("s2", "eve", "other"),
     )
     .expect("a file");
-    let hub = TestHub::with_tokens(Config::default(), Tokens::read(&file).expect("tokens")).await;
+    let hub = TestHub::with_access(Config::default(), Tokens::read(&file).expect("tokens")).await;
     let connect = |agent: &'static str, session: &'static str, token: &'static str| {
         Agent::connect(hub.ws(), session, agent)
             .token(token)

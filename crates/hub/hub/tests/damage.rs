@@ -66,7 +66,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     std::fs::write(&file, bytes).expect("a file");
 
     let hub = TestHub::on_file(&file, Config::default()).await;
-    for (accept, told) in [
+    for (accept, expected) in [
         ("*/*", "fail:error{code:E9999"),
         ("application/x-ndjson", "\"error\""),
     ] {
@@ -74,7 +74,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
             let (text, is_whole) = read(&hub, query, accept).await;
             assert!(!is_whole, "{query}: {text}");
             let last = text.lines().last().unwrap_or_default();
-            assert!(last.contains(told), "{query} says why: {last}");
+            assert!(last.contains(expected), "{query} says why: {last}");
         }
     }
     // What stands behind the row can be read, and the session goes on.

@@ -105,15 +105,15 @@ async fn what_is_erased_is_neither_read_nor_on_the_disk_and_the_session_goes_on(
     assert!(is_on_disk(&store));
 
     let all = json!({ "from": "dev" });
-    let (status, said) = erase(&hub, "boss", &json!({ "from": "dev", "dry_run": true })).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
+    let (status, reply) = erase(&hub, "boss", &json!({ "from": "dev", "dry_run": true })).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
     assert!(
         read(&hub, "frames").await.contains(SECRET),
         "it was a dry run"
     );
-    let (status, said) = erase(&hub, "boss", &all).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
-    let told: Value = serde_json::from_str(&said).expect("JSON");
+    let (status, reply) = erase(&hub, "boss", &all).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let told: Value = serde_json::from_str(&reply).expect("JSON");
     assert_eq!(told["erased"], true);
     assert_eq!(told["sides"][0]["side"], "hub");
     assert_eq!(
@@ -187,15 +187,15 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
         ),
         ("boss", json!({}), StatusCode::BAD_REQUEST, "name"),
     ] {
-        let (found, said) = erase(&hub, token, &body).await;
-        assert_eq!(found, status, "{body}: {said}");
-        assert!(said.contains(says), "{body}: {said}");
+        let (found, reply) = erase(&hub, token, &body).await;
+        assert_eq!(found, status, "{body}: {reply}");
+        assert!(reply.contains(says), "{body}: {reply}");
     }
     assert!(read(&hub, "frames").await.contains(SECRET));
     hub.stop().await;
     // Nobody is an administrator of a hub without tokens.
     let hub = TestHub::start(Config::default()).await;
-    let (status, said) = erase(&hub, "boss", &all).await;
-    assert_eq!(status, StatusCode::FORBIDDEN, "{said}");
+    let (status, reply) = erase(&hub, "boss", &all).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");
     hub.stop().await;
 }

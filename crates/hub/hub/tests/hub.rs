@@ -92,9 +92,12 @@ async fn http_01_refuses_what_is_no_frame_with_an_error_frame() {
         ),
         (&"x".repeat(70_000), StatusCode::PAYLOAD_TOO_LARGE, "65536"),
     ] {
-        let (found, said) = hub.post(body).await;
-        assert_eq!(found, status, "{said}");
-        assert!(said.contains(part) && said.contains("schema:ER"), "{said}");
+        let (found, reply) = hub.post(body).await;
+        assert_eq!(found, status, "{reply}");
+        assert!(
+            reply.contains(part) && reply.contains("schema:ER"),
+            "{reply}"
+        );
     }
     let invalid = hub.raw(vec![b'@', 0xff, b'>']).await;
     assert_eq!(invalid.0, StatusCode::BAD_REQUEST, "{}", invalid.1);
@@ -310,8 +313,8 @@ async fn http_03_refuses_another_media_type() {
         }
         let answer = request.body(text.clone()).send().await.expect("an answer");
         assert_eq!(answer.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
-        let said = answer.text().await.expect("text");
-        assert!(said.contains("schema:ER"), "{said}");
+        let reply = answer.text().await.expect("text");
+        assert!(reply.contains("schema:ER"), "{reply}");
     }
     assert_eq!(
         hub.post(&text).await.0,

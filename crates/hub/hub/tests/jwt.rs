@@ -371,41 +371,41 @@ async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
         post("secret", "cook", "a00000000003", "lunch").await.0,
         StatusCode::OK
     );
-    let (status, said) = post(&first, "eve", "a00000000004", "lunch").await;
+    let (status, reply) = post(&first, "eve", "a00000000004", "lunch").await;
     assert!(
-        status == StatusCode::FORBIDDEN && said.contains("E5001"),
-        "{status} {said}"
+        status == StatusCode::FORBIDDEN && reply.contains("E5001"),
+        "{status} {reply}"
     );
-    let (status, said) = post(&first, "dev", "a00000000005", "payroll").await;
+    let (status, reply) = post(&first, "dev", "a00000000005", "payroll").await;
     assert!(
-        status == StatusCode::FORBIDDEN && said.contains("E5002"),
-        "{status} {said}"
+        status == StatusCode::FORBIDDEN && reply.contains("E5002"),
+        "{status} {reply}"
     );
     let expired = old.sign(&with("exp", json!(now() - 60)));
-    let (status, said) = post(&expired, "dev", "a00000000006", "lunch").await;
+    let (status, reply) = post(&expired, "dev", "a00000000006", "lunch").await;
     assert!(
-        status == StatusCode::UNAUTHORIZED && said.contains("expired"),
-        "{status} {said}"
+        status == StatusCode::UNAUTHORIZED && reply.contains("expired"),
+        "{status} {reply}"
     );
 
     let mut socket = hub.socket_of("?session=lunch&agent=dev", &first).await;
     socket
-        .say("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
+        .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
         .await;
     written(folder.path(), &json!({"keys": [new.public()]}));
     // The hub says good-bye at one of the next heartbeats.
     let mut last = String::new();
-    while let Some(said) = socket.hear().await {
-        last = said;
+    while let Some(reply) = socket.receive().await {
+        last = reply;
     }
     assert!(last.starts_with("close 1008 E5001"), "{last}");
-    let (status, said) = post(&first, "dev", "a00000000008", "lunch").await;
-    assert_eq!(status, StatusCode::UNAUTHORIZED, "{said}");
-    assert!(!said.contains("expired"), "{said}");
-    let (status, said) = post(&second, "eve", "a00000000009", "lunch").await;
+    let (status, reply) = post(&first, "dev", "a00000000008", "lunch").await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED, "{reply}");
+    assert!(!reply.contains("expired"), "{reply}");
+    let (status, reply) = post(&second, "eve", "a00000000009", "lunch").await;
     assert!(
-        said.contains("E3003") || status == StatusCode::OK,
-        "it has its key still: {said}"
+        reply.contains("E3003") || status == StatusCode::OK,
+        "it has its key still: {reply}"
     );
     hub.stop().await;
 }
@@ -429,18 +429,18 @@ async fn a_token_that_expires_ends_what_is_open() {
         (answer.status(), answer.text().await.expect("text"))
     };
     // Of the 30 seconds by which clocks may differ, six are left.
-    let brief = ours.sign(&with("exp", json!(now() - 24)));
-    let (status, said) = post(&brief, "a00000000001", 1).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
-    let mut socket = hub.socket_of("?session=lunch&agent=dev", &brief).await;
+    let short = ours.sign(&with("exp", json!(now() - 24)));
+    let (status, reply) = post(&short, "a00000000001", 1).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    let mut socket = hub.socket_of("?session=lunch&agent=dev", &short).await;
     socket
-        .say("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
+        .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
         .await;
     let url = hub.url("/accp/v1/sessions/lunch/frames?follow=true");
     let followed = hub
         .http
         .get(url)
-        .bearer_auth(&brief)
+        .bearer_auth(&short)
         .send()
         .await
         .expect("an answer");
@@ -455,14 +455,14 @@ async fn a_token_that_expires_ends_what_is_open() {
     };
     assert!(broke && text.contains("has_not_expired"), "{text}");
     let mut last = String::new();
-    while let Some(said) = socket.hear().await {
-        last = said;
+    while let Some(reply) = socket.receive().await {
+        last = reply;
     }
     assert!(
         last.starts_with("close 1008 E5001") && last.contains("exp"),
         "{last}"
     );
-    let (status, _) = post(&brief, "a00000000002", 2).await;
+    let (status, _) = post(&short, "a00000000002", 2).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
     hub.stop().await;
 }

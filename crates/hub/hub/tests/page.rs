@@ -20,7 +20,7 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
     let file = folder.path().join("tokens.toml");
     std::fs::write(&file, "").expect("a file without tokens");
     let tokens = Tokens::read(file).expect("tokens");
-    let hub = TestHub::with_tokens(Config::default(), tokens).await;
+    let hub = TestHub::with_access(Config::default(), tokens).await;
     let answer = hub
         .http
         .get(hub.url("/ui"))

@@ -81,12 +81,12 @@ async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
     // A frame by POST, and one whose session stands in the frame alone.
     let head = "@cook>req:schedule{agent:dev|task:salad}";
     let posted = frame(head, "abc101000001", 1, "sid:lunch");
-    let (status, said) = b.post(&posted).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
-    assert!(said.contains("of:abc101000001"), "{said}");
-    let (status, said) = a.post(&posted).await;
-    assert_eq!(status, StatusCode::BAD_REQUEST, "it is there: {said}");
-    assert!(said.contains("E3002"), "{said}");
+    let (status, reply) = b.post(&posted).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
+    assert!(reply.contains("of:abc101000001"), "{reply}");
+    let (status, reply) = a.post(&posted).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "it is there: {reply}");
+    assert!(reply.contains("E3002"), "{reply}");
 
     // Reads give the same at both.
     for path in ["frames", "state", "context", "registry"] {
@@ -136,31 +136,31 @@ async fn a_socket_that_names_its_session_in_a_frame_is_handed_on() {
         format!("@{agent}>sync:registry{{v:1|hash:abc123}}[mid:abc101000001,seq:0{sid}]")
     };
     let mut waiter = a.socket("").await;
-    waiter.say(&hello("waiter", ",sid:lunch")).await;
-    let greeted = waiter.hear().await.expect("a hello");
+    waiter.send_text(&hello("waiter", ",sid:lunch")).await;
+    let greeted = waiter.receive().await.expect("a hello");
     let mut plain = b.socket("").await;
-    plain.say(&hello("cook", ",sid:lunch")).await;
-    let greeted_too = plain.hear().await.expect("a hello");
+    plain.send_text(&hello("cook", ",sid:lunch")).await;
+    let greeted_too = plain.receive().await.expect("a hello");
     for greeted in [greeted, greeted_too] {
         assert!(greeted.starts_with("@hub>sync:registry{"), "{greeted}");
     }
     let head = "@waiter>req:schedule{agent:cook|task:soup}";
     waiter
-        .say(&frame(head, "abc101000002", 1, "sid:lunch"))
+        .send_text(&frame(head, "abc101000002", 1, "sid:lunch"))
         .await;
     while !plain
-        .hear()
+        .receive()
         .await
         .expect("it is open")
         .contains("task:soup")
     {}
     // The other hub says why a socket ends.
     let mut again = b.socket("?session=lunch&agent=cook").await;
-    again.say(&hello("cook", "")).await;
+    again.send_text(&hello("cook", "")).await;
     let end = loop {
-        let said = plain.hear().await.expect("a close");
-        if said.starts_with("close") {
-            break said;
+        let reply = plain.receive().await.expect("a close");
+        if reply.starts_with("close") {
+            break reply;
         }
     };
     assert_eq!(
@@ -181,8 +181,8 @@ async fn a_hub_that_has_slept_through_its_lease_hands_on_what_it_had() {
     // The other hub takes the session when the lease is over, although this one believes it has it.
     database.pass(LEASE + Duration::from_secs(1));
     let head = "@cook>req:schedule{agent:cook|task:salad}";
-    let (status, said) = b.post(&frame(head, "abc101000001", 1, "sid:lunch")).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
+    let (status, reply) = b.post(&frame(head, "abc101000001", 1, "sid:lunch")).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(database.holder("lunch"), Some(b.url("")));
     // Its agents come again, and their frames go to the other hub: each once, in order.
     for name in ["two", "three", "four"] {
@@ -211,12 +211,12 @@ async fn a_hub_that_ends_gives_up_its_sessions_and_one_that_is_gone_loses_them()
     // A hub that is killed gives nothing up.
     let c = hub(&database).await;
     b.kill().await;
-    let (status, said) = c.post(&posted(3)).await;
-    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{said}");
-    assert!(said.contains("retry:true"), "{said}");
+    let (status, reply) = c.post(&posted(3)).await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE, "{reply}");
+    assert!(reply.contains("retry:true"), "{reply}");
     database.pass(LEASE + Duration::from_secs(1));
-    let (status, said) = c.post(&posted(3)).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
+    let (status, reply) = c.post(&posted(3)).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(database.holder("lunch"), Some(c.url("")));
     c.stop().await;
 }

@@ -19,9 +19,9 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
             .expect("a hub")
     };
     let (dev, guest) = (connect("dev").await, connect("guest").await);
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut heard) = mpsc::unbounded_channel();
     dev.serve(move |task: ScheduleReq<'static>, cx| {
-        let told = told.clone();
+        let sender = sender.clone();
         async move {
             let reply = if task.task == "good" {
                 Outbound::owned(ScheduleDone::new(task.task))
@@ -33,7 +33,7 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
                 Outbound::owned_message(wrong)
             };
             let kept = cx.reply_kept(reply).await?;
-            let _ = told.send(kept.accepted().await);
+            let _ = sender.send(kept.accepted().await);
             Ok::<(), Error>(())
         }
     });

@@ -25,12 +25,12 @@ async fn ws_02_refuses_a_silent_peer() {
     let hub = TestHub::start(config).await;
     let mut silent = hub.socket("?session=lunch").await;
     silent
-        .say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
+        .send_text("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
         .await;
     let (mut pinged, mut closed) = (false, false);
-    while let Some(said) = silent.hear().await {
-        pinged |= said.contains(">ping:link{}");
-        closed |= said.starts_with("close 1000");
+    while let Some(reply) = silent.receive().await {
+        pinged |= reply.contains(">ping:link{}");
+        closed |= reply.starts_with("close 1000");
     }
     assert!(pinged && closed, "pinged {pinged}, closed {closed}");
     hub.stop().await;
@@ -45,25 +45,25 @@ async fn ws_02_accepts_a_peer_that_answers_pings() {
     };
     let hub = TestHub::start(config).await;
     let mut peer = hub.socket("?session=lunch").await;
-    peer.say("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
+    peer.send_text("@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
         .await;
     for answered in 0..3 {
-        let said = loop {
-            let said = peer.hear().await.expect("it is open");
-            if !said.contains(">sync:") {
-                break said;
+        let reply = loop {
+            let reply = peer.receive().await.expect("it is open");
+            if !reply.contains(">sync:") {
+                break reply;
             }
         };
         assert!(
-            said.starts_with("@hub>ping:link{}"),
-            "after {answered} pings: {said}"
+            reply.starts_with("@hub>ping:link{}"),
+            "after {answered} pings: {reply}"
         );
-        peer.say(&format!("@dev>pong:link{{}}[mid:{answered},seq:0]"))
+        peer.send_text(&format!("@dev>pong:link{{}}[mid:{answered},seq:0]"))
             .await;
     }
-    peer.say("@dev>ping:link{}[mid:9,seq:0]").await;
+    peer.send_text("@dev>ping:link{}[mid:9,seq:0]").await;
     while !peer
-        .hear()
+        .receive()
         .await
         .expect("it is open")
         .starts_with("@hub>pong:link{}")
@@ -87,8 +87,8 @@ async fn a_second_connection_of_an_agent_ends_the_first() {
         log.next().await.expect("a store").is_none(),
         "the first has ended"
     );
-    let said = first.send(task(3)).await.expect_err("ended").to_string();
-    assert!(said.contains("another connection"), "{said}");
+    let reply = first.send(task(3)).await.expect_err("ended").to_string();
+    assert!(reply.contains("another connection"), "{reply}");
     hub.stop().await;
 }
 
@@ -100,12 +100,12 @@ async fn an_agent_comes_back_whose_place_was_taken_once() {
         .expect("a hub");
     let mut other = hub.socket("?session=lunch&agent=cook").await;
     other
-        .say("@cook>sync:registry{v:1|hash:abc123|pos:0}[mid:1,seq:0]")
+        .send_text("@cook>sync:registry{v:1|hash:abc123|pos:0}[mid:1,seq:0]")
         .await;
     let end = loop {
-        let said = other.hear().await.expect("a close");
-        if said.starts_with("close") {
-            break said;
+        let reply = other.receive().await.expect("a close");
+        if reply.starts_with("close") {
+            break reply;
         }
     };
     assert_eq!(
@@ -140,10 +140,11 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
         hub.socket("?session=lunch&agent=waiter").await,
         hub.socket("?session=lunch&agent=cook").await,
     );
-    gone.say(&hello("waiter")).await;
-    cook.say(&hello("cook")).await;
+    gone.send_text(&hello("waiter")).await;
+    cook.send_text(&hello("cook")).await;
     let task = "@cook>req:schedule{agent:dev|task:soup}";
-    cook.say(&frame(task, "abc101000001", 1, "sid:lunch")).await;
+    cook.send_text(&frame(task, "abc101000001", 1, "sid:lunch"))
+        .await;
     // Who waits gets a sign of life.
     gone.is_pinged().await;
     cook.is_pinged().await;
@@ -151,9 +152,9 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
     cook.is_pinged().await;
     database.is_slow(false);
     let taken = loop {
-        let said = cook.hear().await.expect("it is open");
-        if said.contains("of:abc101000001") {
-            break said;
+        let reply = cook.receive().await.expect("it is open");
+        if reply.contains("of:abc101000001") {
+            break reply;
         }
     };
     assert!(taken.starts_with("@hub>ack:frame{}"), "{taken}");
@@ -189,18 +190,18 @@ async fn ws_01_refuses_a_first_frame_that_is_no_hello() {
         ("?session=lunch", "rubbish", "close 1008 E1001"),
     ] {
         let mut socket = hub.socket(query).await;
-        socket.say(first).await;
-        let error = socket.hear().await.expect("an error");
+        socket.send_text(first).await;
+        let error = socket.receive().await.expect("an error");
         assert!(error.starts_with("@hub>fail:error{"), "{error}");
-        let end = socket.hear().await.expect("a close");
+        let end = socket.receive().await.expect("a close");
         assert!(end.starts_with(close), "{end}");
     }
     // A peer of the draft alone begins a session whose numbers all share.
     let mut plain = hub.socket("").await;
     plain
-        .say("@dev>sync:registry{v:1|hash:abc123}[mid:abc101000001,seq:0,sid:draft]")
+        .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:abc101000001,seq:0,sid:draft]")
         .await;
-    let hello = plain.hear().await.expect("a hello");
+    let hello = plain.receive().await.expect("a hello");
     assert!(
         hello.starts_with("@hub>sync:registry{") && !hello.contains("pos:"),
         "{hello}"
@@ -278,11 +279,13 @@ async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
     let dev = Agent::connect(hub.ws(), "lunch", "dev")
         .await
         .expect("a hub");
-    let (told, mut heard) = mpsc::unbounded_channel();
+    let (sender, mut heard) = mpsc::unbounded_channel();
     dev.serve({
-        let told = told.clone();
+        let sender = sender.clone();
         move |task: ScheduleReq, cx| {
-            told.send(task.task.to_string()).expect("the test listens");
+            sender
+                .send(task.task.to_string())
+                .expect("the test listens");
             async move {
                 if task.task == "task_1" {
                     // It never answers this one.
@@ -308,7 +311,9 @@ async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
         .await
         .expect("a hub");
     dev.serve(move |task: ScheduleReq, cx| {
-        told.send(task.task.to_string()).expect("the test listens");
+        sender
+            .send(task.task.to_string())
+            .expect("the test listens");
         async move { cx.reply(ScheduleDone::new(task.task)).await }
     });
     let done = first.await.expect("it ends").expect("an answer");

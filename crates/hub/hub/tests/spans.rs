@@ -68,7 +68,7 @@ impl Ears {
 
     fn has_heard(&self, word: &str) -> bool {
         let heard = self.0.lock().expect("no panic");
-        heard.all.iter().any(|said| said.contains(word))
+        heard.all.iter().any(|reply| reply.contains(word))
     }
 
     /// Returns the fields of the spans of a route so far.
@@ -148,15 +148,15 @@ async fn a_span_says_who_did_what_and_no_payload() {
     let mut socket = hub
         .socket_of("?session=lunch", &format!("{SECRET}-token"))
         .await;
-    for said in [
+    for reply in [
         "@dev>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]",
         &plan("dev", "a00000000008", 2, "lunch"),
         "@dev>ping:link{}[mid:9,seq:0]",
     ] {
-        socket.say(said).await;
+        socket.send_text(reply).await;
     }
     while !socket
-        .hear()
+        .receive()
         .await
         .expect("it is open")
         .contains(">pong:link{}")

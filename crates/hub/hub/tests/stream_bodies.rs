@@ -8,8 +8,8 @@ use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, Sched
 
 use crate::common::{TestHub, frame};
 
-/// The pieces as they are said: out of order, and one of them twice.
-const SAID: [(i64, &str, bool); 5] = [
+/// The pieces in the order in which they are sent: out of order, and one of them twice.
+const SENT: [(i64, &str, bool); 5] = [
     (1, "b", false),
     (0, "a", false),
     (1, "b", false),
@@ -18,7 +18,7 @@ const SAID: [(i64, &str, bool); 5] = [
 ];
 
 fn pieces() -> impl futures_util::Stream<Item = InferStream<'static>> {
-    let pieces = SAID.map(|(index, data, is_last)| InferStream::new(index, data).is_final(is_last));
+    let pieces = SENT.map(|(index, data, is_last)| InferStream::new(index, data).is_final(is_last));
     futures_util::stream::iter(pieces)
 }
 
@@ -40,12 +40,12 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
         .body(frame(head, "abc109000001", 1, "sid:lunch"));
     let answer = post.send().await.expect("an answer");
     let body = answer.text().await.expect("text");
-    let said: Vec<&str> = body
+    let reply: Vec<&str> = body
         .lines()
         .map(|line| line.split('[').next().expect("a head"))
         .collect();
     assert_eq!(
-        said,
+        reply,
         [
             "@dev>stream:infer{idx:0|d:a|schema:ST}",
             "@dev>stream:infer{idx:1|d:b|schema:ST}",
@@ -54,11 +54,11 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
             "@dev>done:schedule{task:soup|schema:TA}",
         ]
     );
-    // The log has them as they were said.
+    // The log has them as they were sent.
     let url = hub.url("/accp/v1/sessions/lunch/frames?after=0");
     let log = hub.http.get(url).send().await.expect("an answer");
     let log = log.text().await.expect("text");
-    assert_eq!(log.matches(">stream:").count(), SAID.len(), "{log}");
+    assert_eq!(log.matches(">stream:").count(), SENT.len(), "{log}");
     hub.stop().await;
 }
 

@@ -18,21 +18,21 @@ async fn announce(hub: &TestHub, seq: u64, key: &str, value: &str) {
     let digest = hex::encode(Sha256::digest(value));
     let head = format!("@me>sync:put{{keys:[[{key},\"{digest},{}]]}}", value.len());
     let mid = format!("c{seq:011}");
-    let (status, said) = hub.post(&frame(&head, &mid, seq, "sid:lunch")).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
+    let (status, reply) = hub.post(&frame(&head, &mid, seq, "sid:lunch")).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
 }
 
 #[tokio::test]
 async fn a_value_that_was_announced_comes_by_put_and_is_read() {
     let hub = TestHub::start(Config::default()).await;
     announce(&hub, 1, "k101_1", VALUE).await;
-    let (status, said) = put(&hub, "k101_1", "?agent=me", VALUE).await;
-    assert_eq!((status, &*said), (StatusCode::CREATED, ""));
+    let (status, reply) = put(&hub, "k101_1", "?agent=me", VALUE).await;
+    assert_eq!((status, &*reply), (StatusCode::CREATED, ""));
     let (status, _) = put(&hub, "cold.k101_1", "?agent=me", VALUE).await;
     assert_eq!(status, StatusCode::NO_CONTENT, "it is there already");
     let text = "@me>req:plan{goal:$cold.k101_1}";
-    let (status, said) = hub.post(&frame(text, "c00000000002", 2, "sid:lunch")).await;
-    assert_eq!(status, StatusCode::OK, "{said}");
+    let (status, reply) = hub.post(&frame(text, "c00000000002", 2, "sid:lunch")).await;
+    assert_eq!(status, StatusCode::OK, "{reply}");
     // The key of the PUT serves for the GET.
     for key in ["cold.k101_1", "k101_1"] {
         let url = hub.url(&format!("/accp/v1/sessions/lunch/values/{key}"));
@@ -82,12 +82,12 @@ async fn other_bytes_and_other_peoples_keys_are_refused() {
             "E1001",
         ),
     ] {
-        let (found, said) = put(&hub, key, query, value).await;
-        assert_eq!(found, status, "{key}{query}: {said}");
-        assert!(said.contains(says), "{key}{query}: {said}");
+        let (found, reply) = put(&hub, key, query, value).await;
+        assert_eq!(found, status, "{key}{query}: {reply}");
+        assert!(reply.contains(says), "{key}{query}: {reply}");
     }
     // Nothing of that was kept.
-    let (status, said) = put(&hub, "k101_1", "?agent=me", VALUE).await;
-    assert_eq!(status, StatusCode::CREATED, "{said}");
+    let (status, reply) = put(&hub, "k101_1", "?agent=me", VALUE).await;
+    assert_eq!(status, StatusCode::CREATED, "{reply}");
     hub.stop().await;
 }

@@ -1,9 +1,9 @@
 //! A committer: one store for many sides, whose batches are committed together.
 
 mod engine;
-mod here;
-mod keeper;
+mod inline;
 mod pending;
+mod worker;
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +18,8 @@ use crate::rows::{RowsError, Transactional};
 use crate::side::SideId;
 use crate::store::{Kept, Store};
 use engine::{Engine, Plain, Rows, Submitted, WithRows};
-use here::Here;
-use keeper::{Ask, Job, Keeper, Opened};
+use inline::Inline;
+use worker::{Ask, Job, Opened, Worker};
 
 pub use engine::NoRows;
 pub use pending::Pending;
@@ -71,7 +71,7 @@ enum Shared<T: ?Sized + 'static> {
         jobs: Option<Sender<Job<T>>>,
         thread: Option<JoinHandle<()>>,
     },
-    Here(Here<T>),
+    Inline(Inline<T>),
 }
 
 impl Committer {
@@ -98,8 +98,8 @@ impl Committer {
     /// # Ok::<(), accp_store::StoreError>(())
     /// ```
     pub fn inline(store: impl Store + Send + 'static) -> Self {
-        let keeper = Keeper::new(Box::new(Plain(store)));
-        let shared = Arc::new(Shared::Here(Here::new(keeper)));
+        let worker = Worker::new(Box::new(Plain(store)));
+        let shared = Arc::new(Shared::Inline(Inline::new(worker)));
         Self { shared }
     }
 }
@@ -118,9 +118,9 @@ impl<T: ?Sized + 'static> Committer<T> {
 
     fn start(engine: Box<dyn Engine<T>>) -> Result<Self, StoreError> {
         let (jobs, received) = mpsc::channel();
-        let keeper = Keeper::new(engine);
+        let worker = Worker::new(engine);
         let thread = thread::Builder::new().name("accp-committer".into());
-        let thread = thread.spawn(move || keeper.run(&received));
+        let thread = thread.spawn(move || worker.run(&received));
         let thread = thread.map_err(|error| {
             let text = format!("the system cannot start a thread for the store: {error}");
             StoreError::new(StoreErrorKind::Io, text).caused_by(error)
@@ -204,7 +204,7 @@ impl<T: ?Sized + 'static> Shared<T> {
     fn submit(&self, job: Job<T>) {
         match self {
             Self::Thread { jobs, .. } => drop(jobs.as_ref().map(|jobs| jobs.send(job))),
-            Self::Here(here) => here.submit(job),
+            Self::Inline(here) => here.submit(job),
         }
     }
 

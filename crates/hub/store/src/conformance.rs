@@ -26,7 +26,7 @@ use crate::side::SideId;
 use crate::store::{Freed, Lease, Retention, Store};
 use check::{compare, fail, good, play_all, same};
 use model::Model;
-use script::{Script, Step};
+use script::{Action, Script};
 
 pub use committed::run_committed;
 
@@ -51,8 +51,8 @@ fn play<S: Store>(
     let mut model = Model::default();
     for step in &script.steps {
         match step {
-            Step::Commit(plans) => commit(plans, &mut store, &mut model)?,
-            Step::Reopen => {
+            Action::Commit(plans) => commit(plans, &mut store, &mut model)?,
+            Action::Reopen => {
                 store = reopen(store);
                 for side in script::sides() {
                     same("open", &good(store.open(&side))?, &model.load(&side))?;
@@ -64,15 +64,15 @@ fn play<S: Store>(
                     good(store.release(sides, "suite"))?;
                 }
             }
-            Step::Retain { side, log_before } => {
+            Action::Retain { side, log_before } => {
                 let retention = Retention {
                     log_before: *log_before,
                 };
                 let freed = good(store.retain(side, retention))?;
                 same("retain", &freed, &model.retain(side, retention))?;
             }
-            Step::Erase(plans) => erase(plans, &mut store, &mut model)?,
-            Step::Delete(side) => {
+            Action::Erase(plans) => erase(plans, &mut store, &mut model)?,
+            Action::Delete(side) => {
                 let deleted = good(store.delete(side))?;
                 same("delete", &deleted, &model.delete(side))?;
             }
@@ -125,7 +125,7 @@ fn erase(
 
 /// Commits a group. The commit must fail as a whole when the model finds a conflict in the group.
 fn commit(
-    plans: &[(SideId, script::Plan)],
+    plans: &[(SideId, script::BatchPlan)],
     store: &mut impl Store,
     model: &mut Model,
 ) -> Result<(), TestCaseError> {

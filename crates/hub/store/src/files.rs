@@ -81,8 +81,8 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     }
     let made = private(OpenOptions::new().write(true).create_new(true)).open(target(path)?);
     match made {
-        // Another process was quicker. To open its file would be a mistake: to close it again ends all locks that
-        // SQLite has on it in this process.
+        // Another process has made the file. This must not open it: the close would end all locks that SQLite
+        // has on the file in this process.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
@@ -127,7 +127,7 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
         _ => Path::new("."),
     };
     match (path.read_link(), path.file_name()) {
-        // Links in a circle are an error of another kind.
+        // A circle of links is an error of another kind.
         (Ok(next), _) => target(&folder.join(next)),
         (Err(_), Some(name)) => Ok(folder.canonicalize()?.join(name)),
         (Err(error), None) => Err(error),
@@ -189,7 +189,7 @@ impl Files for Private {
 impl Files for Os {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let about = fs::metadata(path)?;
-        // To open a pipe would wait for somebody who writes into it.
+        // Opening a pipe would wait for a writer.
         if !about.is_file() {
             let kind = if about.is_dir() {
                 io::ErrorKind::IsADirectory

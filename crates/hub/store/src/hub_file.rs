@@ -8,11 +8,11 @@ use std::sync::OnceLock;
 
 use crate::error::{StoreError, StoreErrorKind};
 use crate::files;
-use crate::place::{Place, unreachable};
+use crate::open_file::{OpenFile, unreachable};
 use crate::sqlite::SqliteStore;
 
-/// A file of sessions that one hub has, and no other: two hubs on one file would each go on from a state
-/// that the other has left behind.
+/// A file of sessions that one hub has for itself. Two hubs on one file would each work on a state that the
+/// other has changed since.
 ///
 /// The hub holds a lock of the system on a file beside the store, `hub.accp-hub` for `hub.accp`, until this is
 /// dropped or the process ends, however it ends. So the next hub can start at once after a kill. The lock file
@@ -40,7 +40,7 @@ use crate::sqlite::SqliteStore;
 pub struct HubFile {
     path: PathBuf,
     /// The file that was opened first.
-    place: OnceLock<Place>,
+    first: OnceLock<OpenFile>,
     /// Holds the lock.
     _lock: File,
 }
@@ -53,7 +53,7 @@ const MOST: u64 = 200;
 
 impl HubFile {
     /// Takes a file for this process. The file need not be there yet. `holder` tells people where this hub is:
-    /// a second hub says it, with the number of this process.
+    /// the error of a second hub has it, with the number of this process.
     ///
     /// # Errors
     /// [`Busy`](crate::StoreErrorKind::Busy) when another hub has the file; [`Io`](crate::StoreErrorKind::Io)
@@ -64,7 +64,7 @@ impl HubFile {
         let lock = taken.map_err(|error| error.in_store(&path.display().to_string()))?;
         Ok(Self {
             path: path.to_owned(),
-            place: OnceLock::new(),
+            first: OnceLock::new(),
             _lock: lock,
         })
     }
@@ -78,12 +78,12 @@ impl HubFile {
     /// any more.
     pub fn open(&self) -> Result<SqliteStore, StoreError> {
         let gone = |error: StoreError| error.in_store(&self.path.display().to_string());
-        if let Some(place) = self.place.get() {
-            place.check().map_err(gone)?;
+        if let Some(first) = self.first.get() {
+            first.check().map_err(gone)?;
         }
         let mut store = SqliteStore::open(&self.path)?;
-        if let Some(now) = store.place() {
-            let first = self.place.get_or_init(|| now.clone());
+        if let Some(now) = store.open_file() {
+            let first = self.first.get_or_init(|| now.clone());
             first.check().map_err(gone)?;
             store.is_at(first);
         }
@@ -92,7 +92,7 @@ impl HubFile {
 }
 
 fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
-    // Two ways to one file have one lock.
+    // A link and its target have one lock.
     let target = files::target(path).map_err(unreachable)?;
     check_links(&target)?;
     let name = beside(&target, END);
@@ -112,7 +112,7 @@ fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
         Err(TryLockError::WouldBlock) => {
             let text = format!(
                 "another hub has this file: {}; use that hub, end it, or name another file",
-                said(&lock)
+                holder_of(&lock)
             );
             return Err(StoreError::new(StoreErrorKind::Busy, text));
         }
@@ -180,14 +180,14 @@ fn warn(store: &Path) {
 /// Names this process in its lock file. The bytes of the last holder are written over before the rest is cut
 /// off, so that a disk that is full takes them.
 fn write(mut lock: &File, holder: &str) -> io::Result<()> {
-    let said = format!("process {} {holder}\n", process::id());
+    let line = format!("process {} {holder}\n", process::id());
     lock.rewind()?;
-    lock.write_all(said.as_bytes())?;
-    lock.set_len(said.len() as u64)
+    lock.write_all(line.as_bytes())?;
+    lock.set_len(line.len() as u64)
 }
 
-/// Returns what a lock file says of its holder.
-fn said(lock: &File) -> String {
+/// Returns the line of a lock file that names its holder.
+fn holder_of(lock: &File) -> String {
     let mut bytes = Vec::new();
     let read = lock.take(MOST).read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);

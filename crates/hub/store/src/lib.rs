@@ -43,7 +43,7 @@ mod conflict;
 #[cfg(feature = "testing")]
 pub mod conformance;
 mod driver;
-mod erasing;
+mod erasure_plan;
 mod error;
 pub mod files;
 #[cfg(feature = "sqlite")]
@@ -51,7 +51,7 @@ mod hub_file;
 mod log;
 mod memory;
 #[cfg(feature = "sqlite")]
-mod place;
+mod open_file;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod rows;
@@ -66,7 +66,7 @@ mod table;
 
 pub use committer::{Committer, NoRows, OpenSide, Pending};
 pub use driver::{AskError, AsyncDriver, Driver, DriverError, Handled, Link, Outcome, Question};
-pub use erasing::{EraseError, Plan, PlannedEntry, SidePlan, Wanted};
+pub use erasure_plan::{EraseError, ErasurePlan, ErasureRequest, PlannedEntry, SideErasurePlan};
 pub use error::{StoreError, StoreErrorKind};
 #[cfg(feature = "sqlite")]
 pub use hub_file::HubFile;

@@ -30,18 +30,18 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        // The sides that change, so that all change or none.
-        let mut changed: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
+        // The changes of each side. They are kept once all batches fit.
+        let mut by_side: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
         for &(id, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {
             let mut kept = self.sides.get(id);
-            let changes = changed.entry(id).or_insert_with(|| {
+            let changes = by_side.entry(id).or_insert_with(|| {
                 let row = kept.map(|side| side.row().clone());
                 Changes::new(row.unwrap_or_else(|| SideRow::new(id, batch.host)))
             });
             let applied = changes.apply(&mut kept, batch);
             applied.map_err(|conflict| refused(id, conflict))?;
         }
-        for (id, changes) in changed {
+        for (id, changes) in by_side {
             let side = self.sides.entry(id.clone());
             let side = side.or_insert_with(|| Side::new(changes.row.clone()));
             side.save(changes);
@@ -104,7 +104,7 @@ impl Store for MemoryStore {
     }
 
     fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
-        // The sides that change, so that all change or none.
+        // Copies of the sides that change. They are kept once all erasures fit.
         let mut changed: BTreeMap<&SideId, Side> = BTreeMap::new();
         let mut freed = Freed::default();
         for &(id, erasure) in group {

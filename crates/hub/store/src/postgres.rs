@@ -33,7 +33,7 @@ use commit::{Failure, Writer};
 use connect::Address;
 use fault::Fault;
 use fence::Fences;
-use link::{Link, Step};
+use link::{FlightStep, Link};
 
 pub use rows::PostgresRows;
 
@@ -161,7 +161,7 @@ impl PostgresStore {
         let is_final = fault.is_final();
         let error = fault.in_store(&self.name);
         if is_final {
-            // The database then gives up the transaction and its locks.
+            // So the database ends the transaction and its locks.
             self.rows.link().close();
             let text = format!("the connection has failed ({error}): open the store anew");
             let broken = StoreError::new(StoreErrorKind::Io, text);
@@ -187,12 +187,12 @@ impl Store for PostgresStore {
     fn open(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
         self.check()?;
         commit::check_side(side).map_err(|failure| self.fail(failure))?;
-        // The state is read after the number was raised, so that no commit of another store is missing.
+        // The number is raised before the state is read, so that no commit of another store is missed.
         let opened = self.call(Some(side), |link| {
             let raise = vec![
-                Step::Plain(commit::BEGIN),
+                FlightStep::Plain(commit::BEGIN),
                 Fences::raise(side),
-                Step::Plain("COMMIT"),
+                FlightStep::Plain("COMMIT"),
             ];
             let (rows, stored) = read::load(link, side, raise)?;
             let raised = rows.get(1).map(Vec::as_slice).unwrap_or_default();

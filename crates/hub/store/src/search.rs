@@ -17,9 +17,8 @@ pub(crate) const PIECE: usize = 1_000;
 pub struct Match {
     /// The position of the entry.
     pub position: u64,
-    /// A part of what the entry says that has most of the words: of at most 160 characters, or one
-    /// word. What an entry says are its frame and the values that the frame refers to, each in the
-    /// text form without its escapes.
+    /// The part of the text that has most of the words: at most 160 characters, or one word. The text is
+    /// the frame with the values that the frame refers to, each without its escapes.
     pub snippet: String,
 }
 
@@ -32,7 +31,7 @@ pub(crate) enum Bytes {
     Lacking,
 }
 
-/// What an entry says, as far as it can be looked for.
+/// The text of an entry that a search looks through.
 pub(crate) struct Document {
     /// The frame, and the values that it refers to, each on a line of its own.
     pub(crate) text: String,
@@ -45,9 +44,9 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Reads what an entry says. `value` looks up a value in cold state. Returns `None` if the entry
-    /// is not a frame of an agent, or has lost its text. A part says nothing: what it has of a frame
-    /// stands in the whole frame too, which is an entry of its own.
+    /// Makes the document of an entry. `value` looks up a value in cold state. Returns `None` if the entry
+    /// is not a frame of an agent, or has lost its text. A part has no document, because the whole frame
+    /// is an entry of its own.
     pub(crate) fn of<E>(
         entry: &Entry,
         mut value: impl FnMut(&str) -> Result<Bytes, E>,

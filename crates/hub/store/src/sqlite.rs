@@ -23,7 +23,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::StoreError;
-use crate::place::{Lost, Place};
+use crate::open_file::{OpenFile, WalLoss};
 use crate::rows::{Transactional, Write, WriteRows};
 use crate::search::Match;
 use crate::side::SideId;
@@ -83,7 +83,7 @@ pub struct SqliteStore {
     /// The words of the side that was searched last.
     index: Option<Index>,
     /// The file that is open; `None` in memory.
-    place: Option<Place>,
+    open_file: Option<OpenFile>,
 }
 
 /// The bytes of a write-ahead log before its pages, if it has any, and those before each page (SQLite, "WAL-mode File
@@ -174,40 +174,40 @@ impl SqliteStore {
     }
 
     /// Returns the file that is open; `None` in memory.
-    pub(crate) fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
+    pub(crate) fn open_file(&self) -> Option<&OpenFile> {
+        self.open_file.as_ref()
     }
 
-    /// Shares what is known of the place with an earlier store of this file.
-    pub(crate) fn is_at(&mut self, place: &Place) {
-        if self.place.as_ref().is_some_and(|own| own.is(place)) {
-            place.note();
-            self.place = Some(place.clone());
+    /// Shares what an earlier store of this file knows of it.
+    pub(crate) fn is_at(&mut self, earlier: &OpenFile) {
+        if self.open_file.as_ref().is_some_and(|own| own.is(earlier)) {
+            earlier.note();
+            self.open_file = Some(earlier.clone());
         }
     }
 
-    /// Writes, and makes sure that what is committed stands where the next process finds it.
-    fn in_place<T>(
+    /// Writes, and makes sure that the next process finds what is committed.
+    fn in_open_file<T>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.check_place()?;
+        self.check_open_file()?;
         let written = write(self)?;
-        self.check_place()?;
-        if let Some(place) = &self.place {
-            place.note();
+        self.check_open_file()?;
+        if let Some(file) = &self.open_file {
+            file.note();
         }
         Ok(written)
     }
 
     /// Checks the file and its write-ahead log, and saves what can be saved if the log is not there any more.
-    fn check_place(&self) -> Result<(), StoreError> {
-        let Some(place) = &self.place else {
+    fn check_open_file(&self) -> Result<(), StoreError> {
+        let Some(file) = &self.open_file else {
             return Ok(());
         };
         let named = |error: StoreError| error.in_store(&self.file);
-        place.check().map_err(named)?;
-        // The pages that the log has, as all processes know it.
+        file.check().map_err(named)?;
+        // The pages of the log, by the index that all processes share.
         let needed = || {
             let looked = self
                 .conn
@@ -225,14 +225,15 @@ impl SqliteStore {
                 HEAD + pages * (page + FRAME)
             })
         };
-        place.check_ahead(needed).map_err(|(lost, error)| {
-            // The error says what is wrong, whether or not this helps.
+        file.check_wal(needed).map_err(|(lost, error)| {
+            // If this fails, the error below still says what is wrong.
             let _ = match lost {
-                Lost::Removed => self
-                    .conn
-                    .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(())),
-                // Without its bytes the log would spoil the file when it is closed.
-                Lost::Cut => self
+                WalLoss::Removed => {
+                    self.conn
+                        .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
+                }
+                // The checkpoint at the end would copy a log that lacks bytes into the file.
+                WalLoss::Cut => self
                     .conn
                     .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
                     .map(drop),
@@ -247,14 +248,14 @@ impl SqliteStore {
         path: Option<&Path>,
     ) -> Result<Self, StoreError> {
         let conn = opened.map_err(|fault| fault.in_file(&file))?;
-        let place = path.map(Place::of).transpose();
-        let place = place.map_err(|error| error.in_store(&file))?;
+        let open_file = path.map(OpenFile::of).transpose();
+        let open_file = open_file.map_err(|error| error.in_store(&file))?;
         Ok(Self {
             conn,
             file,
             surveyed: false,
             index: None,
-            place,
+            open_file,
         })
     }
 
@@ -268,7 +269,7 @@ impl SqliteStore {
         let transaction = self.conn.transaction();
         let transaction = transaction.map_err(|fault| error(fault.into()))?;
         // A damaged index or name hides a side, and its session would begin anew. So the store
-        // reads all sides before it says for the first time that a side is not there.
+        // reads all sides before it first reports that a side is not there.
         let is_known = match side {
             Some(side) => self.surveyed || Side::find(&transaction, side).map_err(error)?.is_some(),
             None => self.surveyed,
@@ -286,9 +287,9 @@ impl SqliteStore {
         side: &SideId,
         write: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        // What is deleted is not found any more.
+        // A search must not find what is deleted.
         self.index = None;
-        self.in_place(|store| {
+        self.in_open_file(|store| {
             let error = |fault: Fault| in_side(fault.in_file(&store.file), Some(side));
             let transaction = begin(&mut store.conn).map_err(error)?;
             let result = write(&transaction).map_err(error)?;
@@ -335,7 +336,7 @@ impl Store for SqliteStore {
         let transaction = transaction.map_err(|fault| error(fault.into()))?;
         let found = Index::search(&mut index, &transaction, side, &query, limit);
         let found = found.map_err(error)?;
-        // The file has not changed; the index, which is in memory, has.
+        // The search fills its index in memory. The file stays as it is.
         transaction.commit().map_err(|fault| error(fault.into()))?;
         self.index = index;
         Ok(found)
@@ -383,7 +384,7 @@ impl Store for SqliteStore {
 
     fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
         self.index = None;
-        self.in_place(|store| store.erase_all(group))
+        self.in_open_file(|store| store.erase_all(group))
     }
 
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError> {
@@ -391,10 +392,10 @@ impl Store for SqliteStore {
     }
 
     fn probe(&mut self) -> Result<(), StoreError> {
-        self.in_place(|store| {
+        self.in_open_file(|store| {
             probe::write(&mut store.conn).map_err(|fault| fault.in_file(&store.file))
         })?;
-        let room = self.place.as_ref().map_or(Ok(()), Place::check_room);
+        let room = self.open_file.as_ref().map_or(Ok(()), OpenFile::check_room);
         room.map_err(|error| error.in_store(&self.file))
     }
 }
@@ -402,7 +403,7 @@ impl Store for SqliteStore {
 impl SqliteStore {
     fn erase_all(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
         let error = |fault: Fault| fault.in_file(&self.file);
-        // Pages that become free on the way get zeros.
+        // SQLite overwrites pages that become free with zeros.
         let secure = |conn: &Connection, on| conn.pragma_update(None, "secure_delete", on);
         secure(&self.conn, true).map_err(|fault| error(fault.into()))?;
         let mut freed = Freed::default();
@@ -451,7 +452,7 @@ impl Transactional for SqliteStore {
             let is_stale = group.iter().any(expires) || index.lacks && group.iter().any(brings);
             !is_stale
         });
-        self.in_place(|store| store.commit_group(group))
+        self.in_open_file(|store| store.commit_group(group))
     }
 }
 

@@ -186,7 +186,7 @@ pub trait Store {
     /// before. Erasing again what is erased already changes nothing.
     ///
     /// A store knows sides, and not sessions: whoever calls this names each side of the session that
-    /// the store has, and brings its new snapshot. [`Plan`](crate::Plan) does that.
+    /// the store has, and brings its new snapshot. [`ErasurePlan`](crate::ErasurePlan) does that.
     ///
     /// # Errors
     /// As a [`Conflict`](crate::StoreErrorKind::Conflict) of the side at fault: an entry after the

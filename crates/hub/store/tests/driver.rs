@@ -4,7 +4,7 @@
 
 mod awaiting;
 mod reading;
-mod told;
+mod tracing;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -126,16 +126,16 @@ proptest! {
         let mut room = open("s", &store);
         room.wire = Wire::new(rng.next_u64(), faults);
         let ids = [MemberId::HOST, room.members[0].id];
-        let mut said = [0_i64; 2];
+        let mut counts = [0_i64; 2];
         for _ in 0..60 {
-            for (said, id) in said.iter_mut().zip(ids) {
+            for (count, id) in counts.iter_mut().zip(ids) {
                 let now = room.now;
                 let side = room.side(id).unwrap();
                 if rng.per_mille(200) {
                     let message = Message::new(side.options.agent.as_str(), "req", "plan").unwrap();
-                    let message = message.with("n", *said + 1);
+                    let message = message.with("n", *count + 1);
                     if side.driver.send(&Outbound::message(&message), now).is_ok() {
-                        *said += 1;
+                        *count += 1;
                     }
                 }
                 if rng.per_mille(500) {
@@ -167,7 +167,7 @@ proptest! {
 
         let log = log(&store, &HUB);
         let frames = || log.iter().filter(|entry| entry.kind == EntryKind::Frame);
-        for (said, sender) in said.into_iter().zip(ids) {
+        for (count, sender) in counts.into_iter().zip(ids) {
             let own = frames().filter(|entry| entry.sender == sender);
             let payload = |entry: &Entry, key: &str| {
                 let message = Message::decode(&entry.text, &REGISTRY).unwrap();
@@ -177,7 +177,7 @@ proptest! {
                 }
             };
             let numbers: Vec<_> = own.clone().filter_map(|entry| payload(entry, "n")).collect();
-            prop_assert_eq!(numbers, (1..=said).collect::<Vec<_>>());
+            prop_assert_eq!(numbers, (1..=count).collect::<Vec<_>>());
             let mut replies = BTreeMap::new();
             for re in own.filter_map(|entry| payload(entry, "re")) {
                 *replies.entry(re as u64).or_insert(0) += 1;
@@ -339,13 +339,13 @@ fn a_frame_whose_handler_fails_is_handed_out_again() {
         .driver
         .receive(MemberId::HOST, error, START)
         .unwrap();
-    let (mut told, mut events) = (Vec::new(), Vec::new());
+    let (mut handled, mut events) = (Vec::new(), Vec::new());
     for is_ready in [false, true, true] {
         let Runner::Blocking(driver) = &mut room.members[0].driver else {
             panic!("another driver");
         };
         let served = driver.serve(START, |inbound| {
-            told.push(inbound.position());
+            handled.push(inbound.position());
             if is_ready {
                 Ok(vec![])
             } else {
@@ -355,7 +355,7 @@ fn a_frame_whose_handler_fails_is_handed_out_again() {
         assert_eq!(served.is_ok(), is_ready);
         events.push(served.unwrap_or_default().len());
     }
-    assert_eq!((told, events), (vec![4, 4], vec![0, 1, 0]));
+    assert_eq!((handled, events), (vec![4, 4], vec![0, 1, 0]));
     let summary = room.host.store.summary(room.members[0].driver.side());
     assert_eq!(summary.unwrap().unwrap().due, 0);
 }

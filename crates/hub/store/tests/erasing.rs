@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use accp_runtime::session::{MemberId, Options, Outbound, Rules, StateUpdate, Time};
 use accp_runtime::{AgentId, Map, Message, Registry, Value};
 use accp_session::EntryKind;
-use accp_store::{EraseError, MemoryStore, Plan, Store, Wanted};
+use accp_store::{EraseError, ErasurePlan, ErasureRequest, MemoryStore, Store};
 use accp_testkit::{Quarters, Room, Shared};
 
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
@@ -57,7 +57,7 @@ fn message(agent: &'static str, intent: &'static str, operation: &'static str) -
     Message::new(agent, intent, operation).unwrap()
 }
 
-/// Has `ann` say something secret in every way in which a session keeps what is said.
+/// Has `ann` send a secret in every way in which a session keeps data.
 fn tell(room: &mut Room) {
     let short = message("ann", "req", "plan").with("goal", format!("{SECRET}_short"));
     say(room, 0, &short);
@@ -107,19 +107,19 @@ fn dump(store: &Shared) -> String {
     text
 }
 
-fn plan(store: &Shared, wanted: &Wanted) -> Result<Plan, EraseError> {
+fn plan(store: &Shared, wanted: &ErasureRequest) -> Result<ErasurePlan, EraseError> {
     let mut store = store.lock().unwrap();
-    Plan::make(&mut *store, "s", wanted, &options("hub"), &Rules::default())
+    ErasurePlan::make(&mut *store, "s", wanted, &options("hub"), &Rules::default())
 }
 
-fn from(agent: &str) -> Wanted {
-    Wanted {
+fn from(agent: &str) -> ErasureRequest {
+    ErasureRequest {
         from: Some(agent.into()),
-        ..Wanted::default()
+        ..ErasureRequest::default()
     }
 }
 
-fn carry_out(room: &mut Room, store: &Shared, plan: &Plan) {
+fn carry_out(room: &mut Room, store: &Shared, plan: &ErasurePlan) {
     plan.carry_out(&mut *store.lock().unwrap()).unwrap();
     room.restart(MemberId::HOST).unwrap();
     for at in 0..room.members.len() {
@@ -161,7 +161,7 @@ fn nothing_that_an_agent_has_said_is_left_in_the_store_of_the_host() {
     carry_out(&mut room, &store, &plan);
     assert!(!says(&dump(&store), SECRET), "{}", dump(&store));
     assert!(!says(&room.host.session().context(), SECRET));
-    // What others have said stays.
+    // The frames of others stay.
     assert!(says(&dump(&store), "T3") && says(&dump(&store), "blue"));
 
     // A member that begins now starts from the fold, and gets nothing of it.
@@ -221,9 +221,9 @@ fn a_member_that_is_behind_gets_the_fold_in_the_place_of_what_was_erased() {
         ann.handled(inbound.position(), &[], now).unwrap();
     }
     room.step(std::time::Duration::from_millis(200)).unwrap();
-    let wanted = Wanted {
+    let wanted = ErasureRequest {
         positions: vec![at..=at],
-        ..Wanted::default()
+        ..ErasureRequest::default()
     };
     let plan = plan(&store, &wanted).unwrap();
     carry_out(&mut room, &store, &plan);
@@ -269,9 +269,9 @@ fn values_go_with_the_frames_that_they_were_put_for() {
             .unwrap()
             .position
     };
-    let wanted = Wanted {
+    let wanted = ErasureRequest {
         positions: vec![at..=at],
-        ..Wanted::default()
+        ..ErasureRequest::default()
     };
     let plan = plan(&store, &wanted).unwrap();
     assert!(plan.sides().iter().all(|side| side.keys.contains("k101_1")));
@@ -290,24 +290,24 @@ fn what_cannot_be_erased_is_said_with_the_cure() {
         .unwrap();
     room.rest().unwrap();
     let last = room.host.session().position();
-    let refusal = |wanted: Wanted| plan(&store, &wanted).unwrap_err().to_string();
-    let at = |positions| Wanted {
+    let refusal = |wanted: ErasureRequest| plan(&store, &wanted).unwrap_err().to_string();
+    let at = |positions| ErasureRequest {
         positions: vec![positions],
-        ..Wanted::default()
+        ..ErasureRequest::default()
     };
-    let key = Wanted {
+    let key = ErasureRequest {
         keys: ["k101_9".to_owned()].into(),
-        ..Wanted::default()
+        ..ErasureRequest::default()
     };
-    let said = [
+    let refusals = [
         refusal(from("carol")),
         refusal(at(last + 1..=last + 2)),
         refusal(at(0..=1)),
         refusal(key),
-        refusal(Wanted::default()),
+        refusal(ErasureRequest::default()),
         refusal(at(last..=last)),
     ];
-    insta::assert_snapshot!(said.join("\n"), @r"
+    insta::assert_snapshot!(refusals.join("\n"), @r"
     no agent `carol` is or was in the session: it has ann, bob, hub
     6..7 are not positions of the log: they go from 1 to 5, the first before the last
     0..1 are not positions of the log: they go from 1 to 5, the first before the last
@@ -315,7 +315,7 @@ fn what_cannot_be_erased_is_said_with_the_cure() {
     name an agent, positions or keys to erase
     position 5 waits for a handler of `s@ann`: have it handled, or let it lapse
     ");
-    let session = Plan::make(
+    let session = ErasurePlan::make(
         &mut MemoryStore::new(),
         "s",
         &from("ann"),
@@ -324,7 +324,7 @@ fn what_cannot_be_erased_is_said_with_the_cure() {
     );
     insta::assert_snapshot!(session.unwrap_err(), @"there is no session `s`");
 
-    let lapses = Wanted {
+    let lapses = ErasureRequest {
         lapses: true,
         ..at(last..=last)
     };

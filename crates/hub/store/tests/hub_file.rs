@@ -1,4 +1,4 @@
-//! One hub has a file, and the others are told who.
+//! One hub has a file, and the other hubs learn who.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -10,7 +10,7 @@ use std::process;
 
 use accp_store::{HubFile, SqliteStore, Store, StoreError, StoreErrorKind};
 
-fn told(error: &StoreError, folder: &Path) -> String {
+fn shown(error: &StoreError, folder: &Path) -> String {
     let text = error.to_string();
     let text = text.replace(&folder.display().to_string(), "FOLDER");
     let text = text.replace(&process::id().to_string(), "PID");
@@ -25,7 +25,7 @@ fn a_second_hub_is_refused_and_told_who_has_the_file() {
     assert!(!path.exists(), "only an opened store has a file");
     common::fill(&mut first.open().unwrap()).unwrap();
     let second = HubFile::take(&path, "at 127.0.0.1:7338").unwrap_err();
-    insta::assert_snapshot!(told(&second, folder.path()), @"Busy: FOLDER/hub.accp: another hub has this file: process PID at 127.0.0.1:7337; use that hub, end it, or name another file");
+    insta::assert_snapshot!(shown(&second, folder.path()), @"Busy: FOLDER/hub.accp: another hub has this file: process PID at 127.0.0.1:7337; use that hub, end it, or name another file");
     // Others go on: readers, writers of single sides, and the hub itself when its store has failed.
     SqliteStore::open_read_only(&path)
         .unwrap()
@@ -38,8 +38,8 @@ fn a_second_hub_is_refused_and_told_who_has_the_file() {
     let lock = folder.path().join("hub.accp-hub");
     assert!(lock.exists(), "it is not removed");
     let next = HubFile::take(&path, "at [::1]:1").unwrap();
-    let said = fs::read_to_string(&lock).unwrap();
-    assert_eq!(said, format!("process {} at [::1]:1\n", process::id()));
+    let line = fs::read_to_string(&lock).unwrap();
+    assert_eq!(line, format!("process {} at [::1]:1\n", process::id()));
     drop(next);
 }
 
@@ -68,7 +68,7 @@ fn a_hub_does_not_go_on_with_another_file() {
     common::fill(&mut hub.open().unwrap()).unwrap();
     let away = folder.path().join("away.accp");
     fs::rename(&path, &away).unwrap();
-    insta::assert_snapshot!(told(&hub.open().unwrap_err(), folder.path()), @"Gone: FOLDER/hub.accp: the file was removed or moved away while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
+    insta::assert_snapshot!(shown(&hub.open().unwrap_err(), folder.path()), @"Gone: FOLDER/hub.accp: the file was removed or moved away while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
     assert!(!path.exists(), "no empty store is made");
     fs::copy(&away, &path).unwrap();
     assert_eq!(hub.open().unwrap_err().kind(), StoreErrorKind::Gone);
@@ -81,7 +81,7 @@ fn a_folder_that_is_missing_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("missing/hub.accp");
     let error = HubFile::take(&path, "a").unwrap_err();
-    insta::assert_snapshot!(told(&error, folder.path()), @"Io: FOLDER/missing/hub.accp: No such file or directory (os error 2): check that the folder exists and that this user may write in it");
+    insta::assert_snapshot!(shown(&error, folder.path()), @"Io: FOLDER/missing/hub.accp: No such file or directory (os error 2): check that the folder exists and that this user may write in it");
     let error = SqliteStore::open(&path).unwrap_err();
-    insta::assert_snapshot!(told(&error, folder.path()), @"Io: FOLDER/missing/hub.accp: No such file or directory (os error 2): check that the folder exists and that this user may write in it");
+    insta::assert_snapshot!(shown(&error, folder.path()), @"Io: FOLDER/missing/hub.accp: No such file or directory (os error 2): check that the folder exists and that this user may write in it");
 }

@@ -63,7 +63,7 @@ impl Planted {
         };
         let inboxes = stored.inboxes.into_iter();
         let batch = Batch::new(stored.host).with(|batch| {
-            batch.inboxes = inboxes.map(|(member, _)| (member, String::new())).collect()
+            batch.inboxes = inboxes.map(|(member, _)| (member, String::new())).collect();
         });
         self.inner.commit(&[(side, &batch)])
     }

@@ -22,7 +22,7 @@ fn filled() -> (TempDir, PathBuf, SqliteStore) {
 }
 
 /// Returns what a probe says is wrong, without the name of the file.
-fn told(store: &mut SqliteStore, path: &Path) -> String {
+fn shown(store: &mut SqliteStore, path: &Path) -> String {
     let error = store.probe().unwrap_err();
     let text = error.to_string();
     let text = text.replace(&path.display().to_string(), "FILE");
@@ -101,9 +101,9 @@ fn a_probe_finds_a_file_that_was_removed_or_replaced() {
     let (folder, path, mut store) = filled();
     let away = folder.path().join("away.accp");
     fs::rename(&path, &away).unwrap();
-    insta::assert_snapshot!(told(&mut store, &path), @"Gone: FILE: the file was removed or moved away while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
+    insta::assert_snapshot!(shown(&mut store, &path), @"Gone: FILE: the file was removed or moved away while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
     fs::copy(&away, &path).unwrap();
-    insta::assert_snapshot!(told(&mut store, &path), @"Gone: FILE: another file took its place while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
+    insta::assert_snapshot!(shown(&mut store, &path), @"Gone: FILE: another file took its place while it was open, so that no other process finds what is committed now: put the file back, or a copy from a backup, then open the store anew");
     fs::rename(&away, &path).unwrap();
     store.probe().unwrap();
 }
@@ -117,7 +117,7 @@ fn values(keys: &[&str]) -> Batch {
         batch.cold = keys
             .iter()
             .map(|key| common::cold(key, key.as_bytes()))
-            .collect()
+            .collect();
     })
 }
 
@@ -135,8 +135,8 @@ fn a_write_ahead_log_that_was_removed_takes_no_commits() {
         }
         let refused = store.commit(&[(&common::launch(), &values(&["k2"]))]);
         assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Gone);
-        let told = told(&mut store, &path);
-        assert!(told.contains("was removed or replaced"), "{told}");
+        let shown = shown(&mut store, &path);
+        assert!(shown.contains("was removed or replaced"), "{shown}");
         // As after a kill: this process ends without another word to the file.
         let copy = path.with_extension("copy");
         fs::copy(&path, &copy).unwrap();
@@ -162,8 +162,8 @@ fn a_write_ahead_log_that_was_cut_takes_no_commits_and_does_not_spoil_the_file()
         log.set_len(length).unwrap();
         let refused = store.commit(&[(&common::launch(), &values(&["k77"]))]);
         assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Gone);
-        let told = told(&mut store, &path);
-        assert!(told.contains("was cut"), "{told}");
+        let shown = shown(&mut store, &path);
+        assert!(shown.contains("was cut"), "{shown}");
         drop(store);
         let mut again = SqliteStore::open(&path).unwrap();
         again.check_file().unwrap();
@@ -196,7 +196,7 @@ fn a_write_ahead_log_that_another_process_empties_is_fine() {
 fn a_probe_really_writes() {
     let (_folder, path, mut store) = filled();
     let mut reader = SqliteStore::open_read_only(&path).unwrap();
-    insta::assert_snapshot!(told(&mut reader, &path), @"Io: FILE: attempt to write a readonly database: check that the folder exists and is writable, and that the store was not opened read-only");
+    insta::assert_snapshot!(shown(&mut reader, &path), @"Io: FILE: attempt to write a readonly database: check that the folder exists and is writable, and that the store was not opened read-only");
     store.set_patience(std::time::Duration::ZERO).unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -221,7 +221,7 @@ fn a_probe_finds_a_full_disk() {
     common::fill(&mut store).unwrap();
     store.probe().unwrap();
     let filler = disk.fill();
-    insta::assert_snapshot!(told(&mut store, &path), @"Full: FILE: the disk has no room for 65536 bytes: free space");
+    insta::assert_snapshot!(shown(&mut store, &path), @"Full: FILE: the disk has no room for 65536 bytes: free space");
     fs::remove_file(filler).unwrap();
     store.probe().unwrap();
     common::lapse(&mut store).unwrap();

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 type Reads = Vec<(String, Result<String, String>)>;
 
 /// A read that finds damage says so, with the cure. Another kind of error is a fault of the test.
-fn told<T: Debug>(read: Result<T, accp_store::StoreError>) -> Result<String, String> {
+fn shown<T: Debug>(read: Result<T, accp_store::StoreError>) -> Result<String, String> {
     let kinds = [StoreErrorKind::Corrupt, StoreErrorKind::Foreign];
     read.map(|found| format!("{found:?}")).map_err(|error| {
         let (kind, text) = (error.kind(), error.to_string());
@@ -89,7 +89,7 @@ impl Bench {
 
 /// All that a session asks of a store.
 fn of_store(store: &mut SqliteStore) -> Reads {
-    let mut reads = vec![("list".to_owned(), told(store.list()))];
+    let mut reads = vec![("list".to_owned(), shown(store.list()))];
     for side in [
         common::launch(),
         SideId::new("Grüße", "hub"),
@@ -103,17 +103,17 @@ fn of_store(store: &mut SqliteStore) -> Reads {
                 stored
             })
         });
-        add("load", told(loaded));
-        add("summary", told(store.summary(&side)));
-        add("sides", told(store.sides(side.session())));
+        add("load", shown(loaded));
+        add("summary", shown(store.summary(&side)));
+        add("sides", shown(store.sides(side.session())));
         for (from, limit) in [(0, usize::MAX), (7, 1), (9, 3), (20, 1), (20, 9), (21, 1)] {
             add(
                 &format!("entries {from}"),
-                told(store.entries(&side, from, limit)),
+                shown(store.entries(&side, from, limit)),
             );
         }
         for key in ["k101_1", "k101_2", "k101_3", "k102_1", "k109_1"] {
-            add(key, told(store.cold(&side, key)));
+            add(key, shown(store.cold(&side, key)));
         }
     }
     reads

@@ -221,17 +221,17 @@ fn asked(path: &Path) -> Vec<Transmit> {
             host.send(&Outbound::message(&plan), NOW).unwrap();
         }
         assert!(member.carry_out(NOW).unwrap().inbound.is_empty());
-        let said = member.link_mut().drain(..);
-        host.receive_all(dev, said, NOW).unwrap();
+        let frames = member.link_mut().drain(..);
+        host.receive_all(dev, frames, NOW).unwrap();
         host.carry_out(NOW).unwrap();
         if round == 3 {
             break;
         }
-        let said = host.link_mut().drain(..);
+        let frames = host.link_mut().drain(..);
         if round < 2 {
-            member.receive_all(MemberId::HOST, said, NOW).unwrap();
+            member.receive_all(MemberId::HOST, frames, NOW).unwrap();
         } else {
-            return said.collect();
+            return frames.collect();
         }
     }
     panic!("nothing was asked")
@@ -389,8 +389,8 @@ fn child_that_pays() {
             host.send(&Outbound::message(&ask), now).unwrap();
         }
         host.serve(now, |_| Ok(vec![])).unwrap();
-        let said = host.link_mut().drain(..);
-        bank.receive_all(MemberId::HOST, said, now).unwrap();
+        let frames = host.link_mut().drain(..);
+        bank.receive_all(MemberId::HOST, frames, now).unwrap();
         bank.serve_with(now, |inbound, rows| {
             rows.write(insert(inbound.position()));
             let paid = Message::new("dev", "done", "pay")?;
@@ -450,17 +450,20 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         // The reply left with the mark: it waits, or the log has it.
         let waiting = store.load(&side).unwrap().unwrap().outbox;
         let waiting = waiting.iter().map(|frame| frame.head.clone());
-        let said = log
+        let texts = log
             .iter()
             .map(|entry| entry.text.to_string())
             .chain(waiting);
-        let said: Vec<_> = said.filter(|text| text.contains(">done:pay")).collect();
+        let replies: Vec<_> = texts.filter(|text| text.contains(">done:pay")).collect();
         for position in &rows {
             let name = [format!("{{for:{position}}}"), format!("{{for:{position}|")];
-            let replies = said
+            let answers = replies
                 .iter()
                 .filter(|text| name.iter().any(|name| text.contains(name)));
-            assert!(replies.count() > 0, "{position} has no reply in {said:?}");
+            assert!(
+                answers.count() > 0,
+                "{position} has no reply in {replies:?}"
+            );
         }
         paid = rows.len();
     }

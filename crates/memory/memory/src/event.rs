@@ -1,4 +1,4 @@
-//! What compression did, for logs and for whoever asks.
+//! What compression did, for the log.
 
 use std::fmt::{self, Write as _};
 

@@ -4,225 +4,138 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A rule that a list breaks.
-///
-/// ```
-/// use accp_memory::Code;
-///
-/// assert_eq!(Code::ResultMissing.as_str(), "result-missing");
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-pub enum Code {
+/// Declares the codes, each with the name that reports have.
+macro_rules! codes {
+    ($($(#[$doc:meta])* $code:ident = $name:literal,)+) => {
+        /// A rule that a list breaks.
+        ///
+        /// ```
+        /// use accp_memory::Code;
+        ///
+        /// assert_eq!(Code::ResultMissing.as_str(), "result-missing");
+        /// ```
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[$doc])* $code,)+
+        }
+
+        impl Code {
+            /// All codes.
+            pub const ALL: [Self; 49] = [$(Self::$code),+];
+
+            /// Returns the code as reports have it.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$code => $name,)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
     /// A call has no result where its result has to stand.
-    ResultMissing,
+    ResultMissing = "result-missing",
     /// A result stands somewhere else than its call asks for.
-    ResultMisplaced,
+    ResultMisplaced = "result-misplaced",
     /// A result answers no call of the list.
-    ResultOrphan,
+    ResultOrphan = "result-orphan",
     /// A call has a second result.
-    ResultRepeated,
+    ResultRepeated = "result-repeated",
     /// A call or a result has no id.
-    IdMissing,
+    IdMissing = "id-missing",
     /// Two calls have one id where ids have to differ.
-    IdRepeated,
+    IdRepeated = "id-repeated",
     /// A list of calls is there, and is empty.
-    CallsEmpty,
+    CallsEmpty = "calls-empty",
     /// Something stands before the results in the turn that answers.
-    ResultsNotFirst,
+    ResultsNotFirst = "results-not-first",
     /// A message has no role, or one that the form does not know.
-    Role,
+    Role = "role",
     /// The list does not begin with a turn of the user.
-    FirstNotUser,
+    FirstNotUser = "first-not-user",
     /// A text is blank, or ends in white space where it may not.
-    TextBlank,
+    TextBlank = "text-blank",
     /// A system message stands in a list whose form has it outside.
-    SystemInside,
+    SystemInside = "system-inside",
     /// A reasoning item is not followed by the item that it belongs to.
-    ReasoningSplit,
+    ReasoningSplit = "reasoning-split",
     /// A text has half of a surrogate pair: it was cut in the middle of a character.
-    LoneSurrogate,
+    LoneSurrogate = "lone-surrogate",
     /// The list has no message.
-    ListEmpty,
+    ListEmpty = "list-empty",
     /// An id is too long, or has characters that the provider does not take.
-    IdForm,
+    IdForm = "id-form",
     /// The id of an item does not begin as the ids of its kind do, or is that of another item.
-    ItemId,
+    ItemId = "item-id",
     /// The name of a tool is missing, too long, or has characters that the provider does not take.
-    NameForm,
+    NameForm = "name-form",
     /// Two tools of a request have one name.
-    NameRepeated,
+    NameRepeated = "name-repeated",
     /// The arguments of a call are not of the kind that the form asks for.
-    Arguments,
+    Arguments = "arguments",
     /// A call does not say which kind it is, or is not of the shape of its kind.
-    CallKind,
+    CallKind = "call-kind",
     /// A content, or a text in a result, is empty.
-    ContentEmpty,
+    ContentEmpty = "content-empty",
     /// A content is neither a text nor an array.
-    ContentKind,
+    ContentKind = "content-kind",
     /// A part of a content is of a kind that does not belong there.
-    PartKind,
+    PartKind = "part-kind",
     /// A block stands in a turn of the wrong role.
-    BlockRole,
+    BlockRole = "block-role",
     /// A block, a part or an item has no member that its kind has to have.
-    MemberMissing,
+    MemberMissing = "member-missing",
     /// A message has a member of another form.
-    MemberForeign,
+    MemberForeign = "member-foreign",
     /// A thought of the model has no signature.
-    Signature,
+    Signature = "signature",
     /// A turn ends with a thought, or a turn that has to begin with one does not.
-    ThinkingPlace,
+    ThinkingPlace = "thinking-place",
     /// The budget for thoughts is too small, or not smaller than the whole answer.
-    ThinkingBudget,
+    ThinkingBudget = "thinking-budget",
     /// A setting of sampling does not go with thinking.
-    Sampling,
+    Sampling = "sampling",
     /// A text of the system prompt is blank.
-    SystemBlank,
+    SystemBlank = "system-blank",
     /// The request forces a tool that is not there, or forces one while thinking is on.
-    ToolChoice,
+    ToolChoice = "tool-choice",
     /// A tool of the request is of another form.
-    ToolForm,
+    ToolForm = "tool-form",
     /// The request has more tools than the provider takes.
-    ToolsOver,
+    ToolsOver = "tools-over",
     /// Citations are on for some documents of the request, and not for all.
-    CitationsMixed,
+    CitationsMixed = "citations-mixed",
     /// An output is of another kind than its call.
-    OutputKind,
+    OutputKind = "output-kind",
     /// An approval answers no request of the list.
-    ApprovalOrphan,
+    ApprovalOrphan = "approval-orphan",
     /// An image does not say what it is, or says it wrongly.
-    ImageForm,
+    ImageForm = "image-form",
     /// The request has more images than the provider takes.
-    ImagesOver,
+    ImagesOver = "images-over",
     /// An image has more pixels or bytes than the provider takes.
-    ImageSize,
+    ImageSize = "image-size",
     /// A result that is an error has something else than texts.
-    ErrorContent,
+    ErrorContent = "error-content",
     /// The list ends with the assistant, and the request does not allow that.
-    EndsWithAssistant,
+    EndsWithAssistant = "ends-with-assistant",
     /// The request has more marks for the cache than the provider takes.
-    CacheMarks,
+    CacheMarks = "cache-marks",
     /// A mark for the cache stands where none may stand.
-    CachePlace,
+    CachePlace = "cache-place",
     /// A mark for one hour follows one for five minutes.
-    CacheOrder,
+    CacheOrder = "cache-order",
     /// A mark for the cache is not of a kind that the provider knows.
-    CacheForm,
+    CacheForm = "cache-form",
     /// The document is not a list of messages, or a message is not an object.
-    NotAList,
+    NotAList = "not-a-list",
     /// The list does not fit the window.
-    OverWindow,
+    OverWindow = "over-window",
 }
 
 impl Code {
-    /// All codes.
-    pub const ALL: [Self; 49] = [
-        Self::ResultMissing,
-        Self::ResultMisplaced,
-        Self::ResultOrphan,
-        Self::ResultRepeated,
-        Self::IdMissing,
-        Self::IdRepeated,
-        Self::CallsEmpty,
-        Self::ResultsNotFirst,
-        Self::Role,
-        Self::FirstNotUser,
-        Self::TextBlank,
-        Self::SystemInside,
-        Self::ReasoningSplit,
-        Self::LoneSurrogate,
-        Self::ListEmpty,
-        Self::IdForm,
-        Self::ItemId,
-        Self::NameForm,
-        Self::NameRepeated,
-        Self::Arguments,
-        Self::CallKind,
-        Self::ContentEmpty,
-        Self::ContentKind,
-        Self::PartKind,
-        Self::BlockRole,
-        Self::MemberMissing,
-        Self::MemberForeign,
-        Self::Signature,
-        Self::ThinkingPlace,
-        Self::ThinkingBudget,
-        Self::Sampling,
-        Self::SystemBlank,
-        Self::ToolChoice,
-        Self::ToolForm,
-        Self::ToolsOver,
-        Self::CitationsMixed,
-        Self::OutputKind,
-        Self::ApprovalOrphan,
-        Self::ImageForm,
-        Self::ImagesOver,
-        Self::ImageSize,
-        Self::ErrorContent,
-        Self::EndsWithAssistant,
-        Self::CacheMarks,
-        Self::CachePlace,
-        Self::CacheOrder,
-        Self::CacheForm,
-        Self::NotAList,
-        Self::OverWindow,
-    ];
-
-    /// Returns the code as reports have it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::ResultMissing => "result-missing",
-            Self::ResultMisplaced => "result-misplaced",
-            Self::ResultOrphan => "result-orphan",
-            Self::ResultRepeated => "result-repeated",
-            Self::IdMissing => "id-missing",
-            Self::IdRepeated => "id-repeated",
-            Self::CallsEmpty => "calls-empty",
-            Self::ResultsNotFirst => "results-not-first",
-            Self::Role => "role",
-            Self::FirstNotUser => "first-not-user",
-            Self::TextBlank => "text-blank",
-            Self::SystemInside => "system-inside",
-            Self::ReasoningSplit => "reasoning-split",
-            Self::LoneSurrogate => "lone-surrogate",
-            Self::ListEmpty => "list-empty",
-            Self::IdForm => "id-form",
-            Self::ItemId => "item-id",
-            Self::NameForm => "name-form",
-            Self::NameRepeated => "name-repeated",
-            Self::Arguments => "arguments",
-            Self::CallKind => "call-kind",
-            Self::ContentEmpty => "content-empty",
-            Self::ContentKind => "content-kind",
-            Self::PartKind => "part-kind",
-            Self::BlockRole => "block-role",
-            Self::MemberMissing => "member-missing",
-            Self::MemberForeign => "member-foreign",
-            Self::Signature => "signature",
-            Self::ThinkingPlace => "thinking-place",
-            Self::ThinkingBudget => "thinking-budget",
-            Self::Sampling => "sampling",
-            Self::SystemBlank => "system-blank",
-            Self::ToolChoice => "tool-choice",
-            Self::ToolForm => "tool-form",
-            Self::ToolsOver => "tools-over",
-            Self::CitationsMixed => "citations-mixed",
-            Self::OutputKind => "output-kind",
-            Self::ApprovalOrphan => "approval-orphan",
-            Self::ImageForm => "image-form",
-            Self::ImagesOver => "images-over",
-            Self::ImageSize => "image-size",
-            Self::ErrorContent => "error-content",
-            Self::EndsWithAssistant => "ends-with-assistant",
-            Self::CacheMarks => "cache-marks",
-            Self::CachePlace => "cache-place",
-            Self::CacheOrder => "cache-order",
-            Self::CacheForm => "cache-form",
-            Self::NotAList => "not-a-list",
-            Self::OverWindow => "over-window",
-        }
-    }
-
     /// Returns whether a list with this fault holds together: calls and results pair, and turns follow each other.
     /// A compression only warns of such a fault. Servers differ in what they refuse, and those that people host
     /// themselves take longer ids and more kinds of content.

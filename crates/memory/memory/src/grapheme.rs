@@ -2,13 +2,19 @@
 
 use unicode_segmentation::GraphemeCursor;
 
-/// Returns the last place at or before this one where no character that a reader sees is split. `at` may lie within a
-/// code point.
-pub(crate) fn before(text: &str, at: usize) -> usize {
+/// Returns the last place at or before this one where a code point begins.
+pub(crate) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
     }
+    at
+}
+
+/// Returns the last place at or before this one where no character that a reader sees is split. `at` may lie within a
+/// code point.
+pub(crate) fn before(text: &str, at: usize) -> usize {
+    let at = floor(text, at);
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
     match cursor.is_boundary(text, 0) {
         Ok(true) => at,

@@ -12,7 +12,7 @@ use crate::form::Form;
 use crate::message::Message;
 use crate::raw::{Pointer, compact};
 
-/// What helps if there is no list.
+/// The cure if there is no list.
 const CURE: &str = "give a JSON array of messages, or a request that has one";
 
 /// A list of messages in one of three forms, alone or in the body of a request.

@@ -43,7 +43,7 @@ impl SessionId {
         }
     }
 
-    /// Takes an id of this program's own, which has the form of one.
+    /// Makes an id from a constant of this crate, which is a valid id.
     pub(crate) fn named(text: &'static str) -> Self {
         Self(text.to_owned())
     }

@@ -253,7 +253,7 @@ impl ListSession {
         lookup: &dyn FileLookup,
         what: OnDemand,
     ) -> Result<ListPlan, PlanError> {
-        let list = MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()));
+        let list = self.list();
         let list = list.map_err(|fault| PlanError::Invalid(vec![fault]))?;
         let update = ListUpdate {
             slots: self.slots.clone(),

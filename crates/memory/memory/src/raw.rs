@@ -5,7 +5,7 @@
 //! bytes of the values that change.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::ops::Range;
 
 use serde::Deserializer as _;
@@ -146,6 +146,14 @@ pub(crate) fn replaced(text: &str, values: &[(Pointer, String)]) -> Option<Strin
     }
     out.push_str(text.get(at..)?);
     Some(out)
+}
+
+/// Adds a character as JSON in ASCII has it: `\u00e9`.
+pub(crate) fn push_escaped(out: &mut String, c: char) {
+    for unit in c.encode_utf16(&mut [0; 2]) {
+        // Writing to a text cannot fail.
+        let _ = write!(out, "\\u{unit:04x}");
+    }
 }
 
 /// Returns a JSON text without white space between its tokens.

@@ -230,6 +230,11 @@ impl ListSession {
         MessageList::of(self.form, self.originals.iter().map(Message::raw))
     }
 
+    /// Returns the list as it stands.
+    pub(crate) fn list(&self) -> Result<MessageList, Finding> {
+        MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()))
+    }
+
     /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
     pub fn intent(&self) -> Vec<String> {
         let all = parse(self.form, Some(&self.id), &self.originals);

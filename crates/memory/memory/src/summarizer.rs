@@ -10,7 +10,7 @@ use crate::finding::Code;
 use crate::summary::NoRoom;
 
 /// The sections of a summary, in order.
-const SECTIONS: [&str; 7] = [
+pub(crate) const SECTIONS: [&str; 7] = [
     "### Session Intent",
     "### Artifacts Created",
     "### Key Decisions",

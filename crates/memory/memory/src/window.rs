@@ -59,7 +59,7 @@ impl Default for Limits {
     }
 }
 
-/// A window that cannot be.
+/// Why a window is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WindowError {
@@ -79,7 +79,7 @@ pub enum WindowError {
          one before it"
     )]
     Limits(u64, u64, u64, u64),
-    /// A large result of no tokens.
+    /// The limit of a large result is 0.
     #[error(
         "a large result has at least 1 token; give the number of tokens from which results leave at once"
     )]

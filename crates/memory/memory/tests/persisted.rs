@@ -12,7 +12,7 @@ use accp_memory::disk::{Compressed, Context};
 use accp_memory::{Form, MessageList, Options, SessionId, Tier, Window, Writes, check};
 use serde_json::{Value as Json, json};
 use time::OffsetDateTime;
-use tools::{Desk, Fate, Wrote, files, fits, schemas};
+use tools::{Fate, TestSession, Wrote, files, fits, schemas};
 
 /// A tool that no table names, and whose schema does not tell that it writes.
 const WRITES: &str = r#"{"tools":[{"name":"put","path":"where","texts":["what"]}]}"#;
@@ -115,12 +115,12 @@ fn id(form: Form, message: &Json) -> String {
 /// but the words of the tools.
 fn session(form: Form, seed: u64, looks: bool, cut: &mut Cut) {
     let root = tempfile::tempdir().expect("a folder");
-    let mut desk = Desk::of(seed);
+    let mut session = TestSession::of(seed);
     let mut said = BTreeMap::new();
     let mut known = BTreeSet::new();
     let mut shown: Vec<String> = Vec::new();
     for turn in 0..40 {
-        let wrote = desk.call();
+        let wrote = session.call();
         let id = format!("c{turn}");
         let new = [
             user(form, &format!("File {turn}, please.")),
@@ -131,10 +131,14 @@ fn session(form: Form, seed: u64, looks: bool, cut: &mut Cut) {
         cut.seen.insert(wrote.fate);
         said.insert(id, wrote);
         shown.extend(new.iter().map(Json::to_string));
-        let before = files(desk.work.path());
-        let work = if looks { desk.work.path() } else { root.path() };
+        let before = files(session.work.path());
+        let work = if looks {
+            session.work.path()
+        } else {
+            root.path()
+        };
         let done = compress(root.path(), work, &request(form, &shown));
-        assert_eq!(files(desk.work.path()), before);
+        assert_eq!(files(session.work.path()), before);
         assert_eq!(check(&done.list), []);
         judge(form, &done.list, &said, &mut known, cut);
         let tiers = done.events.iter().map(|event| event.tier);

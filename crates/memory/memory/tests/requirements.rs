@@ -4,7 +4,6 @@
 
 mod behaviour;
 mod commands;
-mod desk;
 mod drift;
 mod forms;
 mod judges;
@@ -14,6 +13,7 @@ mod paths;
 mod principles;
 mod put_back;
 mod recovery;
+mod session;
 mod summary;
 mod talk;
 mod thresholds;

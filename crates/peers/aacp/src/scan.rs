@@ -78,7 +78,7 @@ impl Seen {
 }
 
 impl<'a> Scan<'a> {
-    /// Reads a text to its end, whatever stands in it. A text over the limit of bytes is not read.
+    /// Reads a text to its end, whatever it holds. A text over the limit of bytes is not read.
     ///
     /// ```abnf
     /// packet = task "|" dom 1*( "|" field )
@@ -260,7 +260,7 @@ fn most(limits: Limits) -> String {
     format!("at most {}", limits.fields)
 }
 
-/// Returns what can be said of a text that is too long, from its first bytes.
+/// Returns the findings for a text that is too long, from its first bytes.
 pub(crate) fn too_long(bytes: &[u8], limits: Limits) -> Vec<Finding> {
     let mut finding = Finding::error(Code::TooLong);
     finding.at = Some(limits.packet_bytes);

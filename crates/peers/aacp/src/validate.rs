@@ -185,7 +185,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Checks for what should be there and is not.
+    /// Checks for missing fields.
     fn needs(&self, scan: &Scan<'_>, findings: &mut Vec<Finding>) {
         if scan.find("p").is_none() {
             findings.push(Finding::warning(Code::PMissing));

@@ -144,7 +144,7 @@ impl Vocabulary {
         self.priorities.iter().find(|word| word.name == name)
     }
 
-    /// Returns the key of this name. Keys are told apart by case.
+    /// Returns the key of this name. Upper and lower case differ.
     pub fn key(&self, name: &str) -> Option<&Key> {
         self.places.get(name).and_then(|at| self.keys.get(*at))
     }

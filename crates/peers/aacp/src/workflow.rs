@@ -84,7 +84,7 @@ pub struct Parameter {
     rewrite: Vec<Rewrite>,
 }
 
-/// Words that tell that an instruction is meant for a hop: one of the verbs, and all of the nouns.
+/// Words by which an instruction is recognised as meant for a hop: one of the verbs, and all of the nouns.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Keywords {

@@ -11,10 +11,10 @@ use crate::texts::{
 };
 use crate::validate::validate;
 
-/// Returns all that speaks against appending an event to a folder of which all files were read; nothing if
-/// it may be appended.
+/// Returns every reason to refuse an event, in a folder of which all files were read; nothing if the event may be
+/// appended.
 ///
-/// The specification says it under Events, Phases, Readiness Gate and Final Conclusion.
+/// See Events, Phases, Readiness Gate and Final Conclusion in the specification.
 pub fn check(event: &Event, folder: &Folder) -> Vec<Finding> {
     let mut findings = Vec::new();
     if is_blank(&event.summary) {
@@ -35,7 +35,7 @@ pub fn check(event: &Event, folder: &Folder) -> Vec<Finding> {
     findings
 }
 
-/// Returns what the files of the folder have against the event.
+/// Returns the reasons to refuse the event that are in the files of the folder.
 fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding> {
     let mut findings = Vec::new();
     let name = event.event;
@@ -77,7 +77,7 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
         findings.extend(conclusion::check(text, protocol));
         findings.extend(conclusion::receipt(text, protocol, sha256));
     }
-    // A folder that does not validate has no way on. The append itself mends the copy of the state.
+    // Nothing is appended to an invalid folder. The append itself repairs the copy of the state.
     let is_obstacle = |one: &Finding| !one.is_warning && !one.code.is_of_state();
     for wrong in validate(folder).into_iter().filter(is_obstacle) {
         if !findings.contains(&wrong) {

@@ -36,9 +36,9 @@ names! {
         DecisionAccepted = "decision_accepted",
         /// All gates are checked.
         ReadinessPassed = "readiness_passed",
-        /// It is over, with a conclusion.
+        /// The collaboration is over, with a conclusion.
         Completed = "completed",
-        /// It is over, without one.
+        /// The collaboration is over, without a conclusion.
         Blocked = "blocked",
     }
 }
@@ -111,7 +111,7 @@ impl Event {
         Self::explained(line)
     }
 
-    /// Reads a line member by member, to say what is wrong with it.
+    /// Reads a line member by member, to report its mistakes.
     fn explained(line: &str) -> Result<Self, Vec<Finding>> {
         let object: Map<String, Json> = serde_json::from_str(line.trim_end()).map_err(|error| {
             let text = format!(
@@ -213,7 +213,7 @@ impl Event {
 
     /// Returns whether the event is earlier than another one.
     pub(crate) fn is_before(&self, other: &Self) -> bool {
-        // Times of this form are in the order of their texts.
+        // Times of this form sort as their texts do.
         let is_usual = |at: &str| at.len() == 20 && at.ends_with('Z');
         if is_usual(&self.at) && is_usual(&other.at) {
             return self.at < other.at;
@@ -227,7 +227,7 @@ impl Event {
     }
 }
 
-/// A line that is in order, as most lines are.
+/// A valid line. Most lines are valid.
 #[derive(Deserialize)]
 struct Line<'l> {
     seq: u64,

@@ -1,4 +1,4 @@
-//! What is wrong in a folder or with an event.
+//! Findings: mistakes in a folder or in an event.
 
 use std::fmt;
 
@@ -216,7 +216,7 @@ names! {
 
 impl Code {
     /// Returns whether the code is about the copy of the state in protocol.json, which the next append
-    /// mends.
+    /// repairs.
     pub const fn is_of_state(self) -> bool {
         matches!(
             self,
@@ -225,7 +225,7 @@ impl Code {
     }
 }
 
-/// Something that is wrong: a code, a text with the cure, and the place.
+/// A mistake: its code, a text with the cure, and where it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The code.
@@ -240,7 +240,7 @@ pub struct Finding {
     pub line: Option<usize>,
     /// The number of the event.
     pub seq: Option<u64>,
-    /// Whether all goes on nevertheless.
+    /// Whether it is only a warning.
     pub is_warning: bool,
 }
 

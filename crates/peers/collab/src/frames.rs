@@ -44,7 +44,7 @@ pub fn agent_of(participant: &str) -> String {
 /// Returns the frame of an event.
 ///
 /// # Errors
-/// None that an event causes: its names fit, and its texts may be long.
+/// No event causes one: its names fit, and its texts may be long.
 pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
     let agent = agent_of(&event.from);
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -68,7 +68,7 @@ pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
     if let Some(sha256) = &event.sha256 {
         frame = frame.with("sha256", sha256.clone());
     }
-    // A frame stands for a line of the log, so it is as long as that line.
+    // A frame may be as long as its line of the log.
     let options = EncodeOptions {
         limits: Limits::NONE,
         inline: true,

@@ -64,7 +64,7 @@ impl Action {
     }
 }
 
-/// What a participant has to do, with what one needs to do it.
+/// What a participant has to do, with what it needs for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
     /// The action.
@@ -81,14 +81,14 @@ pub struct Next {
     last: u64,
     /// Who is asked.
     waiting: Vec<String>,
-    /// What stands in the way, in words.
+    /// What is missing, in words.
     obstacles: Vec<String>,
 }
 
 /// Returns what a participant has to do now, from a folder of which all files were read.
 ///
 /// # Errors
-/// [`Code::ParticipantUnknown`], and what forbids to go by the folder ([`Folder::standing`]).
+/// [`Code::ParticipantUnknown`], and why the folder is not valid ([`Folder::standing`]).
 pub fn next(folder: &Folder, who: &str) -> Result<Next, Vec<Finding>> {
     let (protocol, state) = folder.begun()?;
     if !protocol.participants.iter().any(|one| one == who) {
@@ -128,7 +128,7 @@ struct Look<'f> {
     who: &'f str,
 }
 
-/// An action, the deliverable that is to be frozen, and what stands in the way.
+/// An action, the deliverable to freeze, and what is missing.
 type Found = (Action, Option<String>, Vec<Finding>);
 
 impl Look<'_> {
@@ -180,7 +180,7 @@ impl Look<'_> {
         (action, None, obstacles)
     }
 
-    /// Returns what forbids to pass the readiness and to complete.
+    /// Returns what is missing to pass the readiness and to complete.
     fn faults(&self) -> Vec<Finding> {
         let found = validate(self.folder).into_iter();
         let found = found.filter(|one| !one.is_warning && !one.code.is_of_state());
@@ -223,7 +223,7 @@ impl Look<'_> {
 }
 
 impl Next {
-    /// Says in plain words what to do, with the commands to run. `folder` is how a command names the folder.
+    /// Returns in plain words what to do, with the commands to run. `folder` is how a command names the folder.
     pub fn text(&self, folder: &str) -> String {
         let doc = &self.doc;
         let append = |event: EventName, more: &str| {
@@ -322,7 +322,7 @@ impl Next {
     }
 }
 
-/// Quotes a word for a shell if it needs that.
+/// Quotes a word for a shell, if necessary.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -26,12 +26,12 @@ pub(crate) fn markdown_fault(path: &str) -> Option<&'static str> {
     fault(path).or((!is_markdown).then_some("does not end in .md"))
 }
 
-/// Joins a directory and a file, without the parts that name nothing (`.` and empty ones).
+/// Joins a directory and a file, without empty parts and `.`.
 pub(crate) fn joined(dir: &str, file: &str) -> String {
     parts(dir, file).collect::<Vec<_>>().join("/")
 }
 
-/// Returns the parts of a directory and a file that name something.
+/// Returns the parts of a directory and a file, without empty parts and `.`.
 pub(crate) fn parts<'p>(dir: &'p str, file: &'p str) -> impl Iterator<Item = &'p str> {
     let parts = dir.split('/').chain(file.split('/'));
     parts.filter(|part| !matches!(*part, "" | "."))

@@ -25,7 +25,7 @@ pub struct State {
     phase: Phase,
     owner: Option<String>,
     waiting: Vec<String>,
-    /// What the events have left behind.
+    /// The marks that events have left.
     marks: BTreeSet<Mark>,
     /// The documents that are frozen, with their SHA-256.
     frozen: BTreeMap<String, String>,
@@ -34,7 +34,7 @@ pub struct State {
 }
 
 impl State {
-    /// Begins without events.
+    /// Makes the state of an empty log.
     pub fn new(participants: impl IntoIterator<Item = String>) -> Self {
         let mut participants: Vec<String> = participants.into_iter().collect();
         participants.sort_unstable();
@@ -60,7 +60,7 @@ impl State {
         self.owner.as_deref()
     }
 
-    /// Returns who is asked, in ascending order.
+    /// Returns the participants that are asked, in ascending order.
     pub fn waiting_for(&self) -> &[String] {
         &self.waiting
     }
@@ -70,7 +70,7 @@ impl State {
         self.last
     }
 
-    /// Returns whether an event has left this mark, and none has taken it away.
+    /// Returns whether an event has left this mark, and none has removed it.
     pub fn has(&self, mark: Mark) -> bool {
         self.marks.contains(&mark)
     }
@@ -85,7 +85,7 @@ impl State {
     /// Adds an event.
     ///
     /// # Errors
-    /// All that speaks against it. The state is as it was then.
+    /// Every reason to refuse it. The state does not change then.
     pub fn apply(&mut self, event: &Event) -> Result<(), Vec<Finding>> {
         let findings = self.check(event);
         if !findings.is_empty() {
@@ -102,7 +102,7 @@ impl State {
         Ok(())
     }
 
-    /// Returns all that the state machine has against an event: its number, its participant, the phase, the
+    /// Returns every reason of the state machine to refuse an event: its number, its participant, the phase, the
     /// turn, and the conditions of the table.
     pub fn check(&self, event: &Event) -> Vec<Finding> {
         let mut findings = Vec::new();

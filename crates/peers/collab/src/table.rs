@@ -21,7 +21,7 @@ use Phase as P;
 names! {
     /// A phase of a collaboration.
     Phase {
-        /// No event is there.
+        /// There is no event yet.
         New = "new",
         /// The owner drafts the primary deliverable.
         Drafting = "drafting",
@@ -52,7 +52,7 @@ names! {
     By {
         /// The owner of the proposal.
         Owner = "owner",
-        /// Who is asked and has not answered.
+        /// A participant that is asked and has not answered.
         Asked = "asked",
         /// Any participant.
         Any = "any",
@@ -96,7 +96,7 @@ names! {
 }
 
 names! {
-    /// What an event leaves behind for the conditions.
+    /// The mark that an event leaves for the conditions.
     Mark {
         /// Nothing.
         Nothing = "nothing",

@@ -1,4 +1,4 @@
-//! The Markdown files of a collaboration: what each has to say, and what is wrong with it.
+//! The Markdown files of a collaboration: what each must have, and checks of it.
 
 pub(crate) mod conclusion;
 pub(crate) mod decisions;

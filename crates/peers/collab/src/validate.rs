@@ -1,4 +1,4 @@
-//! Whether a folder is in order.
+//! Validation of a folder.
 
 use crate::event::{EventName, Role};
 use crate::finding::{Code, Finding};
@@ -10,9 +10,9 @@ use crate::texts::{
     deliverable, readiness, reviews,
 };
 
-/// Returns all that is wrong in a folder of which all files were read, and warnings.
+/// Returns all findings for a folder of which all files were read, with warnings.
 ///
-/// The specification says it under Validation.
+/// See Validation in the specification.
 pub fn validate(folder: &Folder) -> Vec<Finding> {
     let mut findings: Vec<Finding> = folder.wrong().cloned().collect();
     for name in TEXTS {
@@ -34,7 +34,7 @@ pub fn validate(folder: &Folder) -> Vec<Finding> {
     let Some(protocol) = folder.protocol() else {
         return findings;
     };
-    // A log with faults has no state that one could go by.
+    // A log with faults has no valid state.
     if let Some(state) = folder.state().filter(|_| folder.is_log_whole()) {
         findings.extend(protocol.compare(state));
     }

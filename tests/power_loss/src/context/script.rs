@@ -1,17 +1,19 @@
 //! What is said in conversations that are compressed, made up from a seed.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value as Json, json};
 
 use crate::random::Random;
 
 /// How many conversations share a root.
-pub const SESSIONS: usize = 2;
+pub(crate) const SESSIONS: usize = 2;
 /// Steps of a run.
 const STEPS: usize = 60;
 
 /// What a program does.
 #[derive(Clone)]
-pub enum Step {
+pub(crate) enum ConversationStep {
     /// Gives the list that came out last, with these messages behind it.
     Say {
         session: usize,
@@ -23,9 +25,9 @@ pub enum Step {
     End,
 }
 
-impl Step {
+impl ConversationStep {
     /// Returns the session that it is about.
-    pub fn session(&self) -> Option<usize> {
+    pub(crate) fn session(&self) -> Option<usize> {
         match self {
             Self::Say { session, .. } | Self::Mark { session, .. } => Some(*session),
             Self::End => None,
@@ -34,7 +36,7 @@ impl Step {
 }
 
 /// Returns the steps of a run.
-pub fn steps(seed: u64) -> Vec<Step> {
+pub(crate) fn steps(seed: u64) -> Vec<ConversationStep> {
     let mut random = Random::new(seed);
     let mut talks: [Talk; SESSIONS] = Default::default();
     let mut steps = Vec::new();
@@ -42,14 +44,14 @@ pub fn steps(seed: u64) -> Vec<Step> {
         let session = random.below(SESSIONS);
         let talk = &mut talks[session];
         match random.below(8) {
-            0 if talk.said > 4 => steps.push(Step::Mark {
+            0 if talk.said > 4 => steps.push(ConversationStep::Mark {
                 session,
                 message: 1,
             }),
-            1 => steps.push(Step::End),
+            1 => steps.push(ConversationStep::End),
             _ => {
                 let messages = talk.go_on(&mut random);
-                steps.push(Step::Say { session, messages });
+                steps.push(ConversationStep::Say { session, messages });
             }
         }
     }
@@ -112,7 +114,8 @@ fn call(tool: &str, number: usize, arguments: &Json, result: &str, messages: &mu
 
 /// Returns lines of about three tokens.
 fn filler(random: &mut Random, lines: usize) -> String {
-    (0..lines)
-        .map(|_| format!("fare {:06}\n", random.below(1_000_000)))
-        .collect()
+    (0..lines).fold(String::new(), |mut text, _| {
+        let _ = writeln!(text, "fare {:06}", random.below(1_000_000));
+        text
+    })
 }

@@ -13,7 +13,7 @@ use crate::shim::Event;
 
 /// A failure of the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// A write finds no room, once.
     Full,
     /// Every later write finds no room.
@@ -30,46 +30,46 @@ pub enum Fault {
 
 /// What befalls the files.
 #[derive(Default)]
-pub struct Told {
-    pub fault: Option<(Fault, usize)>,
-    pub broke: bool,
+pub(crate) struct DiskStatus {
+    pub(crate) fault: Option<(Fault, usize)>,
+    pub(crate) broke: bool,
 }
 
 /// Files that tell what happens to them, and fail when they are asked to.
 #[derive(Clone)]
-pub struct Recorded {
-    pub root: PathBuf,
-    pub told: Rc<RefCell<Told>>,
-    pub log: Log,
+pub(crate) struct Recorded {
+    pub(crate) root: PathBuf,
+    pub(crate) status: Rc<RefCell<DiskStatus>>,
+    pub(crate) log: Log,
 }
 
 impl Recorded {
-    pub fn new(root: &Path) -> Self {
+    pub(crate) fn new(root: &Path) -> Self {
         Self::on(root, &Log::default())
     }
 
     /// Makes files that tell a log, to which others may tell, too.
-    pub fn on(root: &Path, log: &Log) -> Self {
+    pub(crate) fn on(root: &Path, log: &Log) -> Self {
         Self {
             root: root.to_owned(),
-            told: Rc::default(),
+            status: Rc::default(),
             log: log.clone(),
         }
     }
 
-    pub fn name(&self, path: &Path) -> String {
+    pub(crate) fn name(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.root).unwrap_or(path);
         below.to_string_lossy().into_owned()
     }
 
-    pub fn tell(&self, event: Event) {
+    pub(crate) fn tell(&self, event: Event) {
         self.log.tell(event);
     }
 
     /// Returns the fault if it is due for such an operation.
     fn fault(&self, hit: &[Fault]) -> Option<Fault> {
-        let mut told = self.told.borrow_mut();
-        let (fault, place) = told.fault.as_mut()?;
+        let mut status = self.status.borrow_mut();
+        let (fault, place) = status.fault.as_mut()?;
         if !hit.contains(fault) {
             return None;
         }
@@ -79,8 +79,8 @@ impl Recorded {
             return None;
         }
         let stays = matches!(fault, Fault::StaysFull | Fault::StaysUnsynced);
-        told.fault = told.fault.filter(|_| stays);
-        told.broke = true;
+        status.fault = status.fault.filter(|_| stays);
+        status.broke = true;
         Some(fault)
     }
 

@@ -12,14 +12,15 @@ fn an_acknowledgement_does_not_hide_a_gap() {
     let mut guest = Guest::at(5);
     let (mid, sent) = guest.says(&plan("qa", 1));
     assert_eq!(number(&sent[0]), 6);
-    let said = guest.hears(&format!(
+    let replies = guest.hears(&format!(
         "@hub>ack:frame{{}}[mid:0a0000000009,seq:9,ts:1714000000,cid:{mid}]"
     ));
     assert_eq!(guest.side.session().outbox_len(), 0);
     assert!(
-        said.iter()
+        replies
+            .iter()
             .any(|text| text.contains("code:E3003") && text.contains("|exp:7|")),
-        "{said:?}"
+        "{replies:?}"
     );
     for n in 7..=8 {
         guest.hears(&format!(
@@ -41,7 +42,7 @@ fn a_number_beyond_all_bounds_does_not_count() {
     guest.hears(&format!("{HELLO}[mid:a1,seq:{last},ts:1714000000]"));
     let (_, sent) = guest.says(&plan("qa", 1));
     assert_eq!(number(&sent[0]), 1);
-    for said in [
+    for replies in [
         format!("{HELLO}[mid:a1,seq:{last},ts:1714000000]"),
         format!("@hub>ack:frame{{}}[mid:a1,seq:{last},ts:1714000000,cid:MID]"),
         format!("@dev>done:plan{{}}[mid:a1,seq:{last},ts:1714000000,cid:MID]"),
@@ -49,13 +50,13 @@ fn a_number_beyond_all_bounds_does_not_count() {
     ] {
         let mut guest = Guest::at(5);
         let (mid, _) = guest.says(&plan("qa", 1));
-        guest.hears(&said.replace("MID", &mid.to_string()));
-        assert_eq!(guest.side.events, [], "{said}");
+        guest.hears(&replies.replace("MID", &mid.to_string()));
+        assert_eq!(guest.side.events, [], "{replies}");
         guest.hears(&format!(
             "@hub>ack:frame{{}}[mid:0a0000000009,seq:6,ts:1714000000,cid:{mid},of:{mid}]"
         ));
         let (_, sent) = guest.says(&plan("qa", 2));
-        assert_eq!(number(&sent[0]), 7, "{said}");
+        assert_eq!(number(&sent[0]), 7, "{replies}");
     }
 }
 

@@ -78,8 +78,11 @@ fn an_answer_counts_only_where_nothing_is_acknowledged() {
     ));
     let (second, _) = guest.says(&plan("qa", 2));
     let answer = format!("@dev>done:plan{{}}[mid:0a0000000009,seq:8,ts:1714000000,cid:{second}]");
-    let said = guest.hears(&answer);
-    assert!(said.iter().any(|text| text.contains("|exp:7|")), "{said:?}");
+    let replies = guest.hears(&answer);
+    assert!(
+        replies.iter().any(|text| text.contains("|exp:7|")),
+        "{replies:?}"
+    );
     assert_eq!(guest.side.session().outbox_len(), 1);
     assert!(guest.handled().is_empty());
 }
@@ -117,8 +120,8 @@ fn a_doubled_state_hides_no_gap() {
     let asked = guest.hears(state);
     assert!(asked[0].contains("|exp:1|"), "{asked:?}");
     // Neither its acknowledgement nor a hello claims the number of that frame.
-    let said = guest.hears(state);
-    assert!(said.iter().all(|text| number(text) == 0), "{said:?}");
+    let replies = guest.hears(state);
+    assert!(replies.iter().all(|text| number(text) == 0), "{replies:?}");
     guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");
     assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:1}");
     // Here it is the frame of its number, and comes again when it is asked for.
@@ -143,12 +146,15 @@ fn the_state_of_a_host_that_has_gone_back() {
     }
     assert_eq!(guest.side.state().shared().version(), 2);
     let again = "@dev>sync:state{v:2|delta:{b:9}}[mid:0a0000000029,seq:3,ts:1714000000]";
-    let said = guest.hears(again);
-    assert!(said[0].contains("code:E2001"), "{said:?}");
+    let replies = guest.hears(again);
+    assert!(replies[0].contains("code:E2001"), "{replies:?}");
     let told = "@hub>sync:state{v:2|state:{a:1,b:9}}[mid:0a0000000021,seq:2,ts:1714000000]";
-    let said = guest.hears(told);
-    assert!(said[0].contains("cid:0a0000000021"), "{said:?}");
-    assert!(said.iter().all(|text| !text.contains("E2001")), "{said:?}");
+    let replies = guest.hears(told);
+    assert!(replies[0].contains("cid:0a0000000021"), "{replies:?}");
+    assert!(
+        replies.iter().all(|text| !text.contains("E2001")),
+        "{replies:?}"
+    );
     guest.hears(again);
     for _ in 0..2 {
         let shared = guest.side.state().shared();
@@ -185,8 +191,11 @@ fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
     }
     guest.hears(&format!("{}[mid:a1,seq:0,ts:1714000000]", super::HELLO));
     let change = "@dev>sync:state{v:1|delta:{b:9}}[mid:0a0000000031,seq:3,ts:1714000000]";
-    let said = guest.hears(change);
-    assert!(said.iter().any(|text| text.contains("E2001")), "{said:?}");
+    let replies = guest.hears(change);
+    assert!(
+        replies.iter().any(|text| text.contains("E2001")),
+        "{replies:?}"
+    );
     // A whole state of the log, which is late, is no word about now.
     guest.hears("@dev>sync:state{v:2|state:{c:7}}[mid:0a0000000033,seq:1,ts:1714000000]");
     assert_eq!(guest.side.state().shared().get("c"), None);

@@ -80,10 +80,10 @@ pub(crate) fn joined() -> Draft {
 }
 
 /// Returns the frames without their metadata, each with its `seq`.
-pub(crate) fn brief(texts: &[String]) -> Vec<String> {
-    let brief = |text: &String| {
+pub(crate) fn short_forms(texts: &[String]) -> Vec<String> {
+    let short_forms = |text: &String| {
         let (head, _) = text.split_once('[').unwrap();
         format!("{head} {}", envelope(text).unwrap().sequence.unwrap())
     };
-    texts.iter().map(brief).collect()
+    texts.iter().map(short_forms).collect()
 }

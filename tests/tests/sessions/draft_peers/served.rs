@@ -7,7 +7,7 @@ use accp_runtime::{Frame, Map, Message, Value};
 use accp_session::references;
 use accp_store::{Retention, Store as _};
 
-use super::draft::{Draft, brief, joined};
+use super::draft::{Draft, joined, short_forms};
 use crate::sessions::layers::LONG;
 use crate::sessions::returns::lose;
 use crate::sessions::sides::{Node as _, STANDARD, envelope, member, options, plan};
@@ -168,7 +168,11 @@ fn reg_03_a_killed_host_goes_on_where_the_peer_is() {
             draft.room.now = draft.room.now + LONG;
             draft.heard();
             let hello = format!("@qa>sync:registry{{v:1|hash:a32838}}[mid:5e1f00000002,seq:{seq}]");
-            assert_eq!(brief(&draft.says(&hello)), wanted, "{snapshots} {seq}");
+            assert_eq!(
+                short_forms(&draft.says(&hello)),
+                wanted,
+                "{snapshots} {seq}"
+            );
         }
         // It is still told what it has sent.
         let again = draft.says("@qa>req:plan{}[mid:5e1f00000001,seq:2,ts:1714000000]");
@@ -205,14 +209,14 @@ fn a_peer_that_was_away_for_too_long_begins_anew() {
         .unwrap();
     draft.heard();
     let told = draft.says("@qa>sync:registry{v:1|hash:a32838}[mid:5e1f00000002,seq:3]");
-    let told = brief(&told);
+    let told = short_forms(&told);
     assert_eq!(
         told.last().unwrap(),
         "@hub>sync:registry{hash:a32838|v:1} 50",
         "{told:?}"
     );
     assert_eq!(
-        brief(&draft.dev(&plan("dev", 51))),
+        short_forms(&draft.dev(&plan("dev", 51))),
         ["@dev>req:plan{n:51} 51"]
     );
 }
@@ -256,7 +260,7 @@ fn a_transaction_is_processed_once_for_such_a_peer() {
             "@qa>req:transaction{{txn:t1|amt:1.0|cur:EUR|schema:TX}}[mid:5e1f0000000{mid},seq:{seq},ts:1714000000]"
         )
     };
-    assert_eq!(brief(&draft.says(&pay(1, 1))), ["@hub>ack:frame{} 1"]);
+    assert_eq!(short_forms(&draft.says(&pay(1, 1))), ["@hub>ack:frame{} 1"]);
     let request = draft.room.members[0].inbox.remove(0);
     let done = Message::decode(
         "@dev>done:transaction{txn:t1|amt:1.0|cur:EUR|status:settled|schema:TX}",
@@ -296,11 +300,11 @@ fn a_stale_change_of_the_state_is_answered_with_the_state() {
         "{told:?}"
     );
     assert_eq!(
-        brief(&told[1..]),
+        short_forms(&told[1..]),
         ["@hub>sync:state{state:{order_7:open}|v:1} 1"]
     );
     let next = "@qa>sync:state{v:2|delta:{order_7:sent}}[mid:5e1f00000002,seq:2,ts:1714000000]";
-    assert_eq!(brief(&draft.says(next)), ["@hub>ack:frame{} 2"]);
+    assert_eq!(short_forms(&draft.says(next)), ["@hub>ack:frame{} 2"]);
     assert_eq!(
         draft.room.host.state().shared().get("order_7"),
         Some(&Value::from("sent"))
@@ -320,7 +324,7 @@ fn a_state_that_was_lost_comes_after_the_next_hello() {
     let whole = "@hub>sync:state{state:{order_7:open}|v:1} 2";
     let told = draft.says("@qa>sync:registry{v:1|hash:a32838}[mid:5e1f00000000,seq:0]");
     assert!(
-        brief(&told)
+        short_forms(&told)
             .iter()
             .any(|text| text.contains("sync:state{state:"))
     );
@@ -331,7 +335,7 @@ fn a_state_that_was_lost_comes_after_the_next_hello() {
             "@qa>sync:registry{{v:1|hash:a32838}}[mid:5e1f0000000{number},seq:2]"
         ));
         assert_eq!(
-            brief(&told).contains(&whole.to_owned()),
+            short_forms(&told).contains(&whole.to_owned()),
             is_told,
             "{told:?}"
         );
@@ -353,10 +357,10 @@ fn a_refused_change_comes_again_after_the_state() {
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&state.with("version", 1).with("delta", changes));
     let told = draft.dev(&plan("dev", 1));
-    assert_eq!(brief(&told), ["@dev>req:plan{n:1} 2"]);
+    assert_eq!(short_forms(&told), ["@dev>req:plan{n:1} 2"]);
     let refusal = "@qa>fail:error{code:E2001|msg:no|retry:false|v:0|schema:ER}[mid:5e1f00000001,seq:0,ts:1714000000,cid:101000001001,of:101000001001]";
     assert_eq!(
-        brief(&draft.says(refusal)),
+        short_forms(&draft.says(refusal)),
         [
             "@hub>sync:state{state:{order_7:open}|v:1} 0",
             "@dev>sync:state{delta:{order_7:open}|v:1} 1",

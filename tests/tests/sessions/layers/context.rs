@@ -9,11 +9,11 @@ use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
 use crate::sessions::returns::lose;
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_desk, options, plan, tokens,
+    NOW, Node, Side, checkpoint, counting, frame, member, numbers, open_host, options, plan, tokens,
 };
 
-fn desk() -> Side {
-    open_desk(counting("hub"), Rules::default())
+fn host() -> Side {
+    open_host(counting("hub"), Rules::default())
 }
 
 /// Returns what a reference leads to at the host, and at the first member.
@@ -66,40 +66,40 @@ proptest! {
 #[test]
 fn st_01_the_parent_stays_hot_after_a_kill() {
     for (aid, expected) in [(",aid:101000001003", &[1, 3, 5][..]), ("", &[1, 5])] {
-        let mut desk = desk();
+        let mut host = host();
         for n in 1..=4 {
             let intent = if n == 1 { "req" } else { "sync" };
             let head = format!("@dev>{intent}:note{{n:{n}}}");
-            desk.takes(101, &frame(&head, n, n.into(), ",cid:lunch"));
+            host.takes(101, &frame(&head, n, n.into(), ",cid:lunch"));
         }
-        kill(&mut desk);
-        desk.takes(101, &frame("@dev>done:plan{n:5}", 5, 5, aid));
-        kill(&mut desk);
-        let hot: String = desk.state().hot().lines().collect();
-        let shown = (1..=5).filter(|n| hot.contains(&format!("{{n:{n}}}")));
-        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot}");
+        kill(&mut host);
+        host.takes(101, &frame("@dev>done:plan{n:5}", 5, 5, aid));
+        kill(&mut host);
+        let hot_state: String = host.state().hot().lines().collect();
+        let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));
+        assert_eq!(shown.collect::<Vec<_>>(), expected, "{hot_state}");
     }
 }
 
 /// A reference leads into a checkpoint after a kill, and the next checkpoint has another name.
 #[test]
 fn st_02_checkpoints_can_be_referred_to_after_a_kill() {
-    let mut desk = desk();
+    let mut host = host();
     let request = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}";
-    desk.takes(101, &frame(request, 1, 1, ""));
+    host.takes(101, &frame(request, 1, 1, ""));
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
-    desk.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
-    desk.phase(NOW).unwrap();
-    desk.carries_out(NOW);
-    kill(&mut desk);
-    let resolve = |key: &str| desk.session().resolve(key);
+    host.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
+    host.phase(NOW).unwrap();
+    host.carries_out(NOW);
+    kill(&mut host);
+    let resolve = |key: &str| host.session().resolve(key);
     assert_eq!(resolve("warm.ckpt_2.priority"), Some("high".into()));
     assert_eq!(resolve("warm.ckpt_3"), None);
     let ask = |key: &str, n| frame(&format!("@dev>qry:lookup{{of:${key}}}"), n, 3, "");
-    let missing = desk.refuses(101, &ask("warm.ckpt_3.priority", 9));
+    let missing = host.refuses(101, &ask("warm.ckpt_3.priority", 9));
     assert_eq!(missing.code, ErrorCode::REF_NOT_FOUND);
-    desk.takes(101, &ask("warm.ckpt_2.priority", 10));
-    assert_eq!(desk.phase(NOW).map(|next| next.id()), Some(3));
+    host.takes(101, &ask("warm.ckpt_2.priority", 10));
+    assert_eq!(host.phase(NOW).map(|next| next.id()), Some(3));
 }
 
 /// Both sides read what was said and what was put before a kill, and no key is given twice.
@@ -140,10 +140,10 @@ fn st_03_cold_state_is_read_after_a_kill() {
 /// context is that of a host that nobody has killed.
 fn is_taken_once(trigger: Trigger, heads: &[&str]) {
     for is_durable in [false, true] {
-        let (mut desk, mut unharmed) = (desk(), desk());
+        let (mut host, mut unharmed) = (host(), host());
         let (last, before) = heads.split_last().unwrap();
         for (head, n) in before.iter().zip(1..) {
-            for side in [&mut desk, &mut unharmed] {
+            for side in [&mut host, &mut unharmed] {
                 let heard = side.takes(101, &frame(head, n, n.into(), ""));
                 assert_eq!(heard.checkpoints(), []);
             }
@@ -151,21 +151,21 @@ fn is_taken_once(trigger: Trigger, heads: &[&str]) {
         let n = heads.len() as u32;
         let text = frame(last, n, n.into(), "");
         unharmed.takes(101, &text);
-        desk.session_mut()
+        host.session_mut()
             .receive(member(101), text.as_bytes(), NOW);
         if is_durable {
-            desk.carries_out(NOW);
+            host.carries_out(NOW);
         }
-        kill(&mut desk);
-        assert_eq!(desk.state().warm().last(), u64::from(is_durable));
-        let again = desk.hears(101, &text, NOW).checkpoints();
+        kill(&mut host);
+        assert_eq!(host.state().warm().last(), u64::from(is_durable));
+        let again = host.hears(101, &text, NOW).checkpoints();
         assert_eq!(again.len(), usize::from(!is_durable));
-        kill(&mut desk);
-        let log = desk.log();
+        kill(&mut host);
+        let log = host.log();
         let all: Vec<Checkpoint> = log.iter().filter_map(checkpoint).collect();
         let [only] = &all[..] else { panic!("{all:?}") };
         assert_eq!(only.triggers(), [trigger]);
-        assert_eq!(desk.session().context(), unharmed.session().context());
+        assert_eq!(host.session().context(), unharmed.session().context());
     }
 }
 
@@ -203,24 +203,24 @@ fn ckp_03_esc_triggers_once_whoever_is_killed() {
 #[test]
 fn ckp_04_a_phase_triggers_once_whoever_is_killed() {
     for is_durable in [false, true] {
-        let mut desk = desk();
-        desk.takes(101, &frame("@dev>wait:plan{a:1}", 1, 1, ""));
-        desk.session_mut().handle(Input::Phase, NOW).unwrap();
+        let mut host = host();
+        host.takes(101, &frame("@dev>wait:plan{a:1}", 1, 1, ""));
+        host.session_mut().handle(Input::Phase, NOW).unwrap();
         if is_durable {
-            desk.carries_out(NOW);
+            host.carries_out(NOW);
         }
-        kill(&mut desk);
-        assert_eq!(desk.state().warm().last(), u64::from(is_durable));
+        kill(&mut host);
+        assert_eq!(host.state().warm().last(), u64::from(is_durable));
         if !is_durable {
-            desk.phase(NOW).unwrap();
-            desk.carries_out(NOW);
-            kill(&mut desk);
+            host.phase(NOW).unwrap();
+            host.carries_out(NOW);
+            kill(&mut host);
         }
-        let log = desk.log();
+        let log = host.log();
         let all: Vec<Checkpoint> = log.iter().filter_map(checkpoint).collect();
         let [only] = &all[..] else { panic!("{all:?}") };
         assert_eq!(only.triggers(), [Trigger::Phase]);
-        assert_eq!(desk.session().budget().hot.used, 0);
+        assert_eq!(host.session().budget().hot.used, 0);
     }
 }
 

@@ -13,7 +13,7 @@ use super::{LONG, calm, kill, kill_all, spoil_link};
 use crate::sessions::returns::lose;
 use crate::sessions::room::Room;
 use crate::sessions::sides::{
-    self, NOW, Node, envelope, frame, frame_tokens, member, mid_of, numbers, open_desk, options,
+    self, NOW, Node, envelope, frame, frame_tokens, member, mid_of, numbers, open_host, options,
     plan, rules,
 };
 
@@ -94,13 +94,13 @@ fn env_04_an_answer_finds_its_request_after_a_kill() {
 #[test]
 fn dlv_02_a_gap_is_a_gap_after_a_kill() {
     for scope in [Scope::Shared, Scope::Sender] {
-        let mut desk = open_desk(options("hub"), rules(scope));
+        let mut host = open_host(options("hub"), rules(scope));
         for n in 1..=3 {
-            desk.takes(101, &frame("@dev>req:plan{}", n, n.into(), ""));
-            kill(&mut desk);
+            host.takes(101, &frame("@dev>req:plan{}", n, n.into(), ""));
+            kill(&mut host);
             let next = i64::from(n) + 1;
             for (id, seq) in [(20, next + 1), (21, next - 1), (22, 100)] {
-                let refused = desk.refuses(101, &frame("@dev>req:plan{}", id, seq as u64, ""));
+                let refused = host.refuses(101, &frame("@dev>req:plan{}", id, seq as u64, ""));
                 assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP, "{scope:?} {seq}");
                 assert_eq!(refused.expected_sequence, Some(next), "{scope:?} {seq}");
             }

@@ -12,24 +12,24 @@ use proptest::prelude::*;
 
 use super::{LONG, kill, verdict};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, frame, open_desk, options, plan};
+use crate::sessions::sides::{NOW, Node, Side, frame, open_host, options, plan};
 
-fn desk() -> Side {
-    let mut desk = open_desk(options("hub"), Rules::default());
-    desk.greets(NOW);
-    desk
+fn host() -> Side {
+    let mut host = open_host(options("hub"), Rules::default());
+    host.greets(NOW);
+    host
 }
 
 /// Checks that a host takes the good texts and hands them on as they are, and that it refuses the
 /// others with E1001 and keeps nothing of them. The texts have no metadata.
 fn at_the_gate(good: &[&str], bad: &[&str]) {
-    let mut desk = desk();
-    desk.join_as(&["dev", "d-E_9"], false, NOW).unwrap();
-    desk.carries_out(NOW);
+    let mut host = host();
+    host.join_as(&["dev", "d-E_9"], false, NOW).unwrap();
+    host.carries_out(NOW);
     for (head, n) in good.iter().zip(1..) {
         let text = frame(head, n, n.into(), "");
         assert_eq!(verdict(&text), Ok(()), "{text}");
-        let heard = desk.takes(101, &text);
+        let heard = host.takes(101, &text);
         assert_eq!(heard.inbound[0].text(), text);
         assert_eq!(&*heard.entries[0].text, text);
         let relays = heard.others.iter().filter(|sent| sent.text.contains(head));
@@ -39,11 +39,11 @@ fn at_the_gate(good: &[&str], bad: &[&str]) {
     for head in bad {
         let text = frame(head, next, next.into(), "");
         assert_eq!(verdict(&text), Err(ErrorCode::PARSE_ERROR), "{text}");
-        let refused = desk.refuses(101, &text);
+        let refused = host.refuses(101, &text);
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{text}");
     }
     // The id and the number are still free.
-    desk.takes(101, &frame("@dev>req:plan{}", next, next.into(), ""));
+    host.takes(101, &frame("@dev>req:plan{}", next, next.into(), ""));
 }
 
 proptest! {
@@ -61,9 +61,9 @@ proptest! {
             payload.replace_range(at..=at, &char::from(byte).to_string());
         }
         let text = frame(&format!("@dev>req:plan{payload}"), 1, 1, "");
-        let mut desk = desk();
-        let before = desk.state().clone();
-        let heard = desk.hears(101, &text, NOW);
+        let mut host = host();
+        let before = host.state().clone();
+        let heard = host.hears(101, &text, NOW);
         let kinds: Vec<EntryKind> = heard.entries.iter().map(|entry| entry.kind).collect();
         match verdict(&text) {
             Ok(()) => {
@@ -76,7 +76,7 @@ proptest! {
                 prop_assert!(heard.sends[0].contains(&format!("code:{code}|")), "{}: {:?}", text, heard.sends);
                 prop_assert!(kinds.iter().all(|kind| *kind == EntryKind::Refused(code)), "{:?}", kinds);
                 prop_assert!(heard.inbound.is_empty());
-                prop_assert_eq!(desk.state(), &before);
+                prop_assert_eq!(host.state(), &before);
             }
         }
     }
@@ -146,9 +146,9 @@ fn frame_03_separators_are_checked_at_the_gate() {
             "@dev>req:plan",
         ],
     );
-    let mut desk = desk();
+    let mut host = host();
     for metadata in ["mid:101000001001|seq:1", "mid:101000001001,,seq:1", ""] {
-        let refused = desk.refuses(101, &format!("@dev>req:plan{{}}[{metadata}]"));
+        let refused = host.refuses(101, &format!("@dev>req:plan{{}}[{metadata}]"));
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{metadata}");
     }
 }
@@ -219,17 +219,17 @@ fn opt_05_spaces_in_arrays_are_refused_at_the_gate() {
 /// A frame under full names says the same as one under abbreviations, and has the same id.
 #[test]
 fn key_01_full_names_are_read_at_the_gate() {
-    let mut desk = desk();
+    let mut host = host();
     let short = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}[mid:101000001001,seq:1,ts:1714000000]";
     let full = "@dev>req:schedule{assignee:qa|task:T1|priority:high|schema:TA}\
                 [msg_id:101000001001,sequence:1,timestamp:1714000000]";
-    let heard = desk.takes(101, full);
+    let heard = host.takes(101, full);
     let task = heard.inbound[0].decode::<ScheduleReq<'_>>().unwrap().frame;
     assert_eq!((task.assignee.as_str(), &*task.priority), ("qa", "high"));
-    assert_eq!(desk.refuses(101, short).code, ErrorCode::DUPLICATE);
+    assert_eq!(host.refuses(101, short).code, ErrorCode::DUPLICATE);
     let both = full.replace("|schema", "|pri:low|schema");
     let both = both.replace("1001,sequence:1", "1002,sequence:2");
-    assert_eq!(desk.refuses(101, &both).code, ErrorCode::PARSE_ERROR);
+    assert_eq!(host.refuses(101, &both).code, ErrorCode::PARSE_ERROR);
 
     // What a session sends has the abbreviations.
     let mut room = Room::new(&["dev"]);
@@ -253,7 +253,7 @@ fn key_01_full_names_are_read_at_the_gate() {
 /// link's. Any other word is E1002, in every spelling.
 #[test]
 fn int_01_intents_are_checked_at_the_gate() {
-    let mut desk = desk();
+    let mut host = host();
     let mut seq = 1;
     for intent in Intent::ALL {
         let (text, more) = match *intent {
@@ -262,14 +262,14 @@ fn int_01_intents_are_checked_at_the_gate() {
         };
         let text = frame(&text, seq, seq.into(), more);
         if matches!(*intent, Intent::ACK | Intent::PING | Intent::PONG) {
-            let heard = desk.hears(101, &text, NOW);
+            let heard = host.hears(101, &text, NOW);
             assert_eq!(heard.entries, [], "{text}");
             assert!(
                 !heard.sends.iter().any(|sent| sent.contains(">fail:")),
                 "{text}"
             );
         } else {
-            assert_eq!(desk.takes(101, &text).inbound[0].text(), text);
+            assert_eq!(host.takes(101, &text).inbound[0].text(), text);
             seq += 1;
         }
     }
@@ -277,7 +277,7 @@ fn int_01_intents_are_checked_at_the_gate() {
     for (n, unknown) in (50..).zip(["fly", "REQ", "Req", "reqs", "re"]) {
         let text = frame(&format!("@dev>{unknown}:plan{{}}"), n, seq.into(), "");
         assert_eq!(
-            desk.refuses(101, &text).code,
+            host.refuses(101, &text).code,
             ErrorCode::INVALID_INTENT,
             "{unknown}"
         );
@@ -301,23 +301,23 @@ fn sec_04_limits_hold_at_the_gate_and_for_frames_in_parts() {
         (levels(5), levels(6)),
         (bytes(64 * 1024), bytes(64 * 1024 + 1)),
     ] {
-        let mut desk = desk();
+        let mut host = host();
         let text = frame(&format!("@dev>req:plan{{{over}}}"), 1, 1, "");
         assert_eq!(verdict(&text), Err(ErrorCode::PARSE_ERROR));
-        assert_eq!(desk.refuses(101, &text).code, ErrorCode::PARSE_ERROR);
+        assert_eq!(host.refuses(101, &text).code, ErrorCode::PARSE_ERROR);
         let text = frame(&format!("@dev>req:plan{{{fits}}}"), 1, 1, "");
         assert_eq!(verdict(&text), Ok(()));
-        desk.takes(101, &text);
+        host.takes(101, &text);
     }
     // Each part is within the limits, and the whole is not. The host is killed between the parts.
-    let mut desk = desk();
+    let mut host = host();
     let part = |n: u32, place: &str| {
         let params = (0..200).map(|at| format!("k{n}_{at}:v"));
         let head = format!("@dev>req:plan{{{}}}", params.collect::<Vec<_>>().join("|"));
         frame(&head, n, n.into(), &format!(",pt:{place},of:101000001001"))
     };
-    assert!(desk.takes(101, &part(1, "1/2")).inbound.is_empty());
-    kill(&mut desk);
-    let refused = desk.refuses(101, &part(2, "2/2"));
+    assert!(host.takes(101, &part(1, "1/2")).inbound.is_empty());
+    kill(&mut host);
+    let refused = host.refuses(101, &part(2, "2/2"));
     assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
 }

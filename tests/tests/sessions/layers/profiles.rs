@@ -9,7 +9,7 @@ use accp_runtime::{AgentId, EncodeFrame, ErrorCode, Map, Message, Value};
 
 use super::{calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, counting, envelope, frame, member, open_desk, options};
+use crate::sessions::sides::{NOW, Node, counting, envelope, frame, member, open_host, options};
 
 /// `@dev` asks and `@qa` answers, over a link that fails, and everybody is killed after the question
 /// and after the answer. Returns the question and the answer as their handlers get them.
@@ -55,7 +55,7 @@ fn pro_ch_a_question_is_answered_whoever_is_killed() {
     assert_eq!(heard.decode::<ChatReq<'_>>().unwrap().frame, question);
     assert_eq!(answered.decode::<ChatDone<'_>>().unwrap().frame, answer);
     // The host holds everybody to the profile.
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     for (n, payload) in (1..).zip([
         "role:user",
         "content:~",
@@ -64,7 +64,7 @@ fn pro_ch_a_question_is_answered_whoever_is_killed() {
     ]) {
         let text = frame(&format!("@dev>req:chat{{{payload}|schema:CH}}"), n, 1, "");
         assert_eq!(
-            desk.refuses(101, &text).code,
+            host.refuses(101, &text).code,
             ErrorCode::INVALID_TYPE,
             "{payload}"
         );
@@ -126,7 +126,7 @@ fn pro_ta_a_task_is_reported_whoever_is_killed() {
     let (heard, answered) = exchange(&task, &report);
     assert_eq!(heard.decode::<ScheduleReq<'_>>().unwrap().frame, task);
     assert_eq!(answered.decode::<ScheduleDone<'_>>().unwrap().frame, report);
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     for (n, payload) in (1..).zip([
         "asgn:qa",
         "task:t",
@@ -140,7 +140,7 @@ fn pro_ta_a_task_is_reported_whoever_is_killed() {
             "",
         );
         assert_eq!(
-            desk.refuses(101, &text).code,
+            host.refuses(101, &text).code,
             ErrorCode::INVALID_TYPE,
             "{payload}"
         );
@@ -164,14 +164,14 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
         ("req:schedule{asgn:qa|task:t|schema:TA}", ""),
         ("req:move{item:box|target:{z:7b}|schema:SV}", ""),
     ];
-    let mut desk = open_desk(options("hub"), Rules::default());
+    let mut host = open_host(options("hub"), Rules::default());
     let own = Registry::from_json(include_str!("../../../registry/warehouse.json")).unwrap();
     let is_own = frame(&format!("@dev>{}", PAYLOADS[7].0), 99, 1, "");
-    assert_eq!(desk.refuses(101, &is_own).code, ErrorCode::UNKNOWN_SCHEMA);
+    assert_eq!(host.refuses(101, &is_own).code, ErrorCode::UNKNOWN_SCHEMA);
     for code in ["LC", "SV"] {
         let schema = own.schema(code).unwrap().clone();
-        desk.is_taken(Input::Register(Box::new(schema)), NOW);
-        desk.carries_out(NOW);
+        host.is_taken(Input::Register(Box::new(schema)), NOW);
+        host.carries_out(NOW);
     }
     let mut n = 0;
     for _ in 0..2 {
@@ -180,20 +180,20 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
             // Another transaction each time: the same one is handled once.
             let payload = payload.replace("t1", &format!("t{n}"));
             let text = frame(&format!("@dev>{payload}"), n, n.into(), more);
-            let heard = desk.takes(101, &text);
-            let registry = &desk.session().options().registry;
+            let heard = host.takes(101, &text);
+            let registry = &host.session().options().registry;
             heard.inbound[0].message(registry).unwrap();
         }
-        kill(&mut desk);
+        kill(&mut host);
     }
     let registry = Registry::from_json(include_str!("../../../registry/warehouse.json")).unwrap();
     let mut alone = options("hub");
     alone.registry = std::sync::Arc::new(registry);
-    let mut desk = open_desk(alone, Rules::default());
+    let mut host = open_host(alone, Rules::default());
     for (n, (payload, more)) in (1..).zip(&PAYLOADS[..7]) {
         let text = frame(&format!("@dev>{payload}"), n, 1, more);
         assert_eq!(
-            desk.refuses(101, &text).code,
+            host.refuses(101, &text).code,
             ErrorCode::UNKNOWN_SCHEMA,
             "{payload}"
         );

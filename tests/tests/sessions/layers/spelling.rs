@@ -11,11 +11,11 @@ use serde_json::{Value as Json, json};
 
 use super::{LONG, kill_all};
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, STANDARD, Side, frame, open_desk, options};
+use crate::sessions::sides::{NOW, Node, STANDARD, Side, frame, open_host, options};
 use crate::sessions::whole::Pair;
 
-fn desk() -> Side {
-    open_desk(options("hub"), Rules::default())
+fn host() -> Side {
+    open_host(options("hub"), Rules::default())
 }
 
 /// Sends a message with these fields and returns its payload on the link, in the log and at the
@@ -40,7 +40,7 @@ fn said(fields: &[(&str, Value<'static>)]) -> String {
 
 /// Returns the payload as a handler of the session reads it.
 fn heard(params: &str) -> Map<'static> {
-    let heard = desk().takes(101, &frame(&format!("@dev>req:plan{{{params}}}"), 1, 1, ""));
+    let heard = host().takes(101, &frame(&format!("@dev>req:plan{{{params}}}"), 1, 1, ""));
     let message = heard.inbound[0].message(&STANDARD);
     message.unwrap().payload.into_owned()
 }
@@ -74,12 +74,12 @@ fn frame_07_decimals_are_spelt_one_way_in_a_session() {
     assert_eq!(written, "a:12.5|b:-0.000001|c:100.0");
     // A host refuses a seventh place where the field is a decimal.
     let pay = |amount: &str| format!("@dev>req:transaction{{txn:t1|amt:{amount}|schema:TX}}");
-    let mut desk = desk();
+    let mut host = host();
     for (n, amount) in (1..).zip(["1.1234567", "#1.1234567"]) {
-        let refused = desk.refuses(101, &frame(&pay(amount), n, 1, ""));
+        let refused = host.refuses(101, &frame(&pay(amount), n, 1, ""));
         assert_eq!(refused.code, ErrorCode::INVALID_TYPE, "{amount}");
     }
-    desk.takes(101, &frame(&pay("1.123456"), 9, 1, ""));
+    host.takes(101, &frame(&pay("1.123456"), 9, 1, ""));
 }
 
 /// The keys of maps stand in their order in a frame, in a value that travels apart and in the
@@ -121,7 +121,7 @@ fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
     let kept = room.host.cold_text("k101_1").unwrap();
     assert!(kept.contains("{a:3,b:2,z:1}"), "{kept}");
     // A map with one key twice is refused.
-    let refused = desk().refuses(101, &frame("@dev>req:plan{of:{a:1,a:2}}", 1, 1, ""));
+    let refused = host().refuses(101, &frame("@dev>req:plan{of:{a:1,a:2}}", 1, 1, ""));
     assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
 }
 
@@ -137,7 +137,7 @@ fn frame_10_no_exponent_leaves_a_session() {
     // What a peer writes with an exponent is a text, and no amount.
     assert_eq!(heard("a:1e5").get("a"), Some(&"1e5".into()));
     let pay = frame("@dev>req:transaction{txn:t1|amt:1e3|schema:TX}", 1, 1, "");
-    assert_eq!(desk().refuses(101, &pay).code, ErrorCode::INVALID_TYPE);
+    assert_eq!(host().refuses(101, &pay).code, ErrorCode::INVALID_TYPE);
 }
 
 /// Returns JSON whose numbers a frame can give back.
@@ -259,7 +259,7 @@ fn opt_04_defaults_stay_at_home_and_come_back() {
         1,
         "",
     );
-    let heard = desk().takes(101, &text);
+    let heard = host().takes(101, &text);
     assert_eq!(
         heard.inbound[0].decode::<ScheduleReq<'_>>().unwrap().frame,
         task()

@@ -9,12 +9,12 @@ use serde_json::json;
 use super::{LONG, calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::sessions::returns::lose;
 use crate::sessions::room::Room;
-use crate::sessions::sides::{NOW, Node, Side, counting, frame, member, open_desk, options};
+use crate::sessions::sides::{NOW, Node, Side, counting, frame, member, open_host, options};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
-fn desk() -> Side {
-    open_desk(options("hub"), Rules::default())
+fn host() -> Side {
+    open_host(options("hub"), Rules::default())
 }
 
 proptest! {
@@ -122,20 +122,20 @@ fn sec_02_grants_hold_after_a_kill() {
 /// What has expired stays expired, and what is missing stays missing, on every side after a kill.
 #[test]
 fn sec_05_what_has_expired_stays_expired_after_a_kill() {
-    let mut desk = desk();
+    let mut host = host();
     let put = format!("@dev>sync:put{{keys:[[k101_1,{DIGEST},60],[k101_2,{DIGEST},60]]}}");
-    desk.takes(101, &frame(&put, 1, 1, ""));
-    desk.expire(&["k101_1"], NOW);
-    desk.carries_out(NOW);
-    kill(&mut desk);
+    host.takes(101, &frame(&put, 1, 1, ""));
+    host.expire(&["k101_1"], NOW);
+    host.carries_out(NOW);
+    kill(&mut host);
     let ask = |key: &str, n| frame(&format!("@dev>qry:lookup{{of:$cold.{key}}}"), n, 2, "");
     for (n, key, code) in [
         (2, "k101_1", ErrorCode::REF_EXPIRED),
         (3, "k101_3", ErrorCode::REF_NOT_FOUND),
     ] {
-        assert_eq!(desk.refuses(101, &ask(key, n)).code, code, "{key}");
+        assert_eq!(host.refuses(101, &ask(key, n)).code, code, "{key}");
     }
-    desk.takes(101, &ask("k101_2", 4));
+    host.takes(101, &ask("k101_2", 4));
 
     let mut room = Room::new(&["dev"]);
     let long = Message::new("dev", "req", "plan")

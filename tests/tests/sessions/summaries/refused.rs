@@ -8,36 +8,36 @@ use accp_store::DriverError;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use super::{carried, desk, does, invented, late, supply, task};
+use super::{carried, does, host, invented, late, supply, task};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{NOW, Node, Side, counting, frame};
 
 #[test]
 fn a_text_for_another_checkpoint_is_refused() {
-    let mut desk = desk();
+    let mut host = host();
     assert_eq!(
-        supply(&mut desk, 1, "Dev."),
+        supply(&mut host, 1, "Dev."),
         Err(SummaryError::NotWanted(1))
     );
-    task(&mut desk, 1);
-    task(&mut desk, 2);
+    task(&mut host, 1);
+    task(&mut host, 2);
     for other in [0, 1, 3, u64::MAX] {
         assert_eq!(
-            supply(&mut desk, other, "Dev."),
+            supply(&mut host, other, "Dev."),
             Err(SummaryError::NotWanted(other))
         );
     }
     // The model was too slow.
-    task(&mut desk, 3);
+    task(&mut host, 3);
     assert_eq!(
-        supply(&mut desk, 2, "Dev did T1."),
+        supply(&mut host, 2, "Dev did T1."),
         Err(SummaryError::NotWanted(2))
     );
     for empty in ["", " \n\t"] {
-        assert_eq!(supply(&mut desk, 3, empty), Err(SummaryError::Empty));
+        assert_eq!(supply(&mut host, 3, empty), Err(SummaryError::Empty));
     }
-    task(&mut desk, 4);
-    assert_eq!(carried(&desk), []);
+    task(&mut host, 4);
+    assert_eq!(carried(&host), []);
     assert_snapshot!(SummaryError::NotWanted(2), @"no summary of ckpt_2 is wanted: only of the last checkpoint, if frames left with it and Rules::late_summaries is set");
     assert_snapshot!(SummaryError::Empty, @"the summary has no text; to keep the first one, supply none");
 
@@ -50,12 +50,12 @@ fn a_text_for_another_checkpoint_is_refused() {
 
 #[test]
 fn a_text_with_an_invented_value_is_refused() {
-    let mut desk = desk();
-    task(&mut desk, 1);
-    task(&mut desk, 2);
-    supply(&mut desk, 2, "Dev did T1 for 1.25.").unwrap();
+    let mut host = host();
+    task(&mut host, 1);
+    task(&mut host, 2);
+    supply(&mut host, 2, "Dev did T1 for 1.25.").unwrap();
     // T2 is in hot state still: it did not leave.
-    let refused = supply(&mut desk, 2, "Dev did T1, T2 and T3, T3 for $1.5, a_b.");
+    let refused = supply(&mut host, 2, "Dev did T1, T2 and T3, T3 for $1.5, a_b.");
     assert_eq!(refused, invented(&["T2", "T3", "1.5", "a_b"]));
     assert_snapshot!(refused.unwrap_err(), @"these words stand in no frame that left hot state: T2, T3, 1.5, a_b; leave them out of the summary, or write them as the frames do");
     for (text, word) in [
@@ -66,11 +66,11 @@ fn a_text_with_an_invented_value_is_refused() {
         ("T\u{661}", "T\u{661}"),
         ("dev@T1", "dev@T1"),
     ] {
-        assert_eq!(supply(&mut desk, 2, text), invented(&[word]), "{text}");
+        assert_eq!(supply(&mut host, 2, text), invented(&[word]), "{text}");
     }
     // The summary before stays.
-    task(&mut desk, 3);
-    assert_eq!(carried(&desk), [(2, "Dev did T1 for 1.25.".to_owned())]);
+    task(&mut host, 3);
+    assert_eq!(carried(&host), [(2, "Dev did T1 for 1.25.".to_owned())]);
 }
 
 /// A long value stands behind a reference. A driver reads it, for the model and for the check.
@@ -136,34 +136,34 @@ proptest! {
         told in prop::collection::vec((any::<prop::sample::Index>(), word(), any::<bool>()), 1..6),
         marks in "[ ,.;:!?]",
     ) {
-        let mut desk = desk();
+        let mut host = host();
         let notes: Vec<Message<'_>> = said.iter().map(|word| {
             Message::new("dev", "sync", "note").unwrap().with("note", word.as_str())
         }).collect();
         for (message, n) in notes.iter().zip(1..) {
             let text = message.encode(&Registry::standard()).unwrap();
-            desk.takes(101, &frame(&text, n, n.into(), ""));
+            host.takes(101, &frame(&text, n, n.into(), ""));
         }
-        let asked = desk.phase(NOW);
+        let asked = host.phase(NOW);
         prop_assert!(asked.is_some());
-        desk.carries_out(NOW);
+        host.carries_out(NOW);
         let text = told.iter().map(|(index, word, is_true)| match is_true {
             true => index.get(&said).clone(),
             false => word.clone(),
         });
         let text = text.collect::<Vec<_>>().join(&format!("{marks} "));
         let all = said.join("\n");
-        let frames: Vec<String> = desk.session().frames_to_sum_up().map(|(_, text)| text.to_owned()).collect();
+        let frames: Vec<String> = host.session().frames_to_sum_up().map(|(_, text)| text.to_owned()).collect();
         let stands: BTreeSet<&str> = runs(&all).chain(frames.iter().flat_map(|text| runs(text))).collect();
-        let last = desk.state().warm().last();
-        match supply(&mut desk, last, &text) {
+        let last = host.state().warm().last();
+        match supply(&mut host, last, &text) {
             Ok(()) => {
                 for run in runs(&text).filter(|run| run.contains(char::is_numeric)) {
                     prop_assert!(stands.contains(run), "{} of {} in {:?}", run, text, frames);
                 }
-                desk.phase(NOW);
+                host.phase(NOW);
                 let normal = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                prop_assert_eq!(carried(&desk), [(last, normal)]);
+                prop_assert_eq!(carried(&host), [(last, normal)]);
             }
             Err(SummaryError::Invented(words)) => {
                 prop_assert!(!words.is_empty());

@@ -9,7 +9,7 @@ use crate::log::mid::Mid;
 use crate::reference::references;
 use crate::wire::control::Control;
 
-/// Frames that a member asks about at a time.
+/// The greatest number of frames that a member asks about at a time.
 const ASKED: usize = 32;
 /// Times that the first frame goes out without an answer, before the member asks about it.
 const SILENT: u32 = 5;

@@ -1,6 +1,6 @@
 //! Commands that change a session: `checkpoint`, `resume`, `mark`.
 
-use accp_memory::{Options, ListSession, Window};
+use accp_memory::{ListSession, Options, Window};
 use accp_tokens::ModelCounter;
 use serde_json::{Value as Json, json};
 

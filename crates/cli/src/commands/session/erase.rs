@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use accp_hub::describe_erasure;
 use accp_registry::Registry;
 use accp_session::Rules;
-use accp_store::{EraseError, Plan, SqliteStore, StoreErrorKind};
+use accp_store::{EraseError, ErasurePlan, SqliteStore, StoreErrorKind};
 
 use crate::erasure::Data;
 use crate::store_file;
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let found = store_file::find(&mut store, &args.file, args.session.as_deref())?;
     let (session, rules) = (found.side.session(), Rules::default());
     let options = store_file::options(&found.side, Registry::empty())?;
-    let plan = Plan::make(&mut store, session, &wanted, &options, &rules);
+    let plan = ErasurePlan::make(&mut store, session, &wanted, &options, &rules);
     let plan = plan.map_err(|error| failure(args, error))?;
     if !args.data.dry_run {
         plan.carry_out(&mut store)?;

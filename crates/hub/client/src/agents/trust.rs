@@ -107,7 +107,7 @@ pub fn address_part(name: &str) -> impl fmt::Display + '_ {
 mod tests {
     use super::*;
 
-    fn told(path: &str) -> Option<(String, String, String)> {
+    fn principal_of(path: &str) -> Option<(String, String, String)> {
         let (who, rest) = read(&path.parse().expect("an address"))?;
         Some((who.session().into(), who.agent().into(), rest.to_string()))
     }
@@ -115,18 +115,21 @@ mod tests {
     #[test]
     fn the_first_two_parts_are_the_principal_and_no_others() {
         let dev = |rest: &str| Some(("lunch".to_owned(), "dev".to_owned(), rest.to_owned()));
-        assert_eq!(told("/lunch/dev"), dev("/"));
-        assert_eq!(told("/lunch/dev/"), dev("/"));
-        assert_eq!(told("/lunch/dev/eves/eve?x=1"), dev("/eves/eve?x=1"));
-        assert_eq!(told("/lun%63h/de%76"), dev("/"));
+        assert_eq!(principal_of("/lunch/dev"), dev("/"));
+        assert_eq!(principal_of("/lunch/dev/"), dev("/"));
+        assert_eq!(
+            principal_of("/lunch/dev/eves/eve?x=1"),
+            dev("/eves/eve?x=1")
+        );
+        assert_eq!(principal_of("/lun%63h/de%76"), dev("/"));
         let [session, agent] = ["soup/\u{e4}", "a%2F?b"];
         let path = format!("/{}/{}", address_part(session), address_part(agent));
         assert_eq!(
-            told(&path),
+            principal_of(&path),
             Some((session.into(), agent.into(), "/".into()))
         );
         for path in ["/", "/lunch", "/lunch/", "//dev", "/%ff/dev"] {
-            assert_eq!(told(path), None, "{path}");
+            assert_eq!(principal_of(path), None, "{path}");
         }
     }
 }

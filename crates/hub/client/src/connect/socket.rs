@@ -73,12 +73,12 @@ impl Target {
         let scheme = match url.scheme() {
             "ws" | "http" => "ws",
             "wss" | "https" => "wss",
-            // The name of a host and its port look like a scheme.
+            // `host:port` looks like a scheme.
             _ => return Err(refuse(other_scheme(hub))),
         };
-        // Between these schemes a change is always possible.
+        // `Url` allows every change between these schemes.
         let _ = url.set_scheme(scheme);
-        // Some name the place of the socket itself.
+        // Some users give the address of the socket itself.
         let path = url.path().trim_end_matches('/');
         let path = format!("{}{SOCKET}", path.strip_suffix(SOCKET).unwrap_or(path));
         url.set_path(&path);
@@ -112,14 +112,14 @@ impl Target {
         };
         let connecting =
             tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-        // This takes much memory, which an agent should not have as long as it is there.
+        // The future is large. In a box, its memory is free again once the connection stands.
         match timeout(CONNECT, Box::pin(connecting)).await {
             Err(_) => Err(failed(&format_args!("no answer within {CONNECT:?}"))),
             Ok(Ok((socket, _))) => Ok(socket),
             Ok(Err(tungstenite::Error::Http(answer))) if answer.status().is_client_error() => {
                 let body = answer.body().as_deref().unwrap_or_default();
-                let said = said(&String::from_utf8_lossy(body));
-                let why = said.unwrap_or_else(|| format!("it answers {}", answer.status()));
+                let reason = reason(&String::from_utf8_lossy(body));
+                let why = reason.unwrap_or_else(|| format!("it answers {}", answer.status()));
                 Err(Error::Denied(self.hub(), why))
             }
             Ok(Err(error)) if self.tls.is_some() && is_no_tls(&error) => Err(failed(
@@ -156,13 +156,16 @@ fn other_scheme(hub: &str) -> String {
     format!("begin it with ws:// or wss://, as in ws://{place}")
 }
 
-/// Returns what a hub says of a request that it refuses, if it says something.
-fn said(body: &str) -> Option<String> {
+/// Returns the reason that a hub gives for refusing a request, if it gives one.
+fn reason(body: &str) -> Option<String> {
     const MOST: usize = 500;
-    if let Ok(told) = Typed::<ErrorFail<'_>>::decode(body) {
-        return Some(format!("{}: expected {}", told.frame.code, told.frame.msg));
+    if let Ok(answer) = Typed::<ErrorFail<'_>>::decode(body) {
+        return Some(format!(
+            "{}: expected {}",
+            answer.frame.code, answer.frame.msg
+        ));
     }
-    // Something else answers here, such as a proxy.
+    // The answer comes from another program, such as a proxy.
     let text = body.trim();
     let begin = text
         .char_indices()
@@ -232,7 +235,7 @@ impl Carrier {
     async fn again(&mut self) -> Result<Socket, Broken> {
         let mut pause = FIRST;
         loop {
-            // Agents that a hub has lost at one instant do not all come back at one instant.
+            // A random delay, so that all agents of a hub that was restarted do not connect at one instant.
             let wait = pause.mul_f64(0.5 + share());
             tokio::select! {
                 () = sleep(wait) => {}
@@ -254,7 +257,7 @@ impl Carrier {
     }
 
     async fn carry(&mut self, mut socket: Socket) -> Broken {
-        // What was for the last link is sent again anyway. A link begins with a hello.
+        // The session sends the frames of the last link again. A link begins with a hello.
         while self.frames.try_recv().is_ok() {}
         self.tell(Command::Connected);
         let mut has_greeted = false;
@@ -311,8 +314,8 @@ impl Carrier {
     fn closed(&mut self, close: &CloseFrame) -> Broken {
         tracing::debug!(code = u16::from(close.code), reason = %close.reason, "the hub closes the socket");
         let is_over = match u16::from(close.code) {
-            // The other socket may be an earlier one of this agent, which a hub on the way has passed on too
-            // late. Whoever is another program comes back at once.
+            // The other socket may be an earlier one of this agent that a proxy has passed on too late. A socket of
+            // another program would replace this one again at once.
             REPLACED => {
                 let now = Instant::now();
                 let before = self.replaced.replace(now);

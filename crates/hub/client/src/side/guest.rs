@@ -1,4 +1,4 @@
-//! An agent in the process of its host: it reads the log of the host, and keeps how far it has handled it.
+//! A guest: an agent in the process of its host, which reads the log of the host and keeps how far it has handled it.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use accp_session::{Entry, Inbound, InputError, MemberId, Mid, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 use tokio::sync::watch;
 
-use super::beginning::{answered_by, is_open};
-use super::speaker::Speaker;
-use super::work::{Taken, Work};
+use super::catch_up::{answered_by, is_open};
+use super::sender::SessionSender;
+use super::work::{Dispatch, Work};
 use crate::clock::now;
 use crate::command::Asking;
-use crate::error::Told;
+use crate::error::OnDurable;
 use crate::inbox::Inbox;
 
-/// Entries that are read at a time at most, and at least.
+/// The most and the fewest entries that are read at a time.
 const PIECE: usize = 256;
 const FEW: usize = 8;
 
 type Driver = AsyncDriver<Vec<Transmit>>;
 
-/// A guest. Frames that wait are positions, and not texts: their texts are in the log.
+/// A guest. It keeps only the positions of frames that wait, because the log has their texts.
 pub(super) struct Guest {
     pub(super) member: MemberId,
     pub(super) work: Work,
@@ -28,15 +28,15 @@ pub(super) struct Guest {
     /// The last position of the log when the agent was opened: a handler of an earlier opening may have had
     /// the frames up to there.
     again: u64,
-    /// Handlers have had what they take before this position.
+    /// Handlers have got all frames for them before this position.
     next: u64,
-    /// Those who ask have had what is for them before this position.
+    /// Askers have got all frames for them before this position.
     heard: u64,
-    /// What the agent has answered, while only questions count.
+    /// The ids that the agent has answered, while only questions count.
     answered: Option<BTreeSet<Mid>>,
     /// True while the frame at `next` waits for its values.
     is_blocked: bool,
-    /// Frames for those who ask, which wait for their values.
+    /// Frames for askers that wait for their values.
     held: Vec<Inbound>,
     /// How far the log is durable.
     last: watch::Sender<u64>,
@@ -64,12 +64,12 @@ impl Guest {
         }
     }
 
-    pub(super) fn speaker<'s>(
+    pub(super) fn sender<'s>(
         &self,
         driver: &'s mut Driver,
-        durable: &'s mut Vec<Told>,
-    ) -> Speaker<'s> {
-        Speaker {
+        durable: &'s mut Vec<OnDurable>,
+    ) -> SessionSender<'s> {
+        SessionSender {
             driver,
             guest: Some(self.member),
             durable,
@@ -88,23 +88,23 @@ impl Guest {
     pub(super) fn ask(
         &mut self,
         driver: &mut Driver,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
         asking: Asking,
     ) -> Result<(), DriverError> {
         if self.work.questions.is_empty() {
             self.heard = driver.session().position() + 1;
         }
-        let mut speaker = self.speaker(driver, durable);
-        self.work.ask(&mut speaker, asking)
+        let mut sender = self.sender(driver, durable);
+        self.work.ask(&mut sender, asking)
     }
 
-    /// Lets handlers have the frames that none has taken so far.
+    /// Offers frames again that no handler has taken so far.
     pub(super) fn begin_again(&mut self) {
         self.next = self.inbox.through() + 1;
         self.is_blocked = false;
     }
 
-    /// Notes that values have come, or will not come.
+    /// Notes that values have arrived, or will never arrive.
     pub(super) fn unblock(&mut self) {
         self.is_blocked = false;
     }
@@ -113,7 +113,7 @@ impl Guest {
     pub(super) fn mark_late(
         &mut self,
         driver: &mut Driver,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
     ) -> Result<bool, DriverError> {
         if self.work.late.is_empty() {
             return Ok(false);
@@ -135,7 +135,7 @@ impl Guest {
         })
     }
 
-    /// Marks a frame that somebody gets who asked. Returns false if the session keeps nothing now.
+    /// Marks a frame for an asker. Returns false if the session takes no mark now.
     fn mark(&mut self, driver: &mut Driver, at: u64) -> Result<bool, DriverError> {
         let marked = marked(&self.inbox, at, self.offered(), &self.work.begun);
         let session = driver.session_mut()?;
@@ -147,7 +147,8 @@ impl Guest {
         Ok(is_kept)
     }
 
-    /// Returns the position before which handlers were offered everything, or there is none.
+    /// Returns the position before which every frame was offered to handlers, or to askers alone if the agent has no
+    /// handlers.
     fn offered(&self) -> u64 {
         if self.work.listens {
             self.next
@@ -196,7 +197,7 @@ impl Guest {
             };
             let mut expected = from;
             for entry in entries {
-                // What is missing between entries was erased.
+                // Positions between the entries were erased.
                 self.pass(expected, entry.position - 1);
                 expected = entry.position + 1;
                 has_inputs |= self.take(driver, entry).await?;
@@ -211,7 +212,7 @@ impl Guest {
         Ok(has_inputs)
     }
 
-    /// Goes past positions that hold nothing for this guest.
+    /// Skips positions that hold nothing for this guest.
     fn pass(&mut self, first: u64, last: u64) {
         if first > last {
             return;
@@ -271,17 +272,17 @@ impl Guest {
             return Ok(false);
         };
         match self.work.start(&whole) {
-            Taken::Started => self.next = at + 1,
-            Taken::Refused => {
+            Dispatch::Started => self.next = at + 1,
+            Dispatch::Refused => {
                 self.next = at + 1;
                 return Ok(true);
             }
-            Taken::Nobody => self.is_blocked = true,
+            Dispatch::Nobody => self.is_blocked = true,
         }
         Ok(false)
     }
 
-    /// Hands frames to those who ask, each once its values are here and after the pieces before it. Returns
+    /// Hands frames to askers, each once its values are here and after the pieces before it. Returns
     /// whether the session has new inputs.
     async fn hand_held(&mut self, driver: &mut Driver) -> Result<bool, DriverError> {
         let mut has_inputs = false;
@@ -292,7 +293,7 @@ impl Guest {
             let asked = answered.and_then(|(at, _)| self.work.questions.get(at));
             let number = piece.or_else(|| Some(asked?.asking.number));
             let Some(number) = number else {
-                // Nobody waits any more. A handler may take the frame.
+                // The asker has given up. A handler may take the frame.
                 self.next = self.next.min(inbound.position());
                 continue;
             };
@@ -320,7 +321,7 @@ impl Guest {
                 }
                 (None, Some(answered)) => {
                     if !self.work.hand_answer(whole, answered) {
-                        // It is late, so a handler gets it. The commit that would keep the mark keeps this.
+                        // The answer is late, so a handler gets it. Its inbox is written with the next commit.
                         self.inbox = before;
                         self.next = self.next.min(at);
                         let text = self.inbox.to_string();
@@ -337,8 +338,8 @@ impl Guest {
     }
 }
 
-/// Returns an inbox with one more position. Of the frames that no handler takes, the oldest go if there are too
-/// many gaps.
+/// Returns an inbox with one more position. If there are too many gaps, the oldest frames that no handler takes
+/// count as handled.
 fn marked(inbox: &Inbox, at: u64, offered: u64, begun: &BTreeSet<u64>) -> Inbox {
     let mut marked = inbox.clone();
     marked.add(at);

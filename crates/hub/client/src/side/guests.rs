@@ -16,11 +16,11 @@ use crate::command::{Command, refuse};
 use crate::error::Error;
 use crate::inbox::Inbox;
 
-/// What the first agent of a name is told.
+/// The error of an agent whose name was opened again.
 const AGAIN: &str = "the agent was opened again";
 
 impl Side {
-    /// Carries out what the handle with this number asks for its guest.
+    /// Carries out a command of the handle with this number.
     pub(super) async fn obey_guest(&mut self, by: u64, command: Command) -> Result<(), Error> {
         if let Command::Open { agent, own, last } = command {
             return self.open(by, &agent, own, last).await;
@@ -40,13 +40,13 @@ impl Side {
         let (driver, durable) = (&mut self.driver, &mut self.durable);
         match command {
             Command::Send(posting) => {
-                let mut speaker = guest.speaker(driver, durable);
-                guest.work.tell(&mut speaker, posting)?;
+                let mut sender = guest.sender(driver, durable);
+                guest.work.tell(&mut sender, posting)?;
             }
             Command::Ask(asking) => guest.ask(driver, durable, asking)?,
             Command::Abandon(number) => {
-                let mut speaker = guest.speaker(driver, durable);
-                guest.work.abandon(&mut speaker, number)?;
+                let mut sender = guest.sender(driver, durable);
+                guest.work.abandon(&mut sender, number)?;
             }
             Command::Leave(number) => guest.work.leave(number),
             Command::Serve(add) => {
@@ -55,14 +55,14 @@ impl Side {
             }
             Command::Handled(marked) => guest.work.late.push_back(marked),
             Command::Drain(done) => guest.work.drain(Some(done)),
-            // What stands in the session is here from the beginning.
+            // The host already has its whole session.
             Command::Joined(done) => drop(done.send(Ok(()))),
             other => self.look_up(other).await?,
         }
         Ok(())
     }
 
-    /// Opens an agent. Whoever was this agent before ends, be it a guest or a link.
+    /// Opens an agent. An earlier guest or link of this agent ends.
     async fn open(
         &mut self,
         number: u64,
@@ -91,7 +91,7 @@ impl Side {
         };
         let again = if known.is_some() { end } else { 0 };
         let session = self.driver.session_mut()?;
-        // A frame that is handed out from here on is in the inbox, or comes again.
+        // From here on, a frame that is handed out is either marked in the inbox or comes again.
         let kept = session.handled_as(member, &inbox.to_string(), None, now());
         if let Err(error) = kept {
             session.end_guest(member);
@@ -133,7 +133,7 @@ impl Side {
         };
         let session = self.driver.session_mut()?;
         for frame in &before.outbox {
-            // The host may have had it, and says so. What it refuses, the sender would not have learnt either.
+            // The host recognises a frame that it already has. The sender would not have learnt of a refusal either.
             let posted = session.post_outgoing(member, frame, now());
             posted.map_err(DriverError::from)?;
         }
@@ -174,7 +174,7 @@ impl Side {
         }
     }
 
-    /// Lets guests have what has become durable, up to the position `end`, and takes what they say to it.
+    /// Hands guests the entries that have become durable, up to the position `end`, and takes their inputs.
     /// Returns whether the session has new inputs.
     pub(super) async fn serve_guests(
         &mut self,
@@ -192,14 +192,12 @@ impl Side {
             if has_values {
                 guest.unblock();
             }
-            has_inputs |= guest
-                .work
-                .follow(&mut guest.speaker(driver, durable), &[])?;
+            has_inputs |= guest.work.follow(&mut guest.sender(driver, durable), &[])?;
             has_inputs |= guest.advance(driver, fresh, end).await?;
             has_inputs |= guest.mark_late(driver, durable)?;
-            has_inputs |= guest.work.send_early(&mut guest.speaker(driver, durable))?;
+            has_inputs |= guest.work.send_early(&mut guest.sender(driver, durable))?;
         }
-        // What a reply has just said is not durable yet.
+        // A reply that was just made is not durable yet.
         if !has_inputs {
             has_inputs = self.end_drained()?;
         }
@@ -224,7 +222,7 @@ impl Side {
     }
 }
 
-/// What an agent has left in a side of its own, as an earlier version of this program kept it.
+/// The data of an agent in a side of its own, as an earlier version of this program kept it.
 struct Before {
     inbox: Inbox,
     /// Frames that the host may not have.

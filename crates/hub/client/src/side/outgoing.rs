@@ -7,37 +7,40 @@ use accp_session::{Entry, EntryKind, Event, Mid, Outbound};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
 
-use super::asked::{Asked, OnItsWay};
-use super::speaker::Speaker;
+use super::open_question::{OnItsWay, OpenQuestion};
+use super::sender::SessionSender;
 use super::work::Work;
 use crate::command::{Asking, Command, Posting};
 use crate::error::{Done, Error};
 use crate::sent::Sent;
 
-/// What the session says to a frame; `None` if the frame has to wait.
-type Taking = Result<Option<Result<Mid, Error>>, DriverError>;
+/// The answer of the session to a frame; `None` if the frame has to wait.
+type SendOutcome = Result<Option<Result<Mid, Error>>, DriverError>;
 
 /// Returns the id of a frame that the session has taken.
-fn taken(taking: &Taking) -> Option<&Mid> {
+fn taken(taking: &SendOutcome) -> Option<&Mid> {
     taking.as_ref().ok()?.as_ref()?.as_ref().ok()
 }
 
 impl Work {
     /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
     /// has taken one.
-    pub(super) fn send_early(&mut self, speaker: &mut Speaker<'_>) -> Result<bool, DriverError> {
+    pub(super) fn send_early(
+        &mut self,
+        sender: &mut SessionSender<'_>,
+    ) -> Result<bool, DriverError> {
         let before = self.early.len();
         for command in std::mem::take(&mut self.early) {
             match command {
                 // Nobody waits any more.
                 Command::Send(posting) if posting.is_given_up() => {}
                 Command::Ask(asking) if asking.answer.is_closed() => {}
-                Command::Ask(asking) if asking.patience.until <= Instant::now() => {
-                    let told = Error::Timeout(asking.patience.within);
-                    let _ = asking.answer.send(Err(told));
+                Command::Ask(asking) if asking.deadline.until <= Instant::now() => {
+                    let late = Error::Timeout(asking.deadline.within);
+                    let _ = asking.answer.send(Err(late));
                 }
-                Command::Send(posting) => self.tell(speaker, posting)?,
-                Command::Ask(asking) => self.ask(speaker, asking)?,
+                Command::Send(posting) => self.tell(sender, posting)?,
+                Command::Ask(asking) => self.ask(sender, asking)?,
                 _ => {}
             }
         }
@@ -47,13 +50,13 @@ impl Work {
     /// Sends a frame, now or later.
     pub(super) fn tell(
         &mut self,
-        speaker: &mut Speaker<'_>,
+        sender: &mut SessionSender<'_>,
         posting: Posting,
     ) -> Result<(), DriverError> {
         let claim = Arc::clone(&posting.claim);
-        let sent = claim.take(|| self.send(speaker, &posting.outbound), taken);
+        let sent = claim.take(|| self.send(sender, &posting.outbound), taken);
         let Some(sent) = sent else {
-            // Who has sent it was told that it does not go out.
+            // Its sender has given it up.
             return Ok(());
         };
         match sent? {
@@ -64,24 +67,23 @@ impl Work {
                     self.watch(&mid, fate);
                 }
                 if let Some(queued) = posting.queued {
-                    let told = |durable: Result<(), Error>| queued.send(durable.map(|()| mid));
-                    speaker
-                        .durable
-                        .push(Box::new(|durable| drop(told(durable))));
+                    sender.durable.push(Box::new(|durable| {
+                        let _ = queued.send(durable.map(|()| mid));
+                    }));
                 }
             }
         }
         Ok(())
     }
 
-    /// Notes who wants to know what becomes of a frame.
+    /// Notes that the program waits for the fate of a frame.
     pub(super) fn watch(&mut self, mid: &Mid, fate: Done<Sent>) {
         let position = None;
         self.sent.insert(mid.clone(), OnItsWay { position, fate });
     }
 
-    /// Tells who waits what has become of their frames. The log of a host has the frames of its guests when they
-    /// are durable; a member hears of its own.
+    /// Reports the fate of frames to the program. Frames of guests are accepted once the log of the host has them;
+    /// a member gets events about its own.
     pub(super) fn settle(&mut self, is_guest: bool, entries: &[Entry], events: &[Event]) {
         if self.sent.is_empty() {
             return;
@@ -97,7 +99,7 @@ impl Work {
             if is_guest && is_accepted {
                 self.accepted(&entry.mid);
             } else if is_guest && entry.kind == EntryKind::Dropped {
-                // One whose time was over is refused before it comes here.
+                // The session has refused it earlier if its time was over.
                 self.lost(&entry.mid, Error::Cancelled);
             }
         }
@@ -115,7 +117,7 @@ impl Work {
                 _ => {}
             }
         }
-        // Who has given up hears nothing.
+        // The caller may have given up.
         self.sent.retain(|_, sent| !sent.fate.is_closed());
     }
 
@@ -135,17 +137,17 @@ impl Work {
     /// Sends a question, now or later.
     pub(super) fn ask(
         &mut self,
-        speaker: &mut Speaker<'_>,
+        sender: &mut SessionSender<'_>,
         mut asking: Asking,
     ) -> Result<(), DriverError> {
-        match self.send(speaker, &asking.outbound)? {
+        match self.send(sender, &asking.outbound)? {
             None => self.early.push_back(Command::Ask(asking)),
             Some(Ok(mid)) => {
                 if let Some(fate) = asking.fate.take() {
                     self.watch(&mid, fate);
                 }
                 let question = Question::new(mid, asking.outbound.chain());
-                self.questions.push(Asked::new(question, asking));
+                self.questions.push(OpenQuestion::new(question, asking));
             }
             Some(Err(error)) => drop(asking.answer.send(Err(error))),
         }
@@ -153,19 +155,19 @@ impl Work {
     }
 
     /// Sends a frame. Frames that wait keep their order.
-    fn send(&mut self, speaker: &mut Speaker<'_>, outbound: &Outbound<'_>) -> Taking {
+    fn send(&mut self, sender: &mut SessionSender<'_>, outbound: &Outbound<'_>) -> SendOutcome {
         if self.early.is_empty() {
-            speaker.send(outbound)
+            sender.send(outbound)
         } else {
             Ok(None)
         }
     }
 
-    /// Tells those who ask what has become of their questions. Returns whether the session has new inputs:
+    /// Reports the fate of questions to their askers. Returns whether the session has new inputs:
     /// cancellations.
     pub(super) fn follow(
         &mut self,
-        speaker: &mut Speaker<'_>,
+        sender: &mut SessionSender<'_>,
         events: &[Event],
     ) -> Result<bool, DriverError> {
         let now = Instant::now();
@@ -176,12 +178,12 @@ impl Work {
                 Err(AskError::Refused(error)) => Some(Error::Refused(error)),
                 Err(AskError::Expired) => Some(Error::Expired),
                 Err(_) => Some(Error::Cancelled),
-                Ok(()) if asked.asking.patience.until <= now => {
+                Ok(()) if asked.asking.deadline.until <= now => {
                     if asked.asking.cancels {
-                        self.cancel(speaker, &asked.question)?;
+                        self.cancel(sender, &asked.question)?;
                         has_sent = true;
                     }
-                    Some(Error::Timeout(asked.asking.patience.within))
+                    Some(Error::Timeout(asked.asking.deadline.within))
                 }
                 Ok(()) => None,
             };
@@ -197,30 +199,30 @@ impl Work {
     /// Cancels the chain of a question that nobody waits for any more.
     pub(super) fn abandon(
         &mut self,
-        speaker: &mut Speaker<'_>,
+        sender: &mut SessionSender<'_>,
         number: u64,
     ) -> Result<(), DriverError> {
         let mut asked = self.questions.iter();
         if let Some(at) = asked.position(|asked| asked.asking.number == number) {
             let asked = self.questions.remove(at);
-            self.cancel(speaker, &asked.question)?;
+            self.cancel(sender, &asked.question)?;
         }
         Ok(())
     }
 
-    /// Forgets a question that nobody waits for any more, and lets it stand.
+    /// Forgets a question that nobody waits for any more, without cancelling it.
     pub(super) fn leave(&mut self, number: u64) {
         self.questions.retain(|asked| asked.asking.number != number);
     }
 
     fn cancel(
         &mut self,
-        speaker: &mut Speaker<'_>,
+        sender: &mut SessionSender<'_>,
         question: &Question,
     ) -> Result<(), DriverError> {
         if let Ok(cancel) = Message::new(self.name.to_string(), "cancel", "task") {
             let cancel = Outbound::owned_message(cancel).in_chain(question.chain().to_string());
-            self.tell(speaker, Posting::unwatched(cancel))?;
+            self.tell(sender, Posting::unwatched(cancel))?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The other sides that this one talks to.
+//! The other sides of the session.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::error::{Done, Error};
 use crate::wire::{Frame, Wire};
 
 impl Side {
-    pub(super) fn hear(&mut self, frame: &Frame) -> Result<(), DriverError> {
+    pub(super) fn receive(&mut self, frame: &Frame) -> Result<(), DriverError> {
         self.driver
             .receive(frame.from, frame.text.as_bytes(), now())
     }
 
-    /// Sends the frames that may leave. Returns whether a peer is gone that was not known to be.
+    /// Sends the frames that may leave. Returns whether this found that a peer is gone.
     pub(super) fn send_out(&mut self) -> Result<bool, DriverError> {
         let mut gone = Vec::new();
         for frame in std::mem::take(self.driver.link_mut()) {
@@ -28,7 +28,7 @@ impl Side {
                 gone.push(frame.to);
             }
         }
-        // A member has to notice that its host is gone; its turn does.
+        // If the host is gone, the member notices that in its turn.
         gone.retain(|member| *member != MemberId::HOST && self.peers.remove(member).is_some());
         for member in &gone {
             self.input(Input::Disconnected(*member))?;
@@ -52,7 +52,7 @@ impl Side {
         Ok(())
     }
 
-    /// Lets an agent in, or tells who waits why it cannot join.
+    /// Lets an agent in, or answers why it cannot join.
     fn admit<T>(
         &mut self,
         agent: &AgentId<'_>,
@@ -98,7 +98,7 @@ impl Side {
         }
         let is_guest = self.guests.values().any(|guest| guest.member == member);
         if !is_guest && !self.peers.contains_key(&member) {
-            // There is no link to relay the log on, whatever the frame was.
+            // The agent has no link, so the log is not relayed to it.
             self.input(Input::Disconnected(member))?;
         }
         Ok(())

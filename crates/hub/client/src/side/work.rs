@@ -1,4 +1,4 @@
-//! What an agent has under way: its handlers, its questions, and what waits.
+//! The work of an agent: its running handlers, its open questions, and frames that wait.
 
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -12,11 +12,11 @@ use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::asked::{Asked, OnItsWay};
-use super::speaker::{error_of, waits};
+use super::open_question::{OnItsWay, OpenQuestion};
+use super::sender::{error_of, waits};
 use crate::command::{Command, Handlers, PANICKED, refuse};
 use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
-use crate::error::{Done, Error, Told};
+use crate::error::{Done, Error, OnDurable};
 use crate::handle::Handle;
 
 /// Handlers of an agent that run at a time. The frames behind wait in their order.
@@ -25,26 +25,26 @@ const HANDLERS: usize = 64;
 pub(super) struct Work {
     /// The name of the agent.
     pub(super) name: Box<str>,
-    /// For handlers, which mark frames. An agent does not keep itself alive by it.
+    /// For handlers, which mark frames. It is weak, so that an agent does not keep itself alive.
     own: Weak<dyn Any + Send + Sync>,
     handlers: Handlers,
     /// True once a handler was registered.
     pub(super) listens: bool,
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
-    pub(super) questions: Vec<Asked>,
-    /// Frames whose fate somebody wants to know.
+    pub(super) questions: Vec<OpenQuestion>,
+    /// Frames of which the program waits to know whether the host accepts them.
     pub(super) sent: BTreeMap<Mid, OnItsWay>,
     /// Frames that wait until the session takes them.
     pub(super) early: VecDeque<Command>,
-    /// Marks whose answers wait for the same.
+    /// Marks that wait until the session takes their answers.
     pub(super) late: VecDeque<Marked>,
-    /// Who waits for the end of an agent that was closed; `None` before it was.
+    /// Gets the end of an agent that was closed; `None` before it was closed.
     draining: Option<Vec<Done<()>>>,
 }
 
 /// What became of a frame that was handed to the handlers.
-pub(super) enum Taken {
+pub(super) enum Dispatch {
     Started,
     Refused,
     /// The agent has no handle any more.
@@ -67,7 +67,7 @@ impl Work {
         }
     }
 
-    /// Hands out nothing more from now on. `done` hears when all that is under way is done.
+    /// Hands out no more frames. `done` is answered when the work that has begun is done.
     pub(super) fn drain(&mut self, done: Option<Done<()>>) {
         self.draining.get_or_insert_default().extend(done);
     }
@@ -76,7 +76,7 @@ impl Work {
         self.draining.is_some()
     }
 
-    /// Returns whether the agent was closed, its handlers have ended, and what it has sent has its fate.
+    /// Returns whether the agent was closed, its handlers have ended, and the fate of its frames is known.
     pub(super) fn has_drained(&self) -> bool {
         let is_idle = self.begun.is_empty() && self.late.is_empty() && self.early.is_empty();
         self.drains() && is_idle && self.sent.is_empty()
@@ -103,20 +103,20 @@ impl Work {
         HANDLERS.saturating_sub(self.begun.len())
     }
 
-    /// Returns when somebody gives up to wait.
+    /// Returns when the next wait is over.
     pub(super) fn wakes(&self) -> Option<Instant> {
         let asked = self
             .questions
             .iter()
-            .map(|asked| asked.asking.patience.until);
+            .map(|asked| asked.asking.deadline.until);
         let early = self.early.iter().filter_map(|command| match command {
-            Command::Ask(asking) => Some(asking.patience.until),
+            Command::Ask(asking) => Some(asking.deadline.until),
             _ => None,
         });
         asked.chain(early).min()
     }
 
-    /// Tells all who wait why the agent has ended.
+    /// Answers all waits with the reason why the agent has ended.
     pub(super) fn end(&mut self, ended: impl Fn() -> Error) {
         for asked in self.questions.drain(..) {
             let _ = asked.asking.answer.send(Err(ended()));
@@ -140,7 +140,7 @@ impl Work {
         Some(asked.asking.number)
     }
 
-    /// Hands a piece of a stream to who asks.
+    /// Hands a piece of a stream to its asker.
     pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound, number: u64) {
         let mut asked = self.questions.iter_mut();
         if let Some(asked) = asked.find(|asked| asked.asking.number == number) {
@@ -154,36 +154,36 @@ impl Work {
         asked.find_map(|(at, asked)| Some((at, asked.is_answered_by(inbound)?)))
     }
 
-    /// Hands an answer to who asks. Returns false if they have just given up.
+    /// Hands an answer to its asker. Returns false if the asker has just given up.
     pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) -> bool {
         self.questions.remove(at).hand_answer(whole, intent)
     }
 
     /// Starts the handler of a frame, if there is one.
-    pub(super) fn start(&mut self, whole: &Inbound) -> Taken {
+    pub(super) fn start(&mut self, whole: &Inbound) -> Dispatch {
         if self.own.strong_count() == 0 {
-            return Taken::Nobody;
+            return Dispatch::Nobody;
         }
         let own = self.own.clone();
         let mark = move |marked| {
-            // The frame of an agent that has ended comes again when it is opened.
+            // The agent has ended. The frame comes again when the agent is opened.
             let own = own.upgrade().and_then(|own| own.downcast().ok());
             let _ = own.map(|own: Arc<Handle>| own.tell(Command::Handled(marked)));
         };
         let (ticket, cx) = Ticket::new(whole.clone(), self.own.clone(), Box::new(mark));
         match self.handlers.dispatch(&mut Some(cx), whole) {
-            Ok(None) => return Taken::Nobody,
+            Ok(None) => return Dispatch::Nobody,
             Ok(Some(handling)) => {
-                // A panic is an end like any other. Where the program ends, the next one gets the frame.
+                // A panic counts as a failure. If the program ends instead, its next run gets the frame.
                 let handling = AssertUnwindSafe(handling).catch_unwind();
                 tokio::spawn(async move {
                     let result = handling.await;
                     ticket.ends(result.unwrap_or_else(|_| Err(PANICKED.into())));
                 });
                 self.begun.insert(whole.position());
-                return Taken::Started;
+                return Dispatch::Started;
             }
-            // The frame says that it has the type of the handler, and has not.
+            // The header names the type of the handler, but the fields do not fit it.
             Err(error) => self.late.push_back(Marked {
                 inbound: whole.clone(),
                 reply: Some(Reply::Error(error.code(), error.to_string())),
@@ -191,15 +191,15 @@ impl Work {
             }),
         }
         self.begun.insert(whole.position());
-        Taken::Refused
+        Dispatch::Refused
     }
 
     /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one of them
-    /// with these answers. Returns whether the session has taken one.
+    /// with its answers. Returns whether the session has taken one.
     pub(super) fn mark_late(
         &mut self,
         registry: &Registry,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
         mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<bool, DriverError> {
         let before = self.late.len();
@@ -217,11 +217,11 @@ impl Work {
         &mut self,
         marked: Marked,
         registry: &Registry,
-        durable: &mut Vec<Told>,
+        durable: &mut Vec<OnDurable>,
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // An answer to an answer would be answered in turn. A frame whose schema is not known here has an intent, too.
+        // Answers are not answered, or the two agents would go on for ever. The intent is known even without the schema.
         let asks = || {
             Frame::parse_with(inbound.text(), &DELIVERED)
                 .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))
@@ -272,8 +272,8 @@ impl Work {
     }
 }
 
-/// Returns why a handler has not read a frame, if that is because the registry of its agent lacks the schema of the
-/// frame. A handler that says anything else of its own has read it.
+/// Returns the error of a handler that could not read a frame because the registry of its agent lacks the schema of
+/// the frame.
 fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -> Option<String> {
     if code == ErrorCode::INTERNAL_ERROR && text != PANICKED {
         return None;
@@ -290,7 +290,7 @@ fn unread(code: ErrorCode, text: &str, inbound: &Inbound, registry: &Registry) -
     ))
 }
 
-/// Tells an input that the session does not take from a driver that has failed.
+/// Separates an input that the session refuses from the failure of the driver.
 fn input<T>(result: Result<T, DriverError>) -> Result<Result<T, Error>, DriverError> {
     match result {
         Ok(taken) => Ok(Ok(taken)),

@@ -29,10 +29,6 @@ impl TestHub {
         Self::open(config, Open, || Ok(Committer::inline(MemoryStore::new()))).await
     }
 
-    pub(crate) async fn with_tokens(config: Config, tokens: Tokens) -> Self {
-        Self::open(config, tokens, || Ok(Committer::inline(MemoryStore::new()))).await
-    }
-
     pub(crate) async fn with_access(config: Config, access: impl Access) -> Self {
         Self::open(config, access, || Ok(Committer::inline(MemoryStore::new()))).await
     }
@@ -144,7 +140,7 @@ impl TestHub {
 pub(crate) struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    pub(crate) async fn say(&mut self, text: &str) {
+    pub(crate) async fn send_text(&mut self, text: &str) {
         self.0.send(Message::text(text)).await.expect("it is sent");
     }
 
@@ -154,7 +150,7 @@ impl Socket {
     }
 
     /// Returns the next text, or `close` with the code and the reason.
-    pub(crate) async fn hear(&mut self) -> Option<String> {
+    pub(crate) async fn receive(&mut self) -> Option<String> {
         loop {
             return match self.0.next().await?.ok()? {
                 Message::Text(text) => Some(text.to_string()),

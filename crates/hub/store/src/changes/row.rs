@@ -83,7 +83,7 @@ impl SideRow {
         stored.outbox_sequence = self.outbox_sequence;
         stored.last_put = self.last_put;
         stored.epoch = self.epoch;
-        stored.key = self.key.clone();
+        stored.key.clone_from(&self.key);
         stored.voucher = self.voucher;
         stored
     }

@@ -8,7 +8,7 @@ use proptest::test_runner::TestCaseError;
 
 use super::check::{compare, fail, good, play_all, same};
 use super::model::Model;
-use super::script::{self, Script, Step};
+use super::script::{self, Action, Script};
 use crate::committer::{Committer, OpenSide};
 use crate::error::StoreErrorKind;
 use crate::side::SideId;
@@ -45,13 +45,13 @@ fn play<S: Store + Send + 'static>(script: &Script, store: S) -> Result<(), Test
     let mut model = Model::default();
     for step in &script.steps {
         match step {
-            Step::Commit(plans) => players.commit(plans, &mut model)?,
-            Step::Reopen => {
+            Action::Commit(plans) => players.commit(plans, &mut model)?,
+            Action::Reopen => {
                 for side in script::sides() {
                     players.open(&side)?;
                 }
             }
-            Step::Retain { side, log_before } => {
+            Action::Retain { side, log_before } => {
                 let retention = Retention {
                     log_before: *log_before,
                 };
@@ -65,7 +65,7 @@ fn play<S: Store + Send + 'static>(script: &Script, store: S) -> Result<(), Test
                     &model.retain(side, retention),
                 )?;
             }
-            Step::Erase(plans) => {
+            Action::Erase(plans) => {
                 let (plans, mut after) = (plans.clone(), model.clone());
                 let erased = players.committer.ask(move |store| {
                     let erased = super::erase(&plans, store, &mut after);
@@ -73,7 +73,7 @@ fn play<S: Store + Send + 'static>(script: &Script, store: S) -> Result<(), Test
                 });
                 model = good(erased.wait())??;
             }
-            Step::Delete(side) => {
+            Action::Delete(side) => {
                 let kept = side.clone();
                 let deleted = players.committer.ask(move |store| store.delete(&kept));
                 same("delete", &good(deleted.wait())?, &model.delete(side))?;
@@ -98,7 +98,7 @@ impl Players {
     /// Submits batches while the committer is held up, so that they make one group.
     fn commit(
         &mut self,
-        plans: &[(SideId, script::Plan)],
+        plans: &[(SideId, script::BatchPlan)],
         model: &mut Model,
     ) -> Result<(), TestCaseError> {
         let (go, wait) = mpsc::channel::<()>();

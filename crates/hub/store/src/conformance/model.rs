@@ -67,7 +67,7 @@ impl Model {
             .partition(|entry| entry.position <= covered);
         let consumed = side.entries.iter().filter(|entry| entry.sequence > 0);
         let mut stored = Stored::new(side.host);
-        stored.snapshot = side.snapshot.clone();
+        stored.snapshot.clone_from(&side.snapshot);
         stored.entries = after;
         stored.last = side.last();
         stored.due = before.into_iter().filter(Entry::is_due).collect();
@@ -79,11 +79,11 @@ impl Model {
                 dropped: entry.kind == EntryKind::Dropped,
             })
             .collect();
-        stored.outbox = side.outbox.clone();
+        stored.outbox.clone_from(&side.outbox);
         stored.outbox_sequence = side.outbox_sequence;
         stored.last_put = side.last_put;
         stored.epoch = side.epoch;
-        stored.key = side.key.clone();
+        stored.key.clone_from(&side.key);
         stored.voucher = side.voucher;
         stored.inboxes = side.inboxes.clone().into_iter().collect();
         stored.registries = side.registries.clone().into_iter().collect();

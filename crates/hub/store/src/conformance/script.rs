@@ -28,14 +28,14 @@ pub(super) const KEYS: [&str; 5] = ["k101_1", "k101_2", "k102_1", "", "ü'\u{0}"
 
 #[derive(Debug, Clone)]
 pub(super) struct Script {
-    pub steps: Vec<Step>,
+    pub steps: Vec<Action>,
     /// The position and the number of the entries to read after each step.
     pub window: (u64, usize),
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Step {
-    Commit(Vec<(SideId, Plan)>),
+pub(super) enum Action {
+    Commit(Vec<(SideId, BatchPlan)>),
     Reopen,
     Retain { side: SideId, log_before: u64 },
     Erase(Vec<(SideId, Unwanted)>),
@@ -44,7 +44,7 @@ pub(super) enum Step {
 
 /// A batch, as far as it can be made before the state of the store is known.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct BatchPlan {
     /// True when the batch claims the wrong side: a host's for a member, or the other way round.
     wrong_host: bool,
     batch: Parts,
@@ -59,7 +59,7 @@ pub(super) struct Plan {
     snapshot: Option<(u64, String)>,
 }
 
-/// What is erased, as far as it can be said before the state of the store is known.
+/// An erasure whose positions are chosen later, by the state of the store.
 #[derive(Debug, Clone)]
 pub(super) struct Unwanted {
     positions: BTreeSet<u64>,
@@ -107,7 +107,7 @@ enum Handled {
     Unknown,
 }
 
-impl Plan {
+impl BatchPlan {
     /// Makes the batch for the current state of the side.
     pub(super) fn to_batch(&self, model: &Model, side: &SideId) -> Batch {
         let parts = self.batch.clone();
@@ -152,14 +152,14 @@ pub(super) fn script() -> impl Strategy<Value = Script> {
     (vec(step(), 1..12), (0u64..12, 0usize..6)).prop_map(|(steps, window)| Script { steps, window })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = Action> {
     prop_oneof![
-        12 => vec((side(), plan()), 1..4).prop_map(Step::Commit),
-        3 => Just(Step::Reopen),
+        12 => vec((side(), plan()), 1..4).prop_map(Action::Commit),
+        3 => Just(Action::Reopen),
         2 => (side(), prop_oneof![0u64..12, Just(u64::MAX)])
-            .prop_map(|(side, log_before)| Step::Retain { side, log_before }),
-        5 => vec((side(), unwanted()), 1..4).prop_map(Step::Erase),
-        1 => side().prop_map(Step::Delete),
+            .prop_map(|(side, log_before)| Action::Retain { side, log_before }),
+        5 => vec((side(), unwanted()), 1..4).prop_map(Action::Erase),
+        1 => side().prop_map(Action::Delete),
     ]
 }
 
@@ -203,7 +203,7 @@ fn side() -> impl Strategy<Value = SideId> {
     })
 }
 
-fn plan() -> impl Strategy<Value = Plan> {
+fn plan() -> impl Strategy<Value = BatchPlan> {
     let marked = || {
         prop_oneof![
             8 => Just(Handled::Due),
@@ -225,7 +225,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         prop::bool::weighted(0.02),
     )
         .prop_map(
-            |(batch, gaps, handled, lapsed, epoch, snapshot, wrong_host)| Plan {
+            |(batch, gaps, handled, lapsed, epoch, snapshot, wrong_host)| BatchPlan {
                 wrong_host,
                 batch,
                 gaps,

@@ -105,14 +105,14 @@ impl Question {
         Self { mid, chain }
     }
 
-    /// Takes what has become of the question. Each event is to be handed in once.
+    /// Takes the events of the session that concern the question. Hand in each event once.
     ///
     /// # Errors
     /// [`AskError`], when nobody will answer.
     pub fn follow(&mut self, events: &[Event]) -> Result<(), AskError> {
         for event in events {
             match event {
-                // It goes out under another id, and the answer names that.
+                // The question goes out under another id, which the answer names.
                 Event::Retried { old, new, .. } if *old == self.mid => self.mid = new.clone(),
                 Event::Refused(mid, error) if *mid == self.mid => {
                     return Err(AskError::Refused(error.clone()));
@@ -133,7 +133,7 @@ impl Question {
     /// Returns the intent of a frame that answers the question: see [`Inbound::answers`].
     pub fn answer(&self, inbound: &Inbound) -> Option<Intent> {
         let chain = self.chain();
-        // A frame that answers names one of them. Digits stand in a text as they are.
+        // An answer contains one of the two ids. An id of digits has no escapes, so a search in the text finds it.
         let may_name = |mid: &Mid| {
             let name = mid.to_string();
             !name.bytes().all(|byte| byte.is_ascii_digit()) || inbound.text().contains(&name)

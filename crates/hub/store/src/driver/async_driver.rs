@@ -321,8 +321,8 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         let mut found = None;
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {
             let (side, is_host) = (self.side().clone(), self.session().is_host());
-            let look_up = move |store: &mut dyn Store| look_up(store, &side, is_host, &need);
-            found = Some(self.store.ask(look_up).await?);
+            let find = move |store: &mut dyn Store| look_up(store, &side, is_host, &need);
+            found = Some(self.store.ask(find).await?);
         }
         Ok(())
     }

@@ -72,7 +72,7 @@ fn sibling(
     }
     let sides = store.sides(session)?.into_iter();
     let hosts = sides.filter(|kept| kept.host).map(|kept| kept.side);
-    // If several agents have hosted the session, the side of the own agent comes first.
+    // Several agents may have hosted the session. The side of this agent comes first.
     Ok(hosts.min_by_key(|host| *host != side).unwrap_or(side))
 }
 

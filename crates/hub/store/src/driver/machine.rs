@@ -264,9 +264,9 @@ impl Machine {
         found: Option<Found>,
     ) -> Result<Resolution, DriverError> {
         self.check()?;
-        let resolved = resolver.next(&self.session, found);
+        let answer = resolver.next(&self.session, found);
         let unreadable = |error| DriverError::Reference(resolver.key().into(), error);
-        Ok(match resolved.map_err(unreadable)? {
+        Ok(match answer.map_err(unreadable)? {
             Resolved::Value(value) => Resolution::Value(value),
             Resolved::Need(need) => Resolution::Need(need),
             Resolved::Fetch { key, .. } if self.is_unavailable(&key) => {

@@ -79,7 +79,7 @@ impl FrameValues {
     /// Returns the next key to read, with its reference.
     fn next_key(&mut self) -> Option<(String, ReferenceValue)> {
         while let Some(key) = self.left.pop() {
-            // Without a tier it is a value like any other.
+            // A text without a tier is not a reference.
             if let Some(reference) =
                 Reference::parse(&key).filter(|_| !self.read.contains_key(&key))
             {

@@ -157,7 +157,7 @@ impl Side {
         let due = self.due.range(..=covered);
         let counted = self.entries.values().filter(|entry| entry.sequence > 0);
         let mut stored = self.row.to_stored();
-        stored.snapshot = self.snapshot.clone();
+        stored.snapshot.clone_from(&self.snapshot);
         stored.entries = after.map(|(_, entry)| entry.clone()).collect();
         stored.due = due.filter_map(|at| self.entries.get(at).cloned()).collect();
         stored.seen = counted.map(seen).collect();

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 use super::fault::Fault;
 use super::fence::{self, Fences};
 use super::gather::gather;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::read::first;
 use super::rows::PostgresRows;
 use super::touched::{SIDE_NAME, check, check_name};
@@ -60,7 +60,7 @@ impl Writer<'_> {
     fn roll_back<T>(&mut self, failed: Failure) -> Result<T, Failure> {
         let is_final = matches!(&failed, Failure::Fault(fault, _) if fault.is_final());
         if !is_final {
-            self.link().flight(&[Step::Plain("ROLLBACK")])?;
+            self.link().flight(&[FlightStep::Plain("ROLLBACK")])?;
         }
         Err(failed)
     }
@@ -78,26 +78,26 @@ impl Writer<'_> {
             .read(&rows)
             .map_err(Failure::from)
             .and_then(|mut touched| {
-                let mut changed: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
+                let mut by_side: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
                 for &(side, batch) in batches.iter().filter(|(_, batch)| batch.is_durable()) {
                     let rows = touched.entry(side.clone()).or_default();
-                    let changes = changed.entry(side).or_insert_with(|| {
+                    let changes = by_side.entry(side).or_insert_with(|| {
                         let row = rows.side.take();
                         Changes::new(row.unwrap_or_else(|| SideRow::new(side, batch.host)))
                     });
                     let applied = changes.apply(rows, batch);
                     applied.map_err(Failure::of(side))?;
                 }
-                for (side, changes) in &mut changed {
+                for (side, changes) in &mut by_side {
                     check(changes).map_err(Failure::of(side))?;
                     let outbox = touched.get(side).map(|rows| &rows.outbox);
                     let kept =
                         |mid: &Mid| outbox.is_some_and(|kept| kept.values().any(|one| one == mid));
                     changes.removed.retain(|mid| kept(mid));
                 }
-                let mut steps = write::steps(&changed)?;
+                let mut steps = write::steps(&by_side)?;
                 if group.iter().all(|one| one.rows.is_none()) {
-                    steps.push(Step::Plain("COMMIT"));
+                    steps.push(FlightStep::Plain("COMMIT"));
                     return Ok(self.rows.link().flight(&steps).map(drop)?);
                 }
                 self.rows.link().flight(&steps)?;
@@ -109,7 +109,7 @@ impl Writer<'_> {
                 Ok(self
                     .rows
                     .link()
-                    .flight(&[Step::Plain("COMMIT")])
+                    .flight(&[FlightStep::Plain("COMMIT")])
                     .map(drop)?)
             });
         match written {
@@ -126,9 +126,9 @@ impl Writer<'_> {
         let (opened, _) = self.lock(&[side], Fences::lock, Vec::new())?;
         let mut steps: Vec<_> = schema::DELETE
             .iter()
-            .map(|sql| Step::Query(sql, fence::name(side)))
+            .map(|sql| FlightStep::Query(sql, fence::name(side)))
             .collect();
-        steps.push(Step::Plain("COMMIT"));
+        steps.push(FlightStep::Plain("COMMIT"));
         match self.link().flight(&steps) {
             Ok(rows) => {
                 self.fences.hold(opened);
@@ -142,7 +142,7 @@ impl Writer<'_> {
     pub(super) fn retain(&mut self, side: &SideId, keep: Retention) -> Result<Freed, Failure> {
         let mut freed = Freed::default();
         loop {
-            // A store that has not opened the side deletes only what nobody needs.
+            // Retention deletes only what no process needs, so a store that has not opened the side may do it.
             let (_, rows) = self.lock(
                 &[side],
                 |_, sides| Fences::lock_only(sides),
@@ -176,7 +176,7 @@ impl Writer<'_> {
                 Err(fault) => return self.roll_back(Failure::of(side)(fault)),
             }
         }
-        match self.link().flight(&[Step::Plain("COMMIT")]) {
+        match self.link().flight(&[FlightStep::Plain("COMMIT")]) {
             Ok(_) => {
                 self.fences.hold(opened);
                 Ok(freed)
@@ -189,8 +189,8 @@ impl Writer<'_> {
     fn lock(
         &mut self,
         order: &[&SideId],
-        lock: fn(&Fences, &BTreeSet<&SideId>) -> Step<'static>,
-        more: Vec<Step<'_>>,
+        lock: fn(&Fences, &BTreeSet<&SideId>) -> FlightStep<'static>,
+        more: Vec<FlightStep<'_>>,
     ) -> Locked {
         for side in order {
             check_side(side)?;
@@ -200,7 +200,7 @@ impl Writer<'_> {
             return Err(Failure::Lost(lost));
         }
         let sides: BTreeSet<&SideId> = order.iter().copied().collect();
-        let mut steps = vec![Step::Plain(BEGIN), lock(self.fences, &sides)];
+        let mut steps = vec![FlightStep::Plain(BEGIN), lock(self.fences, &sides)];
         steps.extend(more);
         let mut rows = match self.link().flight(&steps) {
             Ok(rows) => rows,

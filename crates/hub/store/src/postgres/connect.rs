@@ -9,7 +9,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
 use super::fault::{Fault, words};
-use super::link::{Link, Step, check_thread, wait};
+use super::link::{FlightStep, Link, check_thread, wait};
 use super::schema;
 use super::tls::Tls;
 
@@ -91,10 +91,10 @@ impl Address {
         let tls = Tls::new(self.roots.as_deref()).map_err(|error| certificates(&error))?;
         let connected = wait(&runtime, patience, self.config.connect(tls))?;
         let (client, connection) = connected.map_err(|error| self.refused(error))?;
-        // It ends with the client. What it says, every call says too.
+        // The connection ends with the client. Each call reports the errors of the connection, too.
         runtime.spawn(async move { drop(connection.await) });
         let mut link = Link::new(runtime, client, patience);
-        link.flight(&[Step::Query(SETTINGS, Vec::new())])?;
+        link.flight(&[FlightStep::Query(SETTINGS, Vec::new())])?;
         schema::prepare(&mut link)?;
         Ok(link)
     }
@@ -176,7 +176,7 @@ mod tests {
         let Err(wrong) = Address::parse("postgres://me:secret@db:port/accp") else {
             unreachable!("the port is not a number");
         };
-        let said = wrong.in_store("x").to_string();
-        assert!(!said.contains("secret"), "{said}");
+        let text = wrong.in_store("x").to_string();
+        assert!(!text.contains("secret"), "{text}");
     }
 }

@@ -8,7 +8,7 @@ use accp_session::Due;
 
 use super::fault::Fault;
 use super::fence;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::read::{OF_SIDE, ask, first, log_columns, read_key, read_log, read_side};
 use super::row::Rows;
 use super::schema::{COLD, FRAME, LOG, SNAPSHOT};
@@ -58,8 +58,8 @@ pub(super) fn side(link: &mut Link, id: &SideId, erasure: &Erasure) -> Result<Fr
     of_keys.push(Box::new(names));
     let steps = [
         ask(OF_SIDE, id),
-        Step::Query(ENTRIES, of_entries),
-        Step::Query(NAMED, of_keys),
+        FlightStep::Query(ENTRIES, of_entries),
+        FlightStep::Query(NAMED, of_keys),
     ];
     let found = link.flight(&steps)?;
     let mut freed = Freed::default();
@@ -108,7 +108,7 @@ pub(super) fn side(link: &mut Link, id: &SideId, erasure: &Erasure) -> Result<Fr
     let digests: Vec<Vec<u8>> = digests.iter().map(|digest| digest.to_vec()).collect();
     let mut params = fence::name(id);
     params.push(Box::new(digests));
-    steps.push(Step::Query(BYTES, params));
+    steps.push(FlightStep::Query(BYTES, params));
     let written = link.flight(&steps)?;
     for row in written.last().into_iter().flatten() {
         freed.bytes += length(row.try_get(0)?)?;

@@ -106,10 +106,10 @@ const RETRY: [&SqlState; 2] = [
     &SqlState::T_R_DEADLOCK_DETECTED,
 ];
 
-/// Returns what an error says. The library itself says only where it occurred.
+/// Returns the message of an error. The display of the library says only where it occurred.
 pub(super) fn words(error: &tokio_postgres::Error) -> String {
     match (error.as_db_error(), std::error::Error::source(error)) {
-        (Some(said), _) => said.message().to_owned(),
+        (Some(database), _) => database.message().to_owned(),
         (None, Some(source)) => format!("{error} ({source})"),
         (None, None) => error.to_string(),
     }
@@ -140,9 +140,9 @@ fn reason(error: &tokio_postgres::Error) -> (StoreErrorKind, &'static str) {
             StoreErrorKind::Full,
             "nothing of the commit is kept; free space, then restore the session and go on",
         ),
-        // Rows are checked before a write, so a violation shows that another program writes them.
+        // The store checks rows before it writes, so a violation shows that another program has written them.
         "23" => (StoreErrorKind::Corrupt, BACKUP),
-        // The data of a column is not what it was declared as, or a table is gone.
+        // A column has another type than it was declared with, or a table is gone.
         "22" => (StoreErrorKind::Corrupt, BACKUP),
         _ if *code == SqlState::UNDEFINED_TABLE || *code == SqlState::UNDEFINED_COLUMN => {
             (StoreErrorKind::Corrupt, BACKUP)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio_postgres::Row;
 
 use super::fault::Fault;
-use super::link::{Link, Param, Step};
+use super::link::{FlightStep, Link, Param};
 use super::text::{escaped, unescaped};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::side::SideId;
@@ -39,29 +39,29 @@ const RAISE: &str = r#"INSERT INTO accp_lease AS l (session, agent, fence)
 impl Fences {
     /// Returns the step that locks the rows of sides in a transaction that writes. It raises the
     /// numbers of sides that this store has not opened.
-    pub(super) fn lock(&self, sides: &BTreeSet<&SideId>) -> Step<'static> {
+    pub(super) fn lock(&self, sides: &BTreeSet<&SideId>) -> FlightStep<'static> {
         let steps: Vec<i64> = sides
             .iter()
             .map(|side| i64::from(!self.held.contains_key(*side)))
             .collect();
         let mut params = names(sides.iter().copied());
         if steps.iter().all(|step| *step == 0) {
-            return Step::Query(LOCK, params);
+            return FlightStep::Query(LOCK, params);
         }
         params.push(Box::new(steps));
-        Step::Query(RAISE, params)
+        FlightStep::Query(RAISE, params)
     }
 
     /// Returns the step that raises the number of one side.
-    pub(super) fn raise(side: &SideId) -> Step<'static> {
+    pub(super) fn raise(side: &SideId) -> FlightStep<'static> {
         let mut params = names([side].into_iter());
         params.push(Box::new(vec![1_i64]));
-        Step::Query(RAISE, params)
+        FlightStep::Query(RAISE, params)
     }
 
     /// Returns the step that locks the rows of sides that are there, and raises nothing.
-    pub(super) fn lock_only(sides: &BTreeSet<&SideId>) -> Step<'static> {
-        Step::Query(LOCK, names(sides.iter().copied()))
+    pub(super) fn lock_only(sides: &BTreeSet<&SideId>) -> FlightStep<'static> {
+        FlightStep::Query(LOCK, names(sides.iter().copied()))
     }
 
     /// Compares the numbers of the rows that were locked, and notes all sides that are lost. Returns
@@ -186,7 +186,7 @@ pub(super) fn lease(
     let mut params = name(side);
     params.push(Box::new(escaped(holder)));
     params.push(Box::new(time.as_secs_f64().min(LONGEST)));
-    let rows = link.flight(&[Step::Query(LEASE, params)])?;
+    let rows = link.flight(&[FlightStep::Query(LEASE, params)])?;
     let Some(row) = rows.first().and_then(|rows| rows.first()) else {
         return Err(Fault::Corrupt(
             "the row of a lease has not been kept".into(),
@@ -214,7 +214,7 @@ pub(super) fn renew(
     let mut params = names(sides.iter());
     params.push(Box::new(escaped(holder)));
     params.push(Box::new(time.as_secs_f64().min(LONGEST)));
-    let rows = link.flight(&[Step::Query(RENEW, params)])?;
+    let rows = link.flight(&[FlightStep::Query(RENEW, params)])?;
     let renewed = rows.iter().flatten().map(side);
     let renewed: BTreeSet<SideId> = renewed.collect::<Result<_, _>>()?;
     let lost = sides.iter().filter(|side| !renewed.contains(side));
@@ -225,5 +225,5 @@ pub(super) fn renew(
 pub(super) fn release(link: &mut Link, sides: &[SideId], holder: &str) -> Result<(), Fault> {
     let mut params = names(sides.iter());
     params.push(Box::new(escaped(holder)));
-    link.flight(&[Step::Query(RELEASE, params)]).map(drop)
+    link.flight(&[FlightStep::Query(RELEASE, params)]).map(drop)
 }

@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::fault::Fault;
 use super::fence;
-use super::link::{Param, Step};
+use super::link::{FlightStep, Param};
 use super::read::{log_columns, read_key, read_log, read_side, side_columns};
 use super::text::{escaped, unescaped};
 use super::touched::TouchedRows;
@@ -16,13 +16,13 @@ use crate::side::SideId;
 
 /// The rows to ask for. Every array of a kind has one element for each row.
 #[derive(Default)]
-struct Asked<T> {
+struct RowQuery<T> {
     sessions: Vec<String>,
     agents: Vec<String>,
     rest: Vec<T>,
 }
 
-impl<T> Asked<T>
+impl<T> RowQuery<T>
 where
     Vec<T>: tokio_postgres::types::ToSql + Send + Sync + 'static,
 {
@@ -33,7 +33,7 @@ where
     }
 
     /// Returns the step that asks for the rows, unless there are none to ask for.
-    fn into_step(self, sql: &'static str) -> Option<Step<'static>> {
+    fn into_step(self, sql: &'static str) -> Option<FlightStep<'static>> {
         if self.rest.is_empty() {
             return None;
         }
@@ -42,7 +42,7 @@ where
             Box::new(self.agents),
             Box::new(self.rest),
         ];
-        Some(Step::Query(sql, params))
+        Some(FlightStep::Query(sql, params))
     }
 }
 
@@ -54,10 +54,10 @@ type Touched = BTreeMap<SideId, TouchedRows>;
 pub(super) struct Readers(Vec<Reader>);
 
 /// Returns the steps that ask for all rows that a group touches, and the readers of these rows.
-pub(super) fn gather(group: &[(&SideId, &Batch)]) -> (Vec<Step<'static>>, Readers) {
-    let (mut mids, mut marks) = (Asked::default(), Asked::default());
-    let (mut keys, mut digests) = (Asked::default(), Asked::default());
-    let (mut gone, mut places) = (Asked::default(), Asked::default());
+pub(super) fn gather(group: &[(&SideId, &Batch)]) -> (Vec<FlightStep<'static>>, Readers) {
+    let (mut mids, mut marks) = (RowQuery::default(), RowQuery::default());
+    let (mut keys, mut digests) = (RowQuery::default(), RowQuery::default());
+    let (mut gone, mut places) = (RowQuery::default(), RowQuery::default());
     for &(side, batch) in group {
         for value in &batch.cold {
             keys.add(side, escaped(&value.key).into_owned());
@@ -87,8 +87,8 @@ pub(super) fn gather(group: &[(&SideId, &Batch)]) -> (Vec<Step<'static>>, Reader
         }
     }
     let sides: BTreeSet<&SideId> = group.iter().map(|(side, _)| *side).collect();
-    let sides = Step::Query(SIDES, fence::names(sides.into_iter()));
-    let all: [(Option<Step<'static>>, Reader); 7] = [
+    let sides = FlightStep::Query(SIDES, fence::names(sides.into_iter()));
+    let all: [(Option<FlightStep<'static>>, Reader); 7] = [
         (Some(sides), take_side),
         (mids.into_step(MIDS), take_mid),
         (marks.into_step(MARKS), take_mark),

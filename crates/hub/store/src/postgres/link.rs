@@ -18,7 +18,7 @@ use super::fault::Fault;
 pub(super) type Param<'p> = Box<dyn ToSql + Sync + Send + 'p>;
 
 /// A step of a flight.
-pub(super) enum Step<'p> {
+pub(super) enum FlightStep<'p> {
     /// A statement without parameters and rows.
     Plain(&'static str),
     /// A statement that is prepared at its first use.
@@ -58,14 +58,14 @@ impl Link {
 
     /// Sends all steps at once, in their order, and waits for all answers. Returns the rows of each
     /// step. When a step fails, its transaction fails: a `COMMIT` behind it rolls back.
-    pub(super) fn flight(&mut self, steps: &[Step<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
+    pub(super) fn flight(&mut self, steps: &[FlightStep<'_>]) -> Result<Vec<Vec<Row>>, Fault> {
         self.prepare(steps)?;
         self.flights += 1;
         let (client, statements) = (&self.client, &self.statements);
         let answers = steps.iter().map(|step| async move {
             match step {
-                Step::Plain(sql) => client.batch_execute(sql).await.map(|()| Vec::new()),
-                Step::Query(sql, params) => {
+                FlightStep::Plain(sql) => client.batch_execute(sql).await.map(|()| Vec::new()),
+                FlightStep::Query(sql, params) => {
                     let params = params.iter().map(|param| &**param as &(dyn ToSql + Sync));
                     let params: Vec<_> = params.collect();
                     match statements.get(sql) {
@@ -80,10 +80,10 @@ impl Link {
         Ok(rows?)
     }
 
-    fn prepare(&mut self, steps: &[Step<'_>]) -> Result<(), Fault> {
+    fn prepare(&mut self, steps: &[FlightStep<'_>]) -> Result<(), Fault> {
         let mut lacking: Vec<&'static str> = Vec::new();
         for step in steps {
-            if let Step::Query(sql, _) = step
+            if let FlightStep::Query(sql, _) = step
                 && !self.statements.contains_key(sql)
                 && !lacking.contains(sql)
             {
@@ -113,7 +113,7 @@ impl Link {
     /// Closes the connection.
     pub(super) fn close(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Unlike the drop of a runtime, this is allowed in asynchronous code.
+            // A runtime may not be dropped in asynchronous code, but this is allowed there.
             runtime.shutdown_background();
         }
     }

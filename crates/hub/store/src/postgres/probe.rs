@@ -2,7 +2,7 @@
 
 use super::commit::BEGIN;
 use super::fault::Fault;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::read::first;
 
 /// Counts in a row of `accp_lease` that is nobody's: no name of a side has U+0001 alone.
@@ -13,10 +13,10 @@ const READ: &str = r"SELECT fence FROM accp_lease WHERE session = E'\x01' AND ag
 /// Writes a row and reads it in a transaction that commits.
 pub(super) fn write(link: &mut Link) -> Result<(), Fault> {
     let rows = link.flight(&[
-        Step::Plain(BEGIN),
-        Step::Query(WRITE, Vec::new()),
-        Step::Query(READ, Vec::new()),
-        Step::Plain("COMMIT"),
+        FlightStep::Plain(BEGIN),
+        FlightStep::Query(WRITE, Vec::new()),
+        FlightStep::Query(READ, Vec::new()),
+        FlightStep::Plain("COMMIT"),
     ])?;
     let number = |step| first(&rows, step).map(|row| row.try_get::<_, i64>(0));
     match (number(1).transpose()?, number(2).transpose()?) {

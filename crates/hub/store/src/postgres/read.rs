@@ -8,7 +8,7 @@ use tokio_postgres::Row;
 
 use super::fault::Fault;
 use super::fence;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::row::Table;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
@@ -106,27 +106,32 @@ const VALUE: &str = "SELECT c.session, c.agent, c.key, c.digest, c.length, c.sta
 pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
 /// Returns a step that asks for rows of one side.
-pub(super) fn ask<'s>(sql: &'static str, side: &'s SideId) -> Step<'s> {
-    Step::Query(sql, fence::name(side))
+pub(super) fn ask<'s>(sql: &'static str, side: &'s SideId) -> FlightStep<'s> {
+    FlightStep::Query(sql, fence::name(side))
 }
 
 /// Returns a step that asks for entries from a position on.
-pub(super) fn piece<'s>(sql: &'static str, side: &'s SideId, from: u64, limit: usize) -> Step<'s> {
+pub(super) fn piece<'s>(
+    sql: &'static str,
+    side: &'s SideId,
+    from: u64,
+    limit: usize,
+) -> FlightStep<'s> {
     let mut params = fence::name(side);
     params.push(Box::new(i64::try_from(from).unwrap_or(i64::MAX)));
     params.push(Box::new(i64::try_from(limit).unwrap_or(i64::MAX)));
-    Step::Query(sql, params)
+    FlightStep::Query(sql, params)
 }
 
 /// Reads the state from which a side is restored. `first` are steps to take before.
 pub(super) fn load(
     link: &mut Link,
     id: &SideId,
-    first: Vec<Step<'_>>,
+    first: Vec<FlightStep<'_>>,
 ) -> Result<(Vec<Vec<Row>>, Option<Stored>), Fault> {
     let before = first.len();
     let mut steps = first;
-    steps.push(Step::Plain(BEGIN));
+    steps.push(FlightStep::Plain(BEGIN));
     for sql in [
         OF_SIDE,
         SNAPSHOT_OF,
@@ -137,7 +142,7 @@ pub(super) fn load(
     ] {
         steps.push(ask(sql, id));
     }
-    steps.push(Step::Plain("COMMIT"));
+    steps.push(FlightStep::Plain("COMMIT"));
     let mut rows = link.flight(&steps)?;
     let read = rows.split_off(before);
     let [_, side, snapshots, log, frames, inboxes, registries, _] = read.as_slice() else {
@@ -194,10 +199,10 @@ pub(super) fn entry(link: &mut Link, id: &SideId, position: u64) -> Result<Optio
         return Ok(None);
     }
     let steps = [
-        Step::Plain(BEGIN),
+        FlightStep::Plain(BEGIN),
         ask(OF_SIDE, id),
         piece(PIECE, id, position, 1),
-        Step::Plain("COMMIT"),
+        FlightStep::Plain("COMMIT"),
     ];
     let rows = link.flight(&steps)?;
     let (Some(side), Some(row)) = (first(&rows, 1), first(&rows, 2)) else {
@@ -218,7 +223,7 @@ pub(super) fn entry(link: &mut Link, id: &SideId, position: u64) -> Result<Optio
 pub(super) fn value(link: &mut Link, id: &SideId, name: &str) -> Result<Option<Kept>, Fault> {
     let mut params = fence::name(id);
     params.push(Box::new(escaped(name)));
-    let rows = link.flight(&[Step::Query(VALUE, params)])?;
+    let rows = link.flight(&[FlightStep::Query(VALUE, params)])?;
     let Some(row) = first(&rows, 0) else {
         return Ok(None);
     };
@@ -244,8 +249,8 @@ pub(super) fn keys(link: &mut Link, id: &SideId) -> Result<Vec<String>, Fault> {
 /// Reads all sides, or those of one session.
 pub(super) fn sides(link: &mut Link, session: Option<&str>) -> Result<Vec<SideRow>, Fault> {
     let step = match session {
-        Some(session) => Step::Query(OF_SESSION, vec![Box::new(escaped(session))]),
-        None => Step::Query(SIDES, Vec::new()),
+        Some(session) => FlightStep::Query(OF_SESSION, vec![Box::new(escaped(session))]),
+        None => FlightStep::Query(SIDES, Vec::new()),
     };
     let rows = link.flight(&[step])?;
     let sides: Result<Vec<_>, _> = rows.iter().flatten().map(read_side).collect();

@@ -4,7 +4,7 @@ use tokio_postgres::Row;
 
 use super::fault::Fault;
 use super::fence;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::read::{OF_SIDE, ask, first, piece, read_side};
 use super::write;
 use crate::side::SideId;
@@ -30,7 +30,7 @@ const VALUES: &str = "DELETE FROM accp_blob b USING (
     RETURNING octet_length(b.bytes)::bigint";
 
 /// The steps behind the lock of the side.
-pub(super) fn steps(side: &SideId) -> [Step<'_>; 2] {
+pub(super) fn steps(side: &SideId) -> [FlightStep<'_>; 2] {
     [ask(OF_SIDE, side), ask(FIRST_DUE, side)]
 }
 
@@ -43,7 +43,7 @@ pub(super) fn delete(
     keep: Retention,
 ) -> Result<(Freed, bool), Fault> {
     let Some(row) = first(rows, 0) else {
-        link.flight(&[Step::Plain("COMMIT")])?;
+        link.flight(&[FlightStep::Plain("COMMIT")])?;
         return Ok((Freed::default(), false));
     };
     let mut side = read_side(row)?;
@@ -51,7 +51,7 @@ pub(super) fn delete(
     let last = side.first_kept(due, keep);
     let mut params = fence::name(id);
     params.push(Box::new(MOST as i64));
-    let mut steps = vec![Step::Query(VALUES, params)];
+    let mut steps = vec![FlightStep::Query(VALUES, params)];
     if last > side.first {
         steps.push(piece(BOUND, id, last, MOST));
     }
@@ -68,17 +68,17 @@ pub(super) fn delete(
         side.first = bound.unwrap_or(last);
         let mut params = fence::name(id);
         params.push(Box::new(side.first as i64)); // at most a position, or one more
-        let rows = link.flight(&[Step::Query(TEXTS, params)])?;
+        let rows = link.flight(&[FlightStep::Query(TEXTS, params)])?;
         let lengths = rows.first().into_iter().flatten().map(number);
         let lengths = lengths.collect::<Result<Vec<_>, _>>()?;
-        // The others were erased before.
+        // Empty texts were erased before.
         freed.entries = lengths.iter().filter(|length| **length > 0).count() as u64;
         let bytes: u64 = lengths.iter().sum();
         freed.bytes += bytes;
         side.bytes = side.bytes.saturating_sub(bytes);
         steps = write::side_step(&side)?;
     }
-    steps.push(Step::Plain("COMMIT"));
+    steps.push(FlightStep::Plain("COMMIT"));
     link.flight(&steps)?;
     Ok((freed, more))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tokio_postgres::Row;
 
 use super::fault::Fault;
-use super::link::{Param, Step};
+use super::link::{FlightStep, Param};
 use super::text::{escaped, unescaped};
 use crate::side::SideId;
 use crate::table::{Cell, Columns, Names, checksum};
@@ -180,7 +180,7 @@ impl Rows {
     }
 
     /// Adds the steps that write the rows.
-    pub(super) fn into_steps(self, steps: &mut Vec<Step<'_>>) {
+    pub(super) fn into_steps(self, steps: &mut Vec<FlightStep<'_>>) {
         for chunk in self.chunks {
             let mut params: Vec<Param<'_>> = Vec::new();
             for column in chunk.columns {
@@ -191,7 +191,7 @@ impl Rows {
                 });
             }
             params.push(Box::new(chunk.crcs));
-            steps.push(Step::Query(self.sql, params));
+            steps.push(FlightStep::Query(self.sql, params));
         }
     }
 }

@@ -2,7 +2,7 @@
 //! describes them.
 
 use super::fault::Fault;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::row::{Kind, Table};
 
 /// Each takes the tables from the version before to its own, 1 and up.
@@ -231,14 +231,14 @@ pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
     }
     // `ACCP` as a number. The lock ends with the transaction.
     link.flight(&[
-        Step::Plain("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
-        Step::Plain("SELECT pg_advisory_xact_lock(1094927184)"),
+        FlightStep::Plain("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+        FlightStep::Plain("SELECT pg_advisory_xact_lock(1094927184)"),
     ])?;
     match migrate(link) {
-        Ok(()) => link.flight(&[Step::Plain("COMMIT")]).map(drop),
+        Ok(()) => link.flight(&[FlightStep::Plain("COMMIT")]).map(drop),
         Err(fault) => {
             if !fault.is_final() {
-                link.flight(&[Step::Plain("ROLLBACK")])?;
+                link.flight(&[FlightStep::Plain("ROLLBACK")])?;
             }
             Err(fault)
         }
@@ -247,7 +247,7 @@ pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
 
 /// Runs the migrations that the tables lack. The caller has the lock.
 fn migrate(link: &mut Link) -> Result<(), Fault> {
-    // Another process may have done it meanwhile.
+    // Another process may have made the tables meanwhile.
     let found = version(link)?;
     let read = MIGRATIONS.len() as i64;
     let from = match found {
@@ -263,14 +263,14 @@ fn migrate(link: &mut Link) -> Result<(), Fault> {
     if found.is_none() {
         let table = "CREATE TABLE accp_schema (version bigint NOT NULL);
             INSERT INTO accp_schema VALUES (0)";
-        steps.push(Step::Plain(table));
+        steps.push(FlightStep::Plain(table));
     }
     steps.extend(
         MIGRATIONS
             .iter()
             .skip(from as usize)
             .copied()
-            .map(Step::Plain),
+            .map(FlightStep::Plain),
     );
     let made = link.flight(&steps);
     if let Err(Fault::Postgres(error)) = &made
@@ -283,7 +283,7 @@ fn migrate(link: &mut Link) -> Result<(), Fault> {
     }
     made?;
     let set = "UPDATE accp_schema SET version = $1";
-    link.flight(&[Step::Query(set, vec![Box::new(read)])])?;
+    link.flight(&[FlightStep::Query(set, vec![Box::new(read)])])?;
     Ok(())
 }
 
@@ -292,12 +292,15 @@ fn version(link: &mut Link) -> Result<Option<i64>, Fault> {
     // `to_regclass` may still not see a table that was made while this process waited for the lock.
     let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class
         WHERE relname = 'accp_schema' AND pg_table_is_visible(oid))";
-    let found = link.flight(&[Step::Query(sql, Vec::new())])?;
+    let found = link.flight(&[FlightStep::Query(sql, Vec::new())])?;
     let found = found.first().and_then(|rows| rows.first());
     if !found.map_or(Ok(false), |row| row.try_get(0))? {
         return Ok(None);
     }
-    let rows = link.flight(&[Step::Query("SELECT version FROM accp_schema", Vec::new())])?;
+    let rows = link.flight(&[FlightStep::Query(
+        "SELECT version FROM accp_schema",
+        Vec::new(),
+    )])?;
     match rows.first().map(Vec::as_slice) {
         Some([row]) => Ok(Some(row.try_get(0)?)),
         _ => Err(Fault::Corrupt("`accp_schema` has not one row".into())),
@@ -306,7 +309,7 @@ fn version(link: &mut Link) -> Result<Option<i64>, Fault> {
 
 fn encoding(link: &mut Link) -> Result<String, Fault> {
     let sql = "SELECT current_setting('server_encoding')";
-    let rows = link.flight(&[Step::Query(sql, Vec::new())])?;
+    let rows = link.flight(&[FlightStep::Query(sql, Vec::new())])?;
     let row = rows.first().and_then(|rows| rows.first());
     Ok(row.map_or(Ok(String::new()), |row| row.try_get(0))?)
 }

@@ -6,7 +6,7 @@ use accp_registry::Hash;
 
 use super::fault::Fault;
 use super::fence;
-use super::link::{Link, Step};
+use super::link::{FlightStep, Link};
 use super::read::{
     BEGIN, INBOXES_OF, KEYS_OF, OF_SIDE, OUTBOX_OF, PIECE, REGISTRIES_OF, SNAPSHOT_OF, ask,
     inboxes, outbox, piece, read_entry, read_key, read_log, read_side, registries, snapshot,
@@ -30,13 +30,13 @@ pub(super) fn side(link: &mut Link, id: &SideId) -> Result<(), Fault> {
     if checked.as_ref().is_err_and(Fault::is_final) {
         return checked;
     }
-    link.flight(&[Step::Plain("ROLLBACK")])?; // nothing was written
+    link.flight(&[FlightStep::Plain("ROLLBACK")])?; // nothing was written
     checked
 }
 
 fn check(link: &mut Link, id: &SideId) -> Result<(), Fault> {
     let steps = [
-        Step::Plain(BEGIN),
+        FlightStep::Plain(BEGIN),
         ask(OF_SIDE, id),
         ask(SNAPSHOT_OF, id),
         ask(OUTBOX_OF, id),
@@ -108,7 +108,7 @@ fn bytes(link: &mut Link, id: &SideId) -> Result<BTreeMap<Hash, u64>, Fault> {
         let mut params = fence::name(id);
         params.push(Box::new(last.clone()));
         params.push(Box::new(VALUES as i64));
-        let rows = link.flight(&[Step::Query(BLOBS, params)])?;
+        let rows = link.flight(&[FlightStep::Query(BLOBS, params)])?;
         let count = rows.first().map_or(0, Vec::len);
         for row in rows.iter().flatten() {
             let (digest, bytes): (&[u8], &[u8]) = (row.try_get(0)?, row.try_get(1)?);

@@ -7,7 +7,7 @@ use accp_session::Entry;
 use super::fault::Fault;
 use super::fence;
 use super::gather::name;
-use super::link::{Param, Step};
+use super::link::{FlightStep, Param};
 use super::row::Rows;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
@@ -70,7 +70,7 @@ const SIDES: &str = "INSERT INTO accp_side SELECT * FROM unnest(
 /// Returns the steps that write what has changed. The caller commits.
 pub(super) fn steps<'c>(
     changed: &'c BTreeMap<&SideId, Changes<'c>>,
-) -> Result<Vec<Step<'c>>, Fault> {
+) -> Result<Vec<FlightStep<'c>>, Fault> {
     let mut logs = Rows::new(LOGS, &LOG);
     let mut marks = Rows::new(MARKS, &LOG);
     let mut frames = Rows::new(FRAMES, &FRAME);
@@ -100,7 +100,7 @@ pub(super) fn steps<'c>(
             let mut params = fence::name(id);
             params.push(Box::new(&digest.as_bytes()[..]));
             params.push(Box::new(&***bytes));
-            steps.push(Step::Query(BYTES, params));
+            steps.push(FlightStep::Query(BYTES, params));
         }
         for mid in &changes.removed {
             let row = [
@@ -133,7 +133,7 @@ pub(super) fn steps<'c>(
         if !removed.is_empty() {
             let mut params = fence::name(id);
             params.push(Box::new(removed));
-            steps.push(Step::Query(NO_INBOX, params));
+            steps.push(FlightStep::Query(NO_INBOX, params));
         }
         for (digest, json) in &changes.registries {
             let digest = Cell::Bytes(digest.as_bytes());
@@ -151,7 +151,7 @@ pub(super) fn steps<'c>(
     let [sessions, agents, mids] = gone;
     if !mids.is_empty() {
         let params: Vec<Param<'_>> = vec![Box::new(sessions), Box::new(agents), Box::new(mids)];
-        steps.push(Step::Query(UNSENT, params));
+        steps.push(FlightStep::Query(UNSENT, params));
     }
     for rows in [
         logs, frames, marks, keys, outgoing, inboxes, registries, snapshots, sides,
@@ -162,7 +162,7 @@ pub(super) fn steps<'c>(
 }
 
 /// Returns the step that writes the row of a side.
-pub(super) fn side_step(side: &SideRow) -> Result<Vec<Step<'static>>, Fault> {
+pub(super) fn side_step(side: &SideRow) -> Result<Vec<FlightStep<'static>>, Fault> {
     let (mut rows, mut steps) = (Rows::new(SIDES, &SIDE), Vec::new());
     side.cells(|cells| {
         rows.push(&cells);

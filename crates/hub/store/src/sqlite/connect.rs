@@ -14,7 +14,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens a file. One that is made is for its owner alone, and SQLite gives the files beside it the same mode.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
-    // SQLite takes this name for no file.
+    // For SQLite this name means a database in memory.
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != Path::new(":memory:") {
         files::create_private(path).map_err(Fault::Unmade)?;
     }
@@ -59,7 +59,7 @@ pub(super) fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     }
     if schema::is_old(conn)? {
         let transaction = begin(conn)?;
-        // Another process may have done it meanwhile.
+        // Another process may have changed the format meanwhile.
         if schema::is_old(&transaction)? {
             schema::upgrade(&transaction)?;
         }
@@ -81,7 +81,7 @@ pub(super) fn take_alone(conn: &Connection) -> Result<(), Fault> {
         }
         Err(error) => return Err(error.into()),
     }
-    // The lock is taken with the next write, which is the one that brings the file back to WAL.
+    // SQLite takes the lock with the next write, which sets the file to WAL again.
     conn.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use rusqlite::{ErrorCode, ffi};
 
 use crate::changes::Conflict;
 use crate::error::{StoreError, StoreErrorKind};
-use crate::place::unreachable;
+use crate::open_file::unreachable;
 use crate::rows::RowsError;
 use crate::table::Damage;
 

@@ -19,7 +19,7 @@ pub(super) fn write(conn: &mut Connection) -> Result<(), Fault> {
     let transaction = conn.transaction()?;
     schema::check(&transaction)?;
     drop(transaction);
-    // A reader or another writer may keep the checkpoint from its end, which is no fault.
+    // A reader or another writer may stop the checkpoint half way, which is not a fault.
     conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))?;
     Ok(())
 }

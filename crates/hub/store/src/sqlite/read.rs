@@ -40,14 +40,14 @@ pub(super) fn entries(
     let Some(side) = Side::find(conn, id)? else {
         return Ok(Vec::new());
     };
-    // An erased text is empty. A text that is lost is null, and damage.
+    // An erased text is empty. A null is a text that was lost, which is damage.
     let kept = "l.position >= ?2 AND octet_length(text) IS NOT 0";
     let sql = entry::select("", kept) + " LIMIT ?3";
     let from = i64::try_from(from.max(side.row.first)).unwrap_or(i64::MAX);
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = all(conn, &sql, (side.number, from, most), entry::read)?;
     ascend("log", found.iter().map(|entry| entry.position))?;
-    // A member's log has gaps, so only the texts, whose keys are the same, show a lost entry.
+    // A member's log has gaps. So a lost entry shows only by its text, which has the same key.
     let last = found.last().filter(|_| found.len() == limit);
     let last = last.map_or(i64::MAX as u64, |last| last.position);
     let sql = "SELECT count(*) FROM frame WHERE side = ?1 AND position BETWEEN ?2 AND ?3

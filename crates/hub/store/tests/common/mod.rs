@@ -134,13 +134,13 @@ pub(crate) fn inboxes(store: &mut impl Store) -> Result<(), StoreError> {
             (member(9001), "7".into()),
             (member(101), r#"{"handled":3}"#.into()),
             (member(102), "9".into()),
-        ]
+        ];
     });
     let second = Batch::new(true).with(|batch| {
         batch.inboxes = vec![
             (member(101), r#"{"handled":4}"#.into()),
             (member(102), String::new()),
-        ]
+        ];
     });
     let side = greetings();
     store.commit(&[(&side, &first)])?;

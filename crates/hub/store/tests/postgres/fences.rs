@@ -8,10 +8,10 @@ use crate::server::{Schema, entry, launch};
 fn is_stale(error: &StoreError, side: &SideId) {
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(error.side(), Some(side));
-    let said = error.to_string();
+    let text = error.to_string();
     assert!(
-        said.contains("another process has opened this side since"),
-        "{said}"
+        text.contains("another process has opened this side since"),
+        "{text}"
     );
 }
 

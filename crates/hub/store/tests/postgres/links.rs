@@ -95,14 +95,14 @@ fn asynchronous_code_is_told_to_use_a_committer() {
         .unwrap();
     let mut store = schema.open();
     let url = &schema.url;
-    let said = runtime.block_on(async move {
+    let errors = runtime.block_on(async move {
         let called = store.list().unwrap_err();
         let opened = PostgresStore::open(url).unwrap_err();
         drop(store);
         [called, opened].map(|error| error.to_string())
     });
-    for said in said {
-        assert!(said.contains("`Committer`"), "{said}");
+    for error in errors {
+        assert!(error.contains("`Committer`"), "{error}");
     }
 }
 
@@ -156,9 +156,9 @@ fn a_server_whose_authority_is_not_trusted_is_refused() {
             "sslmode",
             Some(mode),
         );
-        let said = refused(&url);
-        assert!(said.contains("sslrootcert=FILE"), "{said}");
-        assert!(!said.contains(&password()), "{said}");
+        let error = refused(&url);
+        assert!(error.contains("sslrootcert=FILE"), "{error}");
+        assert!(!error.contains(&password()), "{error}");
     }
     let folder = tempfile::tempdir().unwrap();
     let other = folder.path().join("other.pem");
@@ -183,8 +183,8 @@ fn a_server_whose_authority_is_not_trusted_is_refused() {
     let path = other.display().to_string();
     refused(&with(&schema.url, "sslrootcert", Some(&path)));
     std::fs::write(&other, "nothing").unwrap();
-    let said = refused(&with(&schema.url, "sslrootcert", Some(&path)));
-    assert!(said.contains("no certificate"), "{said}");
+    let error = refused(&with(&schema.url, "sslrootcert", Some(&path)));
+    assert!(error.contains("no certificate"), "{error}");
     refused(&with(&schema.url, "sslrootcert", Some("/nowhere.pem")));
 }
 

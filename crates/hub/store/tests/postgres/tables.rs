@@ -33,10 +33,10 @@ fn tables_of_a_later_version_are_refused_and_left_alone() {
     schema.sql().run("UPDATE accp_schema SET version = 99");
     let error = PostgresStore::open(&schema.url).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Version);
-    let said = error.to_string();
+    let text = error.to_string();
     assert!(
-        said.contains("version 99") && said.contains("update"),
-        "{said}"
+        text.contains("version 99") && text.contains("update"),
+        "{text}"
     );
     assert_eq!(version(&schema), 99);
 }
@@ -75,8 +75,8 @@ fn tables_of_another_program_are_left_alone() {
     schema.sql().run("CREATE TABLE accp_log (x integer)");
     let error = PostgresStore::open(&schema.url).unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Foreign);
-    let said = error.to_string();
-    assert!(said.contains("accp_log"), "{said}");
+    let text = error.to_string();
+    assert!(text.contains("accp_log"), "{text}");
     // Nothing is half made.
     assert!(
         !schema

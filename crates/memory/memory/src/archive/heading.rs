@@ -1,11 +1,10 @@
 //! The heading of a message: number, role, tools and time.
 
-use std::fmt::Write as _;
-
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::Archived;
+use crate::raw::push_escaped;
 
 const BETWEEN: &str = " · ";
 const NONE: &str = "-";
@@ -62,12 +61,7 @@ fn name(name: &str) -> String {
         match c {
             '"' | '\\' => out.extend(['\\', c]),
             c if is_kept => out.push(c),
-            c => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    // Writing to a text cannot fail.
-                    let _ = write!(out, "\\u{unit:04x}");
-                }
-            }
+            c => push_escaped(&mut out, c),
         }
     }
     out.push('"');

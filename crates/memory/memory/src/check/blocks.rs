@@ -253,8 +253,7 @@ fn input(block: &Json, at: &Pointer, flaws: &mut Flaws) {
     };
     let text =
         "the `input` of a call is not an object; write an object, `{}` if the tool takes nothing";
-    let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
-    flaws.push(Code::Arguments, text, block["id"].as_str(), cure);
+    flaws.cured_of(Code::Arguments, text, block["id"].as_str(), edit);
 }
 
 /// Checks the content of a result.

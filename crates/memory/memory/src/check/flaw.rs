@@ -25,11 +25,6 @@ impl Flaws {
         self
     }
 
-    /// Returns where the flaws that follow stand.
-    pub(crate) fn place(&self) -> Option<usize> {
-        self.at
-    }
-
     /// Adds a flaw without a cure that loses nothing.
     pub(crate) fn add(&mut self, code: Code, text: impl Into<String>) {
         self.cured(code, text, []);
@@ -42,9 +37,20 @@ impl Flaws {
         text: impl Into<String>,
         edits: impl IntoIterator<Item = Edit>,
     ) {
+        self.cured_of(code, text, None, edits);
+    }
+
+    /// Adds a flaw of a call with this id, with the edits that mend it in its message.
+    pub(crate) fn cured_of(
+        &mut self,
+        code: Code,
+        text: impl Into<String>,
+        id: Option<&str>,
+        edits: impl IntoIterator<Item = Edit>,
+    ) {
         let at = self.at;
         let cure = edits.into_iter().map(|edit| (at, edit)).collect();
-        self.push(code, text, None, cure);
+        self.push(code, text, id, cure);
     }
 
     /// Adds a flaw with an id, and with edits anywhere.

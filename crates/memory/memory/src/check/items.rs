@@ -88,8 +88,7 @@ fn item_id(kind: &str, json: &Json, flaws: &mut Flaws) {
     );
     // A provider that keeps reasoning refuses it without its id.
     let edit = (kind != "reasoning").then(|| Edit::Remove(Pointer::default(), "id"));
-    let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
-    flaws.push(Code::ItemId, text, json["call_id"].as_str(), cure);
+    flaws.cured_of(Code::ItemId, text, json["call_id"].as_str(), edit);
 }
 
 fn content(message: &Message, flaws: &mut Flaws) {

@@ -121,9 +121,7 @@ fn outputs(list: &MessageList, flaws: &mut Flaws) {
         // The two kinds have the same members.
         let edit = OUTPUTS[..2].contains(&kind);
         let edit = edit.then(|| Edit::set(Pointer::of(["type".into()]), &fitting.into()));
-        let cure = edit.map(|edit| (Some(at), edit)).into_iter().collect();
-        flaws
-            .at(Some(at))
-            .push(Code::OutputKind, text, Some(id), cure);
+        let flaws = flaws.at(Some(at));
+        flaws.cured_of(Code::OutputKind, text, Some(id), edit);
     }
 }

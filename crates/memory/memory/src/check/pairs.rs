@@ -45,7 +45,7 @@ pub(crate) enum Why {
     Orphan,
 }
 
-/// Whether a result answers a call, or why not. `None` if no rule has decided yet.
+/// Whether a result answers a call, or why not. `None` if it is not known yet.
 type Verdict = Option<Result<(), Why>>;
 
 /// What joins call and result: the id, and whether it is the name of the old `function_call`.
@@ -186,7 +186,7 @@ impl Pairs {
         });
     }
 
-    /// Ends the time for results of the open calls.
+    /// Closes the open calls: a later result does not answer them.
     fn close<'l>(&mut self, open: &mut Open<'l>, past: &mut Past<'l>, before: usize) {
         for (key, waiting) in std::mem::take(&mut open.0) {
             past.0.insert(key, waiting.is_empty());
@@ -222,7 +222,7 @@ impl<'l> Open<'l> {
     }
 }
 
-/// Calls whose time is over, and whether the latest of each key was answered.
+/// Calls that can no longer be answered, and whether the latest of each key was.
 #[derive(Default)]
 struct Past<'l>(BTreeMap<Key<'l>, bool>);
 
@@ -285,7 +285,7 @@ fn only_results(turn: &[Message]) -> bool {
     })
 }
 
-/// Returns for each item the first one behind it that comes too late for its output: an item of the user, or
+/// Returns for each call the first item behind it before which its output has to stand: an item of the user, or
 /// an item of the model behind an output that answers a call. `None` while the item may be in flight.
 fn late(messages: &[Message], answering: &[bool]) -> Vec<Option<usize>> {
     let mut late = vec![None; messages.len()];

@@ -124,8 +124,7 @@ fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
                 [inner] if kind.is_none() => Some(Edit::set(at.inside("type"), &(*inner).into())),
                 _ => None,
             };
-            let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
-            flaws.push(Code::CallKind, text, id, cure);
+            flaws.cured_of(Code::CallKind, text, id, edit);
         }
     }
     for inner in inner {
@@ -164,6 +163,5 @@ pub(super) fn arguments(
     let text = format!(
         "the `{key}` of a call is not a text; write JSON as a text, or run `accp context repair`"
     );
-    let cure = edit.map(|edit| (flaws.place(), edit)).into_iter().collect();
-    flaws.push(Code::Arguments, text, id, cure);
+    flaws.cured_of(Code::Arguments, text, id, edit);
 }

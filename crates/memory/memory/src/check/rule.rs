@@ -1,12 +1,24 @@
 //! What each provider refuses, where it says so, and how much of a thing it takes.
 
+use crate::finding::Code;
+use crate::form::Form;
+
+/// Makes the rules of a form: the code, whether a repair can mend it, the source, and what the provider refuses.
+macro_rules! rules {
+    ($($code:ident, $mended:literal, $source:tt: $what:literal;)+) => {
+        &[$(Rule {
+            code: crate::finding::Code::$code,
+            what: $what,
+            source: $source,
+            mended: $mended,
+        }),+]
+    };
+}
+
 mod anthropic;
 mod chat;
 mod responses;
 mod source;
-
-use crate::finding::Code;
-use crate::form::Form;
 
 /// One rule of a form.
 ///
@@ -26,15 +38,6 @@ pub struct Rule {
     pub source: &'static str,
     /// Whether [`repair`](crate::repair()) can mend it: always, or where nothing is lost.
     pub mended: bool,
-}
-
-const fn rule(code: Code, mended: bool, what: &'static str, source: &'static str) -> Rule {
-    Rule {
-        code,
-        what,
-        source,
-        mended,
-    }
 }
 
 /// How much of a thing a provider takes in one request.

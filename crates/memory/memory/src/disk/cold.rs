@@ -1,4 +1,4 @@
-//! What a session keeps for ever: its messages as they were given, and each step of its list.
+//! Cold state: the messages of a session as they were given, and each step of its list. Nothing is ever removed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ const MESSAGE: &str = "message.";
 const STEP: &str = "step.";
 const FILE: &str = "file.";
 
-/// Why cold state is not what it has to be.
+/// Why cold state cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ColdError {
@@ -59,7 +59,7 @@ pub(crate) struct StoredStep {
     messages: usize,
     archived: usize,
     checkpoints: u64,
-    /// The list, unless only what was said since stands behind it.
+    /// The list; `None` if it is the list before with the new messages behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     list: Option<Vec<StoredSlot>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -94,7 +94,7 @@ enum StoredSlot {
     Made(Hash),
 }
 
-/// A message that nobody said.
+/// A message that a tier made.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredMessage {
     text: String,

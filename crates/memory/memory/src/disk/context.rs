@@ -61,7 +61,7 @@ pub struct Context<F = Private> {
 #[derive(Debug)]
 struct LockedRoot {
     cold: Cold,
-    /// LockedRoot as long as this is there.
+    /// The lock lasts as long as this file is open.
     _lock: std::fs::File,
 }
 
@@ -256,11 +256,7 @@ impl<F: Files> Context<F> {
     /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
     pub fn resume(&mut self, options: &Options<'_>) -> Result<MessageList, ContextError> {
         self.on_demand(options, OnDemand::Fresh)?;
-        let session = self.begun()?;
-        let list = MessageList::of(
-            session.form,
-            session.slots.iter().map(|slot| slot.message.raw()),
-        );
+        let list = self.begun()?.list();
         list.map_err(|fault| PlanError::Invalid(vec![fault]).into())
     }
 

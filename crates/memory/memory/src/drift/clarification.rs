@@ -13,17 +13,17 @@ words! {
     "clarification.json";
     /// Phrases that ask for something without a question mark.
     wants,
-    /// Beginnings of questions that offer something, ask for leave, or are not for the user.
+    /// Beginnings of questions that offer something, ask for permission, or are not for the user.
     offers,
-    /// Phrases that ask for a wish or for leave, and for nothing that was told before.
+    /// Phrases that ask for a wish or for permission, and not for something that the user has said.
     consent,
-    /// Words of a statement that tells a value.
+    /// Words of a statement that gives a value.
     tells,
-    /// Words of a statement that tells none.
+    /// Phrases of a statement that gives no value.
     tells_not,
     /// Phrases of a reply that does not answer.
     evasive,
-    /// Words of asking, which are not what is asked for.
+    /// Words of the question itself, which do not say what is asked for.
     asking,
 }
 
@@ -105,7 +105,7 @@ fn answer(
         .or_else(|| called(wanted, case.archive))
 }
 
-/// Returns an argument of this name that an earlier call had. Whoever called with it had its value.
+/// Returns an argument of this name that an earlier call had. The agent that made the call knew its value.
 fn called(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, String)> {
     let calls = archive.iter().rev();
     let mut calls =
@@ -142,7 +142,7 @@ fn stated(
     None
 }
 
-/// Returns whether a statement tells a value: a number, a name, or what something is.
+/// Returns whether a statement gives a value: a number, a name, or what something is.
 fn tells(sentence: &Sentence) -> bool {
     let mut words = sentence.text.split_whitespace().skip(1);
     let names = |word: &str| {

@@ -14,7 +14,7 @@ words! {
     chooses,
     /// Phrases that turn away from something.
     against,
-    /// Words of a choice, which are not what is chosen.
+    /// Words of a choice itself, which do not say what is chosen.
     choosing,
     /// Beginnings of a reason.
     because,

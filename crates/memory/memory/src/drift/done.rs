@@ -13,9 +13,9 @@ use crate::writes::{Writes, reported};
 
 words! {
     "done.json";
-    /// Words of an end.
+    /// Words that say that work has ended.
     ends,
-    /// Words of the whole task.
+    /// Words that refer to the whole task.
     whole,
     /// Words that make an end partial, conditional or still to come.
     parts,

@@ -13,9 +13,9 @@ words! {
     "unrelated.json";
     /// Phrases that announce an action.
     plans,
-    /// Announcements that are not actions.
+    /// Phrases that announce no action.
     idle,
-    /// Words of actions of all kinds, which say nothing of a topic.
+    /// Words of actions of any kind, which name no topic.
     acting,
 }
 

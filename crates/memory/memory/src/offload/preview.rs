@@ -12,7 +12,7 @@ use crate::media::named;
 const LINES: usize = 10;
 /// The most kinds of errors that are shown.
 const ERRORS: usize = 3;
-/// From so many tokens on a text shows its end.
+/// A text with at least so many tokens shows its end.
 const LONG: u64 = 4_000;
 /// The most lines at the end.
 const LAST: usize = 3;
@@ -20,7 +20,7 @@ const LAST: usize = 3;
 const CUT: &str = " [cut]";
 /// A shorter run of digits of base64 is shown.
 const RUN: usize = 64;
-/// Parts of words that stand in lines about a failure, in lower case.
+/// Parts of words in lines about a failure, in lower case.
 const SIGNS: [&str; 14] = [
     "error",
     "exception",
@@ -37,7 +37,7 @@ const SIGNS: [&str; 14] = [
     "错误",
     "エラー",
 ];
-/// Words that say that there is none, right before a sign: `0 errors`.
+/// Words right before such a part that deny a failure: `0 errors`.
 const NONE: [&str; 4] = ["0", "no", "without", "zero"];
 
 /// Returns the first lines, quoted, in at most so many tokens.

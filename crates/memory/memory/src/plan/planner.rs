@@ -263,7 +263,7 @@ impl<'p> Planner<'p> {
             .push((message, place.covers.clone(), place.kind));
     }
 
-    /// Puts other messages in the place of all, of which those that nobody said are new.
+    /// Replaces the whole list. `made` is the message in it that is new.
     pub(super) fn rearrange(&mut self, slots: Vec<Slot>, made: &Slot) {
         self.draft.slots.clear();
         self.draft.tokens.clear();
@@ -275,7 +275,7 @@ impl<'p> Planner<'p> {
             .push((made.message.clone(), made.covers.clone(), made.kind));
     }
 
-    /// Puts a message that nobody said into the list.
+    /// Inserts a message that was made for the list.
     pub(super) fn insert(&mut self, at: usize, slot: Slot) {
         let tokens = self
             .options
@@ -352,7 +352,7 @@ impl<'p> Planner<'p> {
         });
     }
 
-    /// Returns whether the intent stands in the list. It is looked for.
+    /// Looks for the intent in the list.
     fn intent(&self) -> Intent {
         let first = self
             .all

@@ -1,4 +1,4 @@
-//! This project's policy: messages whole at first sight, and their ends afterwards.
+//! The policy `memory`: it shows each message whole once, and only the ends of long results afterwards.
 
 mod cut;
 mod expand;

@@ -25,17 +25,17 @@ words! {
     weak,
     /// Words that speakers put before a sentence that obliges: `Rule: no latex here.`
     labels,
-    /// Words that speakers put before what may not be forgotten: `Fact: Priya is on call.`
+    /// Words that speakers put before something that must not be forgotten: `Fact: Priya is on call.`
     kept,
     /// Phrases of a preference.
     preference,
     /// Phrases of a wish. In a document they do not count.
     wish,
-    /// Phrases that sound like one and are none.
+    /// Phrases that sound like a constraint and are not one.
     idle,
     /// Words before a number or a day that make it a limit.
     limits,
-    /// Words of days, beside digits.
+    /// Names of days and months.
     days,
     /// Polite beginnings of a question that is an order.
     kindly,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::event::Thousands;
 
-/// What stands in a summary beside the content. The paths exist before the summary is written.
+/// The head and the foot of a summary: session, time and paths. The paths exist before the summary is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) session: String,
@@ -34,7 +34,7 @@ pub(super) enum Part {
     Next,
 }
 
-/// What of a part has no room.
+/// The pieces of a part that have no room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct More {
     pub(super) count: usize,

@@ -17,7 +17,7 @@ words! {
     "progress.json";
     /// Words in the names of tools that only look.
     looking,
-    /// Phrases of an assistant that something is done.
+    /// Phrases with which an assistant says that something is done.
     done,
     /// Words that make a statement of done a condition, a plan or a denial.
     not_yet,
@@ -25,7 +25,7 @@ words! {
     remains,
     /// Phrases of a promise.
     promises,
-    /// Phrases that sound like a promise and only keep company.
+    /// Phrases that sound like a promise and announce no work.
     idle,
 }
 

@@ -6,20 +6,11 @@ use serde_json::{Value as Json, json};
 use super::*;
 use crate::message::Role;
 use crate::parsed::{ParsedCall, ParsedResult};
+use crate::summarizer::SECTIONS;
 
 mod properties;
 mod requests;
 mod sections;
-
-const SECTIONS: [&str; 7] = [
-    "### Session Intent",
-    "### Artifacts Created",
-    "### Key Decisions",
-    "### Current Progress",
-    "### Critical Facts",
-    "### Next Steps",
-    "### Recovery References",
-];
 
 /// Makes a conversation, message by message.
 #[derive(Default)]

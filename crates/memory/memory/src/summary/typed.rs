@@ -15,7 +15,7 @@ use crate::parsed::Parsed;
 use block::Added;
 use opening::{Actions, closing, ends_in_block, opening};
 
-/// So many messages that open or close alike are results.
+/// At least so many messages have to open or close alike to count as results.
 const RESULTS: usize = 3;
 
 /// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first

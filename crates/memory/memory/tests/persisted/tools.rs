@@ -108,13 +108,13 @@ pub(crate) struct Wrote {
 }
 
 /// A folder in which tools write.
-pub(crate) struct Desk {
+pub(crate) struct TestSession {
     pub(crate) work: tempfile::TempDir,
     seed: u64,
     count: usize,
 }
 
-impl Desk {
+impl TestSession {
     pub(crate) fn of(seed: u64) -> Self {
         let work = tempfile::tempdir().expect("a folder");
         Self {

@@ -5,7 +5,7 @@ use accp_memory::disk::ContextError;
 use accp_memory::disk::index::Filter;
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns a conversation with a result and an input that could leave, far below half of the window.
@@ -19,12 +19,12 @@ fn small() -> Talk {
 
 #[test]
 fn ctx_57_accepts_an_evaluation_at_once_when_it_is_forced() {
-    let mut desk = Desk::of(20_000);
+    let mut session = TestSession::of(20_000);
     let list = small().list();
-    desk.compress(&list);
-    desk.force = true;
+    session.compress(&list);
+    session.force = true;
     // Nothing was said since, and the list is green.
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Two]);
     assert!(
         done.events
@@ -36,17 +36,17 @@ fn ctx_57_accepts_an_evaluation_at_once_when_it_is_forced() {
 
 #[test]
 fn ctx_57_refuses_to_change_a_small_list_that_is_not_forced() {
-    let desk = Desk::of(20_000);
+    let session = TestSession::of(20_000);
     let list = small().list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!((tiers(&done), raws(&done.list)), (vec![], raws(&list)));
 }
 
 #[test]
 fn ctx_58_accepts_a_report_of_use_that_outlives_the_process() {
-    let desk = Desk::of(20_000);
-    let done = desk.compress(&small().list());
-    let context = desk.open();
+    let session = TestSession::of(20_000);
+    let done = session.compress(&small().list());
+    let context = session.open();
     let session = context.begun().unwrap();
     let used = session.usage().unwrap();
     assert_eq!(
@@ -59,8 +59,8 @@ fn ctx_58_accepts_a_report_of_use_that_outlives_the_process() {
 
 #[test]
 fn ctx_58_refuses_a_report_of_a_session_that_has_not_begun() {
-    let desk = Desk::of(20_000);
-    let context = desk.open();
+    let session = TestSession::of(20_000);
+    let context = session.open();
     let refused = context.begun().unwrap_err();
     assert!(matches!(&refused, ContextError::NoSession { id, .. } if id == "trip"));
     assert!(
@@ -72,66 +72,70 @@ fn ctx_58_refuses_a_report_of_a_session_that_has_not_begun() {
 
 #[test]
 fn ctx_59_accepts_a_topic_and_finds_what_left() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let talk = Talk::begun().used("get_flight", json!({}), "flight number HAT170, gate 12");
-    desk.compress(&talk.up_to(7_600, &desk.window).list());
-    let hits = desk.search("flight number", &Filter::default());
+    session.compress(&talk.up_to(7_600, &session.window).list());
+    let hits = session.search("flight number", &Filter::default());
     assert!(hits[0].text.contains("HAT170"), "{hits:?}");
     assert_eq!((hits[0].rank, hits[0].message), (1, Some(2)));
 }
 
 #[test]
 fn ctx_59_refuses_to_find_a_topic_of_which_nobody_spoke() {
-    let desk = Desk::of(10_000);
-    desk.compress(&Talk::begun().up_to(7_600, &desk.window).list());
-    assert_eq!(desk.search("submarine periscope", &Filter::default()), []);
+    let session = TestSession::of(10_000);
+    session.compress(&Talk::begun().up_to(7_600, &session.window).list());
+    assert_eq!(
+        session.search("submarine periscope", &Filter::default()),
+        []
+    );
 }
 
 #[test]
 fn ctx_60_accepts_the_intent_verbatim_before_and_after_summaries() {
-    let desk = Desk::of(10_000);
-    desk.compress(&Talk::begun().list());
-    assert_eq!(desk.open().begun().unwrap().intent(), [INTENT]);
+    let session = TestSession::of(10_000);
+    session.compress(&Talk::begun().list());
+    assert_eq!(session.open().begun().unwrap().intent(), [INTENT]);
     let talk = Talk::begun().user("New task: draw the roof.");
-    desk.compress(&talk.up_to(7_600, &desk.window).list());
+    session.compress(&talk.up_to(7_600, &session.window).list());
     let expected = [INTENT, "New task: draw the roof."];
-    assert_eq!(desk.open().begun().unwrap().intent(), expected);
+    assert_eq!(session.open().begun().unwrap().intent(), expected);
 }
 
 #[test]
 fn ctx_60_refuses_later_requests_as_the_intent() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let talk = Talk::default().system("You plan.").user(INTENT);
     let talk = talk.assistant("Plan a barn.").user("And a door, please.");
-    desk.compress(&talk.list());
-    assert_eq!(desk.open().begun().unwrap().intent(), [INTENT]);
+    session.compress(&talk.list());
+    assert_eq!(session.open().begun().unwrap().intent(), [INTENT]);
 }
 
 #[test]
 fn ctx_61_accepts_the_last_events_in_their_order() {
-    let desk = Desk::of(10_000);
-    let mut list = Talk::begun().up_to(7_600, &desk.window).list();
+    let session = TestSession::of(10_000);
+    let mut list = Talk::begun().up_to(7_600, &session.window).list();
     let mut expected = Vec::new();
     for _ in 0..3 {
-        let done = desk.compress(&list);
+        let done = session.compress(&list);
         assert_eq!(tiers(&done), [Tier::Three]);
         expected.extend(done.events);
-        list = Talk::after(&done.list).up_to(7_600, &desk.window).list();
+        list = Talk::after(&done.list).up_to(7_600, &session.window).list();
     }
-    assert_eq!(desk.open().begun().unwrap().events(), expected);
+    assert_eq!(session.open().begun().unwrap().events(), expected);
 }
 
 #[test]
 fn ctx_61_refuses_events_of_other_sessions() {
-    let desk = Desk::of(10_000);
-    desk.compress(&Talk::begun().up_to(7_600, &desk.window).list());
+    let session = TestSession::of(10_000);
+    session.compress(&Talk::begun().up_to(7_600, &session.window).list());
     let id = accp_memory::SessionId::new("other").unwrap();
-    let mut other = accp_memory::disk::Context::open(desk.root(), id).unwrap();
+    let mut other = accp_memory::disk::Context::open(session.root(), id).unwrap();
     assert!(other.session().is_none());
     let list = Talk::default().user("Bake bread.").list();
-    desk.with(&(), |options| other.compress(&list, options, &mut ()))
+    session
+        .with(&(), |options| other.compress(&list, options, &mut ()))
         .unwrap();
     assert_eq!(other.begun().unwrap().events(), []);
     drop(other);
-    assert_eq!(desk.open().begun().unwrap().events().len(), 1);
+    assert_eq!(session.open().begun().unwrap().events().len(), 1);
 }

@@ -4,24 +4,24 @@ use accp_memory::disk::Compressed;
 use accp_memory::{DriftEvent, Indicator, Severity, Summarizer, SummaryRequest, Tier};
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::Talk;
 
 const CONSTRAINT: &str = "The timber must never touch the ground.";
 
 /// Returns a conversation about a shed, summed up.
-fn shed(desk: &Desk) -> Compressed {
-    summed_up(desk, &())
+fn shed(session: &TestSession) -> Compressed {
+    summed_up(session, &())
 }
 
-fn summed_up(desk: &Desk, summarizer: &dyn Summarizer) -> Compressed {
+fn summed_up(session: &TestSession, summarizer: &dyn Summarizer) -> Compressed {
     let list = Talk::begun()
         .user("My customer number is K-118. The height of the shed is 2.4 metres.")
         .agent(CONSTRAINT)
         .assistant("I'll use larch for the walls because it lasts longer.")
-        .up_to(7_600, &desk.window)
+        .up_to(7_600, &session.window)
         .list();
-    let done = desk.summed_up(&list, summarizer);
+    let done = session.summed_up(&list, summarizer);
     assert_eq!(tiers(&done), [Tier::Three]);
     assert_eq!(done.drift, []);
     done
@@ -29,9 +29,9 @@ fn summed_up(desk: &Desk, summarizer: &dyn Summarizer) -> Compressed {
 
 /// Returns the signs in what is said after the summary.
 fn signs(say: impl Fn(Talk) -> Talk) -> Vec<DriftEvent> {
-    let desk = Desk::of(10_000);
-    let done = shed(&desk);
-    desk.compress(&say(Talk::after(&done.list)).list()).drift
+    let session = TestSession::of(10_000);
+    let done = shed(&session);
+    session.compress(&say(Talk::after(&done.list)).list()).drift
 }
 
 /// Returns the signs in a text of the assistant right after the summary.
@@ -97,10 +97,10 @@ fn ctx_38_accepts_a_warning_for_each_of_the_three_red_flags() {
     let question = says("What is your customer number?");
     assert_eq!(question[0].0, Indicator::Clarification);
     assert_eq!(says("The task is complete.")[0].0, Indicator::Done);
-    let desk = Desk::of(10_000);
-    let done = summed_up(&desk, &Forgetful);
+    let session = TestSession::of(10_000);
+    let done = summed_up(&session, &Forgetful);
     let said = Talk::after(&done.list).assistant("Let me measure the walls of the shed.");
-    let found = desk.compress(&said.list()).drift;
+    let found = session.compress(&said.list()).drift;
     assert_eq!(found[0].indicator, Indicator::Constraint);
 }
 
@@ -118,16 +118,16 @@ fn ctx_38_refuses_to_warn_of_what_is_in_order() {
 
 #[test]
 fn ctx_39_accepts_the_words_of_the_archive_in_the_list_and_tells_the_caller() {
-    let desk = Desk::of(10_000);
-    let done = shed(&desk);
+    let session = TestSession::of(10_000);
+    let done = shed(&session);
     let said = Talk::after(&done.list).assistant("What is your customer number?");
     let given = said.list();
-    let done = desk.compress(&said.list());
+    let done = session.compress(&said.list());
     let sign = &done.drift[0];
     assert!(sign.recovered && sign.severity == Severity::High);
     assert_eq!(
         sign.message + 1,
-        desk.open().begun().unwrap().originals().len()
+        session.open().begun().unwrap().originals().len()
     );
     assert!(
         sign.evidence.contains("customer number"),
@@ -140,23 +140,23 @@ fn ctx_39_accepts_the_words_of_the_archive_in_the_list_and_tells_the_caller() {
     let put_back = after.last().unwrap();
     assert!(put_back.contains("## Recovered Context") && put_back.contains("K-118"));
     // The log has it.
-    assert_eq!(desk.open().begun().unwrap().drift(), done.drift);
+    assert_eq!(session.open().begun().unwrap().drift(), done.drift);
 }
 
 #[test]
 fn ctx_39_refuses_to_put_back_more_than_there_is_room_for() {
     // The list may only have so many tokens, and a call in flight stays last.
-    let desk = Desk::of(10_000);
-    let done = shed(&desk);
+    let session = TestSession::of(10_000);
+    let done = shed(&session);
     let asked = Talk::after(&done.list)
         .assistant("What is your customer number?")
         .calls(&[("c9", "search", json!({ "q": "larch for the shed" }))]);
     let given = asked.list();
-    let done = desk.compress(&given);
+    let done = session.compress(&given);
     assert!(done.drift[0].recovered);
     assert_eq!(raws(&done.list).last(), raws(&given).last());
     // A message of more than a tenth of the window is named and not put back.
-    let full = Desk::of(10_000);
+    let full = TestSession::of(10_000);
     let long = format!("My customer number is K-118. {}", "shed ".repeat(1_000));
     let list = Talk::begun().user(&long).up_to(7_600, &full.window).list();
     let done = full.compress(&list);
@@ -211,9 +211,9 @@ fn ctx_42_accepts_an_unrelated_action_as_high_and_puts_the_request_back() {
         says("Let me compose a pop song."),
         [(Indicator::Unrelated, Severity::High)]
     );
-    let desk = Desk::of(10_000);
-    let done = shed(&desk);
-    let done = desk.compress(
+    let session = TestSession::of(10_000);
+    let done = shed(&session);
+    let done = session.compress(
         &Talk::after(&done.list)
             .assistant("Let me compose a pop song.")
             .list(),
@@ -237,10 +237,10 @@ fn ctx_42_refuses_an_action_with_words_of_the_task_as_a_sign() {
 
 #[test]
 fn ctx_43_accepts_another_choice_than_the_decided_one_as_medium() {
-    let desk = Desk::of(10_000);
-    let done = shed(&desk);
+    let session = TestSession::of(10_000);
+    let done = shed(&session);
     let said = Talk::after(&done.list).assistant("I'll use spruce for the walls.");
-    let done = desk.compress(&said.list());
+    let done = session.compress(&said.list());
     let sign = &done.drift[0];
     assert_eq!(
         (sign.indicator, sign.severity),
@@ -267,11 +267,11 @@ fn ctx_43_refuses_the_decided_choice_and_a_change_by_the_user_as_signs() {
 
 #[test]
 fn ctx_44_accepts_a_missing_constraint_as_high_and_takes_it_from_the_archive() {
-    let desk = Desk::of(10_000);
-    let done = summed_up(&desk, &Forgetful);
+    let session = TestSession::of(10_000);
+    let done = summed_up(&session, &Forgetful);
     assert!(!done.list.to_string().contains(CONSTRAINT));
     let said = Talk::after(&done.list).assistant("Let me measure the walls of the shed.");
-    let done = desk.compress(&said.list());
+    let done = session.compress(&said.list());
     let sign = &done.drift[0];
     assert_eq!(
         (sign.indicator, sign.severity),
@@ -283,12 +283,12 @@ fn ctx_44_accepts_a_missing_constraint_as_high_and_takes_it_from_the_archive() {
 
 #[test]
 fn ctx_44_refuses_a_constraint_that_stands_in_the_list_as_a_sign() {
-    let desk = Desk::of(10_000);
-    let done = shed(&desk);
+    let session = TestSession::of(10_000);
+    let done = shed(&session);
     assert!(done.list.to_string().contains(CONSTRAINT));
     assert_eq!(says("Let me measure the walls of the shed."), []);
     // What was put back is not missing at the next message.
-    let forgot = Desk::of(10_000);
+    let forgot = TestSession::of(10_000);
     let done = summed_up(&forgot, &Forgetful);
     let said = |done: &Compressed| {
         Talk::after(&done.list)

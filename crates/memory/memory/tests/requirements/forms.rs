@@ -4,10 +4,10 @@ use accp_memory::disk::ContextError;
 use accp_memory::{Code, Form, PlanError, Tier, check, repair};
 use serde_json::{Value as Json, json};
 
-use crate::requirements::desk::{Desk, raws, tiers};
 use crate::requirements::messages::{
     chat_call, chat_result, item, list, output, reasoning, steps, turn, turn_result, user,
 };
+use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::{Talk, rows};
 
 /// Returns the faults of a list: code and message.
@@ -21,9 +21,9 @@ fn faults(form: Form, messages: &[Json]) -> Vec<(Code, Option<usize>)> {
 /// Compresses lists of a form that are over the window; `compress` checks what leaves.
 fn leaves_valid(form: Form) {
     for size in [3_000, 4_000, 6_000, 8_000] {
-        let desk = Desk::of(size);
+        let session = TestSession::of(size);
         let all = steps(form);
-        let done = desk.compress(&list(form, &all));
+        let done = session.compress(&list(form, &all));
         assert!(
             tiers(&done).contains(&Tier::Three) || size > 6_000,
             "{size}"
@@ -39,13 +39,13 @@ fn refuses(form: Form, messages: &[Json], code: Code, message: usize) {
         faults(form, messages).contains(&(code, Some(message))),
         "{code}: {messages:?}"
     );
-    let desk = Desk::of(10_000);
-    let refused = desk.attempt(&list(form, messages));
+    let session = TestSession::of(10_000);
+    let refused = session.attempt(&list(form, messages));
     let Err(ContextError::Plan(PlanError::Invalid(found))) = refused else {
         panic!("{code}: {refused:?}")
     };
     assert!(found.iter().any(|fault| fault.code == code));
-    assert_eq!(desk.files().len(), 0);
+    assert_eq!(session.files().len(), 0);
 }
 
 #[test]
@@ -128,7 +128,7 @@ fn ctx_68_refuses_items_of_responses_that_do_not_pair() {
 #[test]
 fn ctx_69_accepts_a_call_in_flight_at_the_end() {
     for form in Form::ALL {
-        let desk = Desk::of(6_000);
+        let session = TestSession::of(6_000);
         let mut all = steps(form);
         all.push(match form {
             Form::OpenAi => chat_call(&["x"]),
@@ -136,7 +136,7 @@ fn ctx_69_accepts_a_call_in_flight_at_the_end() {
             Form::Responses => item("x"),
         });
         let given = list(form, &all);
-        let done = desk.compress(&given);
+        let done = session.compress(&given);
         assert!(tiers(&done).contains(&Tier::Three));
         assert_eq!(raws(&done.list).last(), raws(&given).last());
         let (mended, repairs) = repair(&given).unwrap();
@@ -146,24 +146,24 @@ fn ctx_69_accepts_a_call_in_flight_at_the_end() {
 
 #[test]
 fn ctx_69_refuses_to_cut_or_answer_what_is_in_flight() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let arguments = json!({ "path": "a.md", "content": rows(3_000) });
-    desk.put("a.md", &rows(3_000));
-    let talk = Talk::begun().up_to(5_000, &desk.window);
+    session.put("a.md", &rows(3_000));
+    let talk = Talk::begun().up_to(5_000, &session.window);
     let given = talk.calls(&[("x", "create_file", arguments)]).list();
-    let done = desk.compress(&given);
+    let done = session.compress(&given);
     assert_eq!(raws(&done.list).last(), raws(&given).last());
     assert_eq!(done.list.to_string().matches("\"tool\"").count(), 0);
     // The result belongs to it when it comes.
     let more = Talk::after(&done.list).result("x", "File written").list();
-    assert_eq!(desk.compress(&more).drift, []);
+    assert_eq!(session.compress(&more).drift, []);
 }
 
 #[test]
 fn ctx_70_accepts_thinking_unchanged_in_turns_that_stay() {
-    let desk = Desk::of(6_000);
+    let session = TestSession::of(6_000);
     let all = steps(Form::Anthropic);
-    let done = desk.compress(&list(Form::Anthropic, &all));
+    let done = session.compress(&list(Form::Anthropic, &all));
     let given: Vec<_> = all.iter().map(Json::to_string).collect();
     let kept: Vec<_> = raws(&done.list)
         .into_iter()
@@ -177,8 +177,8 @@ fn ctx_70_accepts_thinking_unchanged_in_turns_that_stay() {
 fn ctx_70_refuses_reasoning_without_what_follows_it() {
     let form = Form::Responses;
     for size in [2_500, 3_000, 4_000, 5_000, 6_000] {
-        let desk = Desk::of(size);
-        let done = desk.compress(&list(form, &steps(form)));
+        let session = TestSession::of(size);
+        let done = session.compress(&list(form, &steps(form)));
         let items = done.list.messages();
         for (at, item) in items.iter().enumerate() {
             let Some(id) = item.json()["id"]

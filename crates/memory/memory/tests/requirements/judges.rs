@@ -5,27 +5,27 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use accp_memory::disk::Compressed;
 use accp_memory::{Case, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
 
-use crate::requirements::desk::{Desk, raws};
+use crate::requirements::session::{TestSession, raws};
 use crate::requirements::talk::{INTENT, Talk};
 
 /// What no judge by words takes for a sign.
 const SAID: &str = "Let me measure the walls of the shed.";
 
-/// Returns a desk whose conversation has just been summed up.
-fn summed_up(judges: &'static [&'static dyn Judge]) -> (Desk, Compressed) {
-    let mut desk = Desk::of(10_000);
-    desk.judges = judges;
+/// Returns a session whose conversation has just been summed up.
+fn summed_up(judges: &'static [&'static dyn Judge]) -> (TestSession, Compressed) {
+    let mut session = TestSession::of(10_000);
+    session.judges = judges;
     let list = Talk::begun().user("The timber must never touch the ground.");
-    let done = desk.compress(&list.up_to(7_600, &desk.window).list());
+    let done = session.compress(&list.up_to(7_600, &session.window).list());
     assert_eq!((done.events.len(), done.drift.len()), (1, 0));
-    (desk, done)
+    (session, done)
 }
 
 /// Returns what comes out when the assistant says something after the summary.
-fn says(judges: &'static [&'static dyn Judge], text: &str) -> (Desk, Compressed) {
-    let (desk, done) = summed_up(judges);
-    let done = desk.compress(&Talk::after(&done.list).assistant(text).list());
-    (desk, done)
+fn says(judges: &'static [&'static dyn Judge], text: &str) -> (TestSession, Compressed) {
+    let (session, done) = summed_up(judges);
+    let done = session.compress(&Talk::after(&done.list).assistant(text).list());
+    (session, done)
 }
 
 /// Takes measuring for a way off, and looks at all that a judge is shown.
@@ -51,7 +51,7 @@ impl Judge for Strict {
 
 #[test]
 fn a_sign_of_another_judge_leads_to_recovery_and_is_reported() {
-    let (desk, done) = says(&[&Strict], SAID);
+    let (session, done) = says(&[&Strict], SAID);
     let [sign] = &done.drift[..] else {
         panic!("{:?}", done.drift);
     };
@@ -62,7 +62,7 @@ fn a_sign_of_another_judge_leads_to_recovery_and_is_reported() {
     assert_eq!((&*sign.evidence, sign.recovered), ("measures", true));
     let put_back = raws(&done.list).pop().unwrap();
     assert!(put_back.contains("## Recovered Context") && put_back.contains(INTENT));
-    assert_eq!(desk.open().begun().unwrap().drift(), done.drift);
+    assert_eq!(session.open().begun().unwrap().drift(), done.drift);
     assert_eq!(says(&[&Strict], "The walls are high.").1.drift, []);
 }
 
@@ -92,9 +92,9 @@ fn judges_stand_beside_others_and_in_their_place() {
 fn without_a_judge_nothing_is_drift() {
     for text in ["Let me compose a pop song.", "The task is complete."] {
         assert_ne!(says(LEXICAL, text).1.drift, [], "{text}");
-        let (desk, done) = summed_up(&[]);
+        let (session, done) = summed_up(&[]);
         let list = Talk::after(&done.list).assistant(text).list();
-        let done = desk.compress(&list);
+        let done = session.compress(&list);
         assert_eq!((done.drift, raws(&done.list)), (Vec::new(), raws(&list)));
     }
 }
@@ -122,16 +122,16 @@ impl Judge for Babbles {
 
 #[test]
 fn a_judge_that_makes_no_sense_breaks_no_list() {
-    let (desk, done) = summed_up(&[&Babbles]);
+    let (session, done) = summed_up(&[&Babbles]);
     let mut list = Talk::after(&done.list);
     for _ in 0..3 {
         list = list.assistant(SAID);
-        let before = list.tokens(&desk.window);
-        // The desk checks that the list is valid and fits.
-        let done = desk.compress(&list.list());
+        let before = list.tokens(&session.window);
+        // The session checks that the list is valid and fits.
+        let done = session.compress(&list.list());
         assert_eq!(done.drift.len(), 50);
         assert!(
-            done.after <= before + desk.window.size() / 10,
+            done.after <= before + session.window.size() / 10,
             "{} from {before}",
             done.after
         );
@@ -151,12 +151,15 @@ impl Judge for Fails {
 
 #[test]
 fn a_judge_that_panics_leaves_the_session_as_it_was() {
-    let (mut desk, done) = summed_up(&[&Fails]);
+    let (mut session, done) = summed_up(&[&Fails]);
     let list = Talk::after(&done.list).assistant(SAID).list();
-    let failed = catch_unwind(AssertUnwindSafe(|| desk.attempt(&list)));
+    let failed = catch_unwind(AssertUnwindSafe(|| session.attempt(&list)));
     assert!(failed.is_err());
-    let before = desk.open().begun().unwrap().originals().len();
-    desk.judges = &[&Strict];
-    assert_eq!(desk.compress(&list).drift.len(), 1);
-    assert_eq!(desk.open().begun().unwrap().originals().len(), before + 1);
+    let before = session.open().begun().unwrap().originals().len();
+    session.judges = &[&Strict];
+    assert_eq!(session.compress(&list).drift.len(), 1);
+    assert_eq!(
+        session.open().begun().unwrap().originals().len(),
+        before + 1
+    );
 }

@@ -3,24 +3,24 @@
 use accp_memory::{Event, Intent, Tier};
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, tiers};
+use crate::requirements::session::{TestSession, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns the log of a session in which all tiers have acted.
 fn log() -> Vec<Event> {
-    let desk = Desk::of(10_000).stress();
+    let session = TestSession::of(10_000).stress();
     let list = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(1_100))
         .wrote("a.md", &rows(1_100), "File written")
-        .up_to(5_600, &desk.window)
+        .up_to(5_600, &session.window)
         .list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Two, Tier::Three]);
-    let context = desk.open();
+    let context = session.open();
     let events = context.begun().unwrap().events().to_vec();
     assert_eq!(events, done.events);
     for path in events.iter().flat_map(|event| &event.files) {
-        assert!(desk.files().contains_key(path), "{path}");
+        assert!(session.files().contains_key(path), "{path}");
     }
     events
 }
@@ -62,30 +62,30 @@ fn ctx_50_accepts_an_entry_for_each_compression_with_all_its_members() {
 
 #[test]
 fn ctx_50_refuses_an_entry_for_a_tier_that_did_not_act() {
-    let desk = Desk::of(10_000);
-    desk.compress(&Talk::begun().up_to(7_400, &desk.window).list());
-    assert_eq!(desk.open().begun().unwrap().events(), []);
+    let session = TestSession::of(10_000);
+    session.compress(&Talk::begun().up_to(7_400, &session.window).list());
+    assert_eq!(session.open().begun().unwrap().events(), []);
 }
 
 #[test]
 fn ctx_51_accepts_yes_where_the_intent_stands_in_the_list() {
     assert!(log().iter().all(|event| event.intent == Intent::Verbatim));
     assert_eq!(Intent::Verbatim.as_str(), "YES");
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&Talk::begun().up_to(7_600, &desk.window).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&Talk::begun().up_to(7_600, &session.window).list());
     assert_eq!(done.events[0].intent, Intent::Verbatim);
     assert!(done.list.to_string().contains(INTENT));
 }
 
 #[test]
 fn ctx_51_refuses_yes_where_the_intent_was_shortened() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let long = format!("Plan a shed. {}", "more words ".repeat(2_200));
     let list = Talk::default()
         .user(&long)
-        .up_to(7_600, &desk.window)
+        .up_to(7_600, &session.window)
         .list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!(done.events[0].intent, Intent::Referenced);
     assert_eq!(Intent::Referenced.as_str(), "VERIFICATION_NEEDED");
     assert!(

@@ -3,7 +3,7 @@
 use accp_memory::SessionId;
 use serde_json::json;
 
-use crate::requirements::desk::Desk;
+use crate::requirements::session::TestSession;
 use crate::requirements::talk::{Talk, rows};
 
 fn names(folder: &std::path::Path) -> Vec<String> {
@@ -16,9 +16,9 @@ fn names(folder: &std::path::Path) -> Vec<String> {
 
 #[test]
 fn ctx_34_accepts_the_four_folders_below_the_root() {
-    let desk = Desk::of(10_000);
-    desk.compress(&Talk::begun().list());
-    let folders = names(&desk.root().join("cache"));
+    let session = TestSession::of(10_000);
+    session.compress(&Talk::begun().list());
+    let folders = names(&session.root().join("cache"));
     for folder in ["checkpoints", "conversations", "intermediate", "offloaded"] {
         assert!(folders.contains(&folder.to_owned()), "{folders:?}");
     }
@@ -26,42 +26,42 @@ fn ctx_34_accepts_the_four_folders_below_the_root() {
 
 #[test]
 fn ctx_34_refuses_to_write_anywhere_else() {
-    let desk = Desk::of(10_000);
-    desk.put("shed/plan.md", &rows(3_000));
+    let session = TestSession::of(10_000);
+    session.put("shed/plan.md", &rows(3_000));
     let list = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(2_600))
         .wrote("shed/plan.md", &rows(3_000), "File written")
-        .up_to(16_000, &desk.window)
+        .up_to(16_000, &session.window)
         .list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert!(done.events.len() > 1);
-    assert_eq!(names(&desk.root()), ["cache"]);
-    assert_eq!(names(&desk.work()), ["shed"]);
-    assert_eq!(names(desk.root().parent().unwrap()), ["root", "work"]);
+    assert_eq!(names(&session.root()), ["cache"]);
+    assert_eq!(names(&session.work()), ["shed"]);
+    assert_eq!(names(session.root().parent().unwrap()), ["root", "work"]);
     let made = done.events.iter().flat_map(|event| &event.files);
     assert!(made.clone().all(|path| path.starts_with("cache/")));
     // `intermediate` is the program's own.
-    assert_eq!(names(&desk.root().join("cache/intermediate")), [""; 0]);
+    assert_eq!(names(&session.root().join("cache/intermediate")), [""; 0]);
 }
 
 /// Moves a result of each tool out, and returns the paths.
-fn moved(tools: &[&str]) -> (Desk, Vec<String>) {
-    let desk = Desk::of(200_000);
+fn moved(tools: &[&str]) -> (TestSession, Vec<String>) {
+    let session = TestSession::of(200_000);
     let mut talk = Talk::begun();
     for tool in tools {
         talk = talk.used(tool, json!({}), &rows(16_000));
     }
-    let done = desk.compress(&talk.list());
+    let done = session.compress(&talk.list());
     let files = done.events.iter().flat_map(|event| event.files.clone());
     let files = files
         .filter(|path| path.starts_with("cache/offloaded/"))
         .collect();
-    (desk, files)
+    (session, files)
 }
 
 #[test]
 fn ctx_35_accepts_each_name_once_for_tools_of_one_name() {
-    let (desk, files) = moved(&["stock", "stock", "sto/ck"]);
+    let (session, files) = moved(&["stock", "stock", "sto/ck"]);
     let stem = "cache/offloaded/20260129_142530_stock";
     let expected = [
         format!("{stem}.md"),
@@ -69,7 +69,7 @@ fn ctx_35_accepts_each_name_once_for_tools_of_one_name() {
         format!("{stem}_3.md"),
     ];
     assert_eq!(files, expected);
-    assert!(files.iter().all(|path| desk.read(path) == rows(16_000)));
+    assert!(files.iter().all(|path| session.read(path) == rows(16_000)));
     assert_eq!(SessionId::new("Trip_7-b").unwrap().as_str(), "Trip_7-b");
 }
 
@@ -77,7 +77,7 @@ fn ctx_35_accepts_each_name_once_for_tools_of_one_name() {
 fn ctx_35_refuses_names_that_lead_out() {
     let long = "x".repeat(500);
     let tools = ["../../../etc/passwd", "..", "a\\b:c", "é\u{0}", &long];
-    let (desk, files) = moved(&tools);
+    let (session, files) = moved(&tools);
     assert_eq!(files.len(), tools.len());
     for path in &files {
         let name = path
@@ -86,7 +86,7 @@ fn ctx_35_refuses_names_that_lead_out() {
         let stem = name.strip_suffix(".md").unwrap();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
         assert!(stem.len() <= 66 && stem.chars().all(is_plain), "{name}");
-        assert_eq!(desk.read(path), rows(16_000));
+        assert_eq!(session.read(path), rows(16_000));
     }
     for id in [
         "",

@@ -3,21 +3,22 @@
 use accp_memory::disk::ContextError;
 use accp_memory::{Form, Indicator, MessageList, Summarizer, SummaryRequest, Tier};
 
-use crate::requirements::desk::{Desk, raws, summary, text, tiers};
+use crate::requirements::behaviour::with_a_number;
+use crate::requirements::session::{TestSession, raws, summary, text, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 #[test]
 fn ctx_01_accepts_ten_summaries_in_a_row_with_the_intent_verbatim() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let mut talk = Talk::begun();
     for _ in 0..10 {
-        let list = talk.up_to(7_600, &desk.window).list();
-        let done = desk.compress(&list);
+        let list = talk.up_to(7_600, &session.window).list();
+        let done = session.compress(&list);
         assert_eq!(tiers(&done), [Tier::Three]);
         assert!(summary(&done.list).contains(INTENT));
         talk = Talk::after(&done.list).user("Go on.");
     }
-    assert_eq!(desk.open().begun().unwrap().intent(), [INTENT]);
+    assert_eq!(session.open().begun().unwrap().intent(), [INTENT]);
 }
 
 /// Sums up and changes the text by rules.
@@ -35,21 +36,21 @@ fn ctx_01_refuses_a_summary_that_lacks_the_intent() {
         Edits(|rules| rules.replace(INTENT, "Plan a shed.")),
         Edits(|rules| rules.replace(INTENT, "")),
     ] {
-        let desk = Desk::of(10_000);
-        let list = Talk::begun().up_to(7_600, &desk.window).list();
-        let done = desk.summed_up(&list, &edits);
+        let session = TestSession::of(10_000);
+        let list = Talk::begun().up_to(7_600, &session.window).list();
+        let done = session.summed_up(&list, &edits);
         assert!(summary(&done.list).contains(INTENT));
     }
     // Another change is taken.
-    let desk = Desk::of(10_000);
-    let list = Talk::begun().up_to(7_600, &desk.window).list();
-    let done = desk.summed_up(&list, &Edits(|rules| rules.replace("None.", "Nothing.")));
+    let session = TestSession::of(10_000);
+    let list = Talk::begun().up_to(7_600, &session.window).list();
+    let done = session.summed_up(&list, &Edits(|rules| rules.replace("None.", "Nothing.")));
     assert!(summary(&done.list).contains("Nothing."));
 }
 
 #[test]
 fn ctx_02_accepts_the_whole_conversation_back_to_the_byte() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let odd = r#"{ "content":"Caf\u00e9 \/ 1", "x": [1.50,1e2,  null], "role" : "user" }"#;
     let talk = Talk::begun()
         .wrote("a.md", &rows(1_100), "File written")
@@ -57,45 +58,45 @@ fn ctx_02_accepts_the_whole_conversation_back_to_the_byte() {
         .list();
     let given = [raws(&talk), vec![odd.to_owned()]].concat();
     let list = MessageList::of(Form::OpenAi, given.iter().map(String::as_str)).unwrap();
-    let list = Talk::after(&list).up_to(12_500, &desk.window).list();
+    let list = Talk::after(&list).up_to(12_500, &session.window).list();
     let given = [given, raws(&list)[6..].to_vec()].concat();
     let done =
-        desk.compress(&MessageList::of(Form::OpenAi, given.iter().map(String::as_str)).unwrap());
+        session.compress(&MessageList::of(Form::OpenAi, given.iter().map(String::as_str)).unwrap());
     assert!(tiers(&done).contains(&Tier::One) && tiers(&done).contains(&Tier::Three));
     // Nothing but the files is needed.
-    std::fs::remove_file(desk.root().join("cache/index.db")).unwrap_or_default();
-    let restored = desk.open().begun().unwrap().restored().unwrap();
+    std::fs::remove_file(session.root().join("cache/index.db")).unwrap_or_default();
+    let restored = session.open().begun().unwrap().restored().unwrap();
     assert_eq!(raws(&restored), given);
     let moved = done.events[0].files[0].clone();
-    assert_eq!(desk.read(&moved), rows(2_600));
+    assert_eq!(session.read(&moved), rows(2_600));
 }
 
 #[test]
 fn ctx_02_refuses_to_go_on_with_a_file_that_somebody_has_changed() {
-    let desk = Desk::of(10_000);
-    let list = Talk::begun().up_to(7_600, &desk.window).list();
-    desk.compress(&list);
+    let session = TestSession::of(10_000);
+    let list = Talk::begun().up_to(7_600, &session.window).list();
+    session.compress(&list);
     let path = "cache/conversations/trip_full.md";
-    let text = desk.read(path);
-    std::fs::write(desk.root().join(path), text.replace("shed", "barn")).unwrap();
+    let text = session.read(path);
+    std::fs::write(session.root().join(path), text.replace("shed", "barn")).unwrap();
     let id = accp_memory::SessionId::new("trip").unwrap();
-    let error = accp_memory::disk::Context::open(desk.root(), id).unwrap_err();
+    let error = accp_memory::disk::Context::open(session.root(), id).unwrap_err();
     assert!(matches!(error, ContextError::Changed { path: found } if found == path));
 }
 
 /// Returns a conversation with a large old result, and so many tokens.
-fn with_result(desk: &Desk, tokens: u64) -> Talk {
+fn with_result(session: &TestSession, tokens: u64) -> Talk {
     Talk::begun()
         .used("stock", serde_json::json!({ "of": "rye" }), &rows(2_400))
         .user("Thank you, and now the roof.")
-        .up_to(tokens, &desk.window)
+        .up_to(tokens, &session.window)
 }
 
 #[test]
 fn ctx_03_accepts_old_results_as_the_first_to_leave() {
-    let desk = Desk::of(10_000);
-    let list = with_result(&desk, 6_000).list();
-    let done = desk.compress(&list);
+    let session = TestSession::of(10_000);
+    let list = with_result(&session, 6_000).list();
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One]);
     let (before, after) = (raws(&list), raws(&done.list));
     let changed: Vec<_> = (0..before.len())
@@ -106,41 +107,34 @@ fn ctx_03_accepts_old_results_as_the_first_to_leave() {
 
 #[test]
 fn ctx_03_refuses_to_sum_up_words_while_results_are_enough() {
-    let desk = Desk::of(10_000);
-    let list = with_result(&desk, 8_000).list();
-    let done = desk.compress(&list);
+    let session = TestSession::of(10_000);
+    let list = with_result(&session, 8_000).list();
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One]);
     assert_eq!(text(&done.list, 0), INTENT);
     // Without a result there is nothing that matters less.
-    let words = Desk::of(10_000);
+    let words = TestSession::of(10_000);
     let list = Talk::begun().up_to(8_000, &words.window).list();
     assert_eq!(tiers(&words.compress(&list)), [Tier::Three]);
-}
-
-/// Returns a conversation that tells a number, of so many tokens.
-fn told(desk: &Desk, tokens: u64) -> Talk {
-    Talk::begun()
-        .user("My customer number is K-118.")
-        .up_to(tokens, &desk.window)
 }
 
 const QUESTION: &str = "What is your customer number?";
 
 #[test]
 fn ctx_04_accepts_a_look_for_signs_after_a_summary() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&told(&desk, 7_600).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&with_a_number(&session, 7_600).list());
     assert_eq!(tiers(&done), [Tier::Three]);
-    let done = desk.compress(&Talk::after(&done.list).assistant(QUESTION).list());
+    let done = session.compress(&Talk::after(&done.list).assistant(QUESTION).list());
     let found: Vec<_> = done.drift.iter().map(|sign| sign.indicator).collect();
     assert_eq!(found, [Indicator::Clarification]);
 }
 
 #[test]
 fn ctx_04_refuses_to_see_signs_before_any_summary() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&told(&desk, 5_000).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&with_a_number(&session, 5_000).list());
     assert_eq!(done.events, []);
-    let done = desk.compress(&Talk::after(&done.list).assistant(QUESTION).list());
+    let done = session.compress(&Talk::after(&done.list).assistant(QUESTION).list());
     assert_eq!(done.drift, []);
 }

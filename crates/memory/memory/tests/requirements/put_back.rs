@@ -3,7 +3,7 @@
 use accp_memory::{Indicator, Severity, Summarizer, SummaryRequest, Tier, check};
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::Talk;
 
 const GROUND: &str = "The timber must never touch the ground.";
@@ -21,9 +21,12 @@ impl Summarizer for Forgetful {
 }
 
 /// Returns a conversation where another agent says this, with a summary that has lost the constraints.
-fn forgot(desk: &Desk, said: &str) -> Talk {
-    let list = Talk::begun().agent(said).up_to(7_600, &desk.window).list();
-    let done = desk.summed_up(&list, &Forgetful);
+fn forgot(session: &TestSession, said: &str) -> Talk {
+    let list = Talk::begun()
+        .agent(said)
+        .up_to(7_600, &session.window)
+        .list();
+    let done = session.summed_up(&list, &Forgetful);
     assert_eq!((tiers(&done), done.drift), (vec![Tier::Three], Vec::new()));
     let shown = done.list.to_string();
     assert!(!shown.contains(GROUND) && !shown.contains(NAILS));
@@ -32,8 +35,8 @@ fn forgot(desk: &Desk, said: &str) -> Talk {
 
 #[test]
 fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
-    let desk = Desk::of(10_000);
-    let said = forgot(&desk, GROUND)
+    let session = TestSession::of(10_000);
+    let said = forgot(&session, GROUND)
         .used(
             "search",
             json!({ "q": "timber for a shed" }),
@@ -41,7 +44,7 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
         )
         .calls(&[("c8", "search", json!({ "q": "larch for the shed" }))]);
     let given = said.list();
-    let done = desk.compress(&given);
+    let done = session.compress(&given);
     // Both messages lack it, and it is put back once.
     let signs: Vec<_> = done
         .drift
@@ -59,11 +62,11 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
     );
     assert_eq!(after.last(), before.last());
     assert_eq!(
-        (check(&done.list), done.after <= desk.window.room()),
+        (check(&done.list), done.after <= session.window.room()),
         (vec![], true)
     );
     // The log has it, with its severity, also for programs.
-    let log = desk.open().begun().unwrap().drift().to_vec();
+    let log = session.open().begun().unwrap().drift().to_vec();
     assert_eq!(log, done.drift);
     let log = serde_json::to_value(&log[0]).unwrap();
     assert_eq!(
@@ -74,15 +77,15 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
     let next = Talk::after(&done.list)
         .result("c8", "larch")
         .assistant("Let me measure the shed.");
-    assert_eq!(desk.compress(&next.list()).drift, []);
+    assert_eq!(session.compress(&next.list()).drift, []);
 }
 
 #[test]
 fn of_a_message_that_has_no_room_the_constraints_come_back() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let long = format!("{GROUND} {NAILS}\n\n{}", "We saw a shed. ".repeat(400));
-    let done = desk.compress(
-        &forgot(&desk, &long)
+    let done = session.compress(
+        &forgot(&session, &long)
             .assistant("Let me measure the shed.")
             .list(),
     );
@@ -101,10 +104,10 @@ fn of_a_message_that_has_no_room_the_constraints_come_back() {
 
 #[test]
 fn a_message_that_answers_several_signs_comes_back_once() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let both = format!("{GROUND} {NAILS}");
-    let done = desk.compress(
-        &forgot(&desk, &both)
+    let done = session.compress(
+        &forgot(&session, &both)
             .assistant("Let me measure the shed.")
             .list(),
     );

@@ -5,12 +5,12 @@ use accp_memory::disk::index::Filter;
 use accp_memory::{Event, Hooks, Indicator, State, Tier, Verdict};
 use serde_json::{Value as Json, json};
 
-use crate::requirements::desk::{Desk, raws, summary, tiers};
+use crate::requirements::session::{TestSession, raws, summary, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 /// Returns a session whose orders have left the list.
-fn orders() -> Desk {
-    let desk = Desk::of(10_000);
+fn orders() -> TestSession {
+    let session = TestSession::of(10_000);
     let mut talk = Talk::begun();
     for number in 12_340..12_350 {
         let order = format!(
@@ -24,16 +24,16 @@ fn orders() -> Desk {
         );
     }
     let talk = talk.used("list_stock", json!({}), &rows(2_600));
-    let done = desk.compress(&talk.up_to(10_500, &desk.window).list());
+    let done = session.compress(&talk.up_to(10_500, &session.window).list());
     assert_eq!(tiers(&done), [Tier::One, Tier::Three]);
     assert!(!done.list.to_string().contains("price 4.12346"));
-    desk
+    session
 }
 
 #[test]
 fn ctx_45_accepts_the_file_that_matters_and_a_section_of_it() {
-    let desk = orders();
-    let hits = desk.search("row 321", &Filter::default());
+    let session = orders();
+    let hits = session.search("row 321", &Filter::default());
     assert_eq!(
         hits[0].file,
         "cache/offloaded/20260129_142530_list_stock.md"
@@ -48,12 +48,12 @@ fn ctx_45_accepts_the_file_that_matters_and_a_section_of_it() {
 
 #[test]
 fn ctx_45_refuses_whole_files_and_files_outside_the_filter() {
-    let desk = orders();
+    let session = orders();
     let filter = Filter {
         path: Some("cache/offloaded".into()),
         ..Filter::default()
     };
-    let hits = desk.search("row 321", &filter);
+    let hits = session.search("row 321", &filter);
     assert!(!hits.is_empty());
     for hit in hits {
         assert!(hit.lines.1 - hit.lines.0 < 30, "{hit:?}");
@@ -64,13 +64,13 @@ fn ctx_45_refuses_whole_files_and_files_outside_the_filter() {
 
 #[test]
 fn ctx_46_accepts_one_interaction_of_the_whole_conversation() {
-    let desk = orders();
+    let session = orders();
     let filter = Filter {
         tool: Some("get_order".into()),
         role: Some("tool".into()),
         ..Filter::default()
     };
-    let hits = desk.search("what is in ORD-12346?", &filter);
+    let hits = session.search("what is in ORD-12346?", &filter);
     assert_eq!(hits[0].file, "cache/conversations/trip_full.md");
     assert_eq!((hits[0].message, &*hits[0].role), (Some(14), "tool"));
     assert!(hits[0].text.contains("price 4.12346"), "{hits:?}");
@@ -78,39 +78,39 @@ fn ctx_46_accepts_one_interaction_of_the_whole_conversation() {
 
 #[test]
 fn ctx_46_refuses_a_near_twin_before_the_one_that_is_asked_for() {
-    let desk = orders();
+    let session = orders();
     for number in 12_340..12_350 {
-        let hits = desk.search(&format!("ORD-{number}"), &Filter::default());
+        let hits = session.search(&format!("ORD-{number}"), &Filter::default());
         assert!(hits[0].text.contains(&format!("ORD-{number}")), "{hits:?}");
     }
 }
 
 #[test]
 fn ctx_47_accepts_a_fact_by_its_exact_text_in_few_lines() {
-    let desk = orders();
-    let hits = desk.exact("price 4.12346");
+    let session = orders();
+    let hits = session.exact("price 4.12346");
     assert_eq!(hits.len(), 1);
     assert!(
         hits[0]
             .text
             .contains("order ORD-12346: 5 bags of larch screws")
     );
-    let archive = desk.read("cache/conversations/trip_full.md");
+    let archive = session.read("cache/conversations/trip_full.md");
     assert!(hits[0].text.len() * 20 < archive.len());
 }
 
 #[test]
 fn ctx_47_refuses_to_find_what_nobody_said() {
-    let desk = orders();
-    assert_eq!(desk.exact("price 4.99999"), []);
-    assert_eq!(desk.exact("price_4.12346"), []);
-    assert_eq!(desk.exact("%"), []);
+    let session = orders();
+    assert_eq!(session.exact("price 4.99999"), []);
+    assert_eq!(session.exact("price_4.12346"), []);
+    assert_eq!(session.exact("%"), []);
 }
 
 #[test]
 fn ctx_48_accepts_checkpoints_with_the_trigger_of_the_session_in_the_cache() {
-    let desk = orders();
-    let text = desk.read("cache/checkpoints/trip_1.json");
+    let session = orders();
+    let text = session.read("cache/checkpoints/trip_1.json");
     let checkpoint: Json = serde_json::from_str(&text).unwrap();
     assert_eq!(checkpoint["on"], json!(["hot"]));
     assert_eq!(checkpoint["session"], "trip");
@@ -121,23 +121,27 @@ fn ctx_48_accepts_checkpoints_with_the_trigger_of_the_session_in_the_cache() {
             .unwrap()
             .starts_with("## Session Summary")
     );
-    let number = desk.with(&(), |options| desk.open().checkpoint(options).unwrap());
+    let number = session.with(&(), |options| session.open().checkpoint(options).unwrap());
     assert_eq!(number, 2);
-    assert!(desk.files().contains_key("cache/checkpoints/trip_2.json"));
-    assert_eq!(desk.open().checkpoint_text(1).unwrap(), text);
+    assert!(
+        session
+            .files()
+            .contains_key("cache/checkpoints/trip_2.json")
+    );
+    assert_eq!(session.open().checkpoint_text(1).unwrap(), text);
 }
 
 #[test]
 fn ctx_48_refuses_a_checkpoint_that_was_not_taken() {
-    let desk = orders();
+    let session = orders();
     for number in [0, 2, u64::MAX] {
-        let refused = desk.open().checkpoint_text(number);
+        let refused = session.open().checkpoint_text(number);
         assert!(matches!(
             refused,
             Err(ContextError::NoCheckpoint { of: 1, .. })
         ));
     }
-    let fresh = Desk::of(10_000);
+    let fresh = TestSession::of(10_000);
     let refused = fresh.with(&(), |options| fresh.open().checkpoint(options));
     assert!(matches!(refused, Err(ContextError::NoSession { .. })));
 }
@@ -167,32 +171,32 @@ impl Hooks for Heard {
 
 #[test]
 fn ctx_49_accepts_reports_of_use_and_of_each_tier() {
-    let desk = Desk::of(10_000);
-    let list = Talk::begun().up_to(7_600, &desk.window).list();
+    let session = TestSession::of(10_000);
+    let list = Talk::begun().up_to(7_600, &session.window).list();
     let mut heard = Heard::default();
-    let done = desk.compress_with(&list, &mut heard);
+    let done = session.compress_with(&list, &mut heard);
     assert_eq!(heard.before, done.events);
     assert_eq!(heard.after, done.events);
     assert_eq!(heard.after[0].before, 7_600);
-    let used = desk.open().begun().unwrap().usage().unwrap();
+    let used = session.open().begun().unwrap().usage().unwrap();
     assert_eq!((used.tokens, used.room), (done.after, 10_000));
-    assert_eq!(done.state, desk.window.state(used.tokens));
+    assert_eq!(done.state, session.window.state(used.tokens));
 }
 
 #[test]
 fn ctx_49_refuses_to_act_where_the_program_puts_it_off_and_the_list_fits() {
-    let desk = Desk::of(10_000);
-    let list = Talk::begun().up_to(7_600, &desk.window).list();
+    let session = TestSession::of(10_000);
+    let list = Talk::begun().up_to(7_600, &session.window).list();
     let mut heard = Heard {
         off: Some(Tier::Three),
         ..Heard::default()
     };
-    let done = desk.compress_with(&list, &mut heard);
+    let done = session.compress_with(&list, &mut heard);
     assert_eq!(raws(&done.list), raws(&list));
     assert!(done.events[0].deferred && done.events[0].saved == 0);
     assert_eq!(done.state, State::Red);
     // A list that does not fit is compressed nevertheless.
-    let over = Desk::of(10_000);
+    let over = TestSession::of(10_000);
     let list = Talk::begun().up_to(10_500, &over.window).list();
     let done = over.compress_with(&list, &mut heard);
     assert!(!done.events[0].deferred && done.after < 10_000);
@@ -200,15 +204,15 @@ fn ctx_49_refuses_to_act_where_the_program_puts_it_off_and_the_list_fits() {
 
 #[test]
 fn ctx_62_accepts_all_tiers_from_a_quarter_on_under_stress() {
-    let desk = Desk::of(10_000).stress();
+    let session = TestSession::of(10_000).stress();
     let list = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(1_100))
         .wrote("a.md", &rows(1_100), "File written")
-        .up_to(5_600, &desk.window)
+        .up_to(5_600, &session.window)
         .list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Two, Tier::Three]);
-    let exact = Desk::of(10_000).stress();
+    let exact = TestSession::of(10_000).stress();
     let done = exact.compress(&Talk::begun().up_to(2_500, &exact.window).list());
     assert_eq!(
         (tiers(&done), done.events[0].before),
@@ -218,30 +222,30 @@ fn ctx_62_accepts_all_tiers_from_a_quarter_on_under_stress() {
 
 #[test]
 fn ctx_62_refuses_to_act_from_a_quarter_on_without_stress() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&Talk::begun().up_to(2_500, &desk.window).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&Talk::begun().up_to(2_500, &session.window).list());
     assert_eq!(tiers(&done), []);
-    let under = Desk::of(10_000).stress();
+    let under = TestSession::of(10_000).stress();
     let done = under.compress(&Talk::begun().up_to(2_499, &under.window).list());
     assert_eq!(tiers(&done), []);
 }
 
 #[test]
 fn ctx_63_accepts_facts_that_are_found_after_compression() {
-    let desk = orders();
+    let session = orders();
     for number in 12_340..12_350 {
-        let hits = desk.exact(&format!("price 4.{number}"));
+        let hits = session.exact(&format!("price 4.{number}"));
         assert!(hits[0].text.contains(&format!("ORD-{number}")), "{hits:?}");
     }
 }
 
 #[test]
 fn ctx_63_refuses_to_lose_a_fact_with_the_index() {
-    let desk = orders();
-    assert_eq!(desk.exact("price 4.12346").len(), 1);
+    let session = orders();
+    assert_eq!(session.exact("price 4.12346").len(), 1);
     for damage in [None, Some(b"not a database".as_slice())] {
-        let index = desk.root().join("cache/index.db");
-        for entry in std::fs::read_dir(desk.root().join("cache")).unwrap() {
+        let index = session.root().join("cache/index.db");
+        for entry in std::fs::read_dir(session.root().join("cache")).unwrap() {
             let path = entry.unwrap().path();
             if path.display().to_string().contains("index.db") {
                 std::fs::remove_file(path).unwrap();
@@ -250,36 +254,36 @@ fn ctx_63_refuses_to_lose_a_fact_with_the_index() {
         if let Some(bytes) = damage {
             std::fs::write(index, bytes).unwrap();
         }
-        assert_eq!(desk.exact("price 4.12346").len(), 1);
+        assert_eq!(session.exact("price 4.12346").len(), 1);
     }
 }
 
 #[test]
 fn ctx_64_accepts_a_task_that_goes_on_in_a_fresh_session_with_its_intent() {
-    let desk = orders();
-    let fresh = desk.with(&(), |options| desk.open().resume(options).unwrap());
+    let session = orders();
+    let fresh = session.with(&(), |options| session.open().resume(options).unwrap());
     assert!(summary(&fresh).contains(INTENT));
     assert_eq!(fresh.messages().len(), 2);
     let more = Talk::after(&fresh).assistant("Let me draw the walls of the garden shed.");
-    let done = desk.compress(&more.list());
+    let done = session.compress(&more.list());
     assert_eq!((done.drift, raws(&done.list)), (vec![], raws(&more.list())));
 }
 
 #[test]
 fn ctx_64_refuses_a_list_of_another_task() {
-    let desk = orders();
+    let session = orders();
     let other = Talk::default().user("Bake bread.").list();
-    let refused = desk.attempt(&other).unwrap_err().to_string();
+    let refused = session.attempt(&other).unwrap_err().to_string();
     assert!(refused.contains("begin another session"), "{refused}");
-    let text = desk.open().begun().unwrap().intent();
+    let text = session.open().begun().unwrap().intent();
     assert_eq!(text, [INTENT]);
 }
 
 /// Returns the signs in a text after a summary.
 fn signs(text: &str) -> Vec<Indicator> {
-    let desk = orders();
-    let list = desk.with(&(), |options| desk.open().resume(options).unwrap());
-    let done = desk.compress(&Talk::after(&list).assistant(text).list());
+    let session = orders();
+    let list = session.with(&(), |options| session.open().resume(options).unwrap());
+    let done = session.compress(&Talk::after(&list).assistant(text).list());
     done.drift.into_iter().map(|sign| sign.indicator).collect()
 }
 

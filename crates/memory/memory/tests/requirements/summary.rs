@@ -4,7 +4,7 @@ use accp_memory::disk::ContextError;
 use accp_memory::{Intent, PlanError, Summarizer, SummaryRequest};
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, section, summary};
+use crate::requirements::session::{TestSession, section, summary};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 const SECTIONS: [&str; 7] = [
@@ -19,15 +19,15 @@ const SECTIONS: [&str; 7] = [
 
 /// Returns the summary of a conversation.
 fn of(talk: Talk) -> String {
-    let desk = Desk::of(10_000);
-    let list = talk.up_to(7_600, &desk.window).list();
-    summary(&desk.compress(&list).list)
+    let session = TestSession::of(10_000);
+    let list = talk.up_to(7_600, &session.window).list();
+    summary(&session.compress(&list).list)
 }
 
 #[test]
 fn ctx_25_accepts_a_head_with_session_time_and_saving() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&Talk::begun().up_to(7_600, &desk.window).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&Talk::begun().up_to(7_600, &session.window).list());
     let summary = summary(&done.list);
     let lines: Vec<_> = summary.lines().collect();
     assert_eq!(lines[0], "## Session Summary");
@@ -62,7 +62,7 @@ fn ctx_26_accepts_the_objective_verbatim() {
 
 #[test]
 fn ctx_26_refuses_to_shorten_an_objective_within_an_eighth_of_the_window() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let within = format!("Plan a shed. {}The end.", "more words ".repeat(400));
     let summary = of(Talk::default().user(&within));
     assert!(section(&summary, "Session Intent").contains(&within));
@@ -73,8 +73,8 @@ fn ctx_26_refuses_to_shorten_an_objective_within_an_eighth_of_the_window() {
     assert!(section(&summary, "Session Intent").contains(&within));
     // Over that it is shortened, and that is said.
     let over = format!("Plan a shed. {}The end.", "more words ".repeat(2_000));
-    let talk = Talk::default().user(&over).up_to(7_600, &desk.window);
-    let done = desk.compress(&talk.list());
+    let talk = Talk::default().user(&over).up_to(7_600, &session.window);
+    let done = session.compress(&talk.list());
     let summary = self::summary(&done.list);
     let intent = section(&summary, "Session Intent");
     assert!(intent.contains("Plan a shed.") && intent.contains("The end."));
@@ -137,9 +137,9 @@ fn at_work() -> Talk {
 
 /// Returns the summary of a conversation that goes on in a fresh session.
 fn resumed(talk: &Talk) -> String {
-    let desk = Desk::of(10_000);
-    desk.compress(&talk.list());
-    summary(&desk.with(&(), |options| desk.open().resume(options).unwrap()))
+    let session = TestSession::of(10_000);
+    session.compress(&talk.list());
+    summary(&session.with(&(), |options| session.open().resume(options).unwrap()))
 }
 
 #[test]
@@ -196,12 +196,12 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
 #[test]
 fn ctx_30_refuses_to_drop_what_is_marked() {
     let code = "The door code is 4711.\nRing twice.";
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let list = Talk::begun().user(code).user("Go on.").list();
-    desk.compress(&list);
+    session.compress(&list);
     let now = time::OffsetDateTime::UNIX_EPOCH;
-    desk.open().mark(1, now).unwrap();
-    let done = desk.compress(&Talk::after(&list).up_to(7_600, &desk.window).list());
+    session.open().mark(1, now).unwrap();
+    let done = session.compress(&Talk::after(&list).up_to(7_600, &session.window).list());
     let summary = summary(&done.list);
     let facts = section(&summary, "Critical Facts");
     assert!(
@@ -209,7 +209,7 @@ fn ctx_30_refuses_to_drop_what_is_marked() {
         "{facts}"
     );
     // Where it does not fit, there is no list.
-    let small = Desk::of(10_000);
+    let small = TestSession::of(10_000);
     let list = Talk::begun()
         .user(&"door ".repeat(2_000))
         .user("Go on.")
@@ -239,20 +239,21 @@ fn ctx_31_refuses_to_invent_a_step() {
 
 #[test]
 fn ctx_32_accepts_references_with_paths_that_exist() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let list = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(2_600))
-        .up_to(11_000, &desk.window)
+        .up_to(11_000, &session.window)
         .list();
-    let summary = summary(&desk.compress(&list).list);
+    let summary = summary(&session.compress(&list).list);
     let expected = "- **Full conversation:** cache/conversations/trip_full.md\n\
         - **Offloaded content:** cache/offloaded/\n- **Checkpoints:** cache/checkpoints/";
     assert_eq!(section(&summary, "Recovery References"), expected);
     assert!(
-        desk.read("cache/conversations/trip_full.md")
+        session
+            .read("cache/conversations/trip_full.md")
             .contains(INTENT)
     );
-    let files = desk.files();
+    let files = session.files();
     for folder in ["cache/offloaded/", "cache/checkpoints/"] {
         assert!(
             files.keys().any(|path| path.starts_with(folder)),
@@ -301,9 +302,9 @@ impl Summarizer for Without {
 #[test]
 fn ctx_33_refuses_a_summary_that_leaves_a_section_out() {
     for name in SECTIONS {
-        let desk = Desk::of(10_000);
-        let list = Talk::begun().up_to(7_600, &desk.window).list();
-        let summary = summary(&desk.summed_up(&list, &Without(name)).list);
+        let session = TestSession::of(10_000);
+        let list = Talk::begun().up_to(7_600, &session.window).list();
+        let summary = summary(&session.summed_up(&list, &Without(name)).list);
         assert!(summary.contains(&format!("### {name}\n")), "{name}");
     }
 }

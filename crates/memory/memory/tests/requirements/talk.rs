@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use accp_memory::{Form, MessageList, Window};
 use serde_json::{Value as Json, json};
 
-use crate::requirements::desk::Quarters;
+use crate::requirements::session::Quarters;
 
 /// What the user wants in most conversations.
 pub(crate) const INTENT: &str =
@@ -23,7 +23,7 @@ impl Talk {
 
     /// Goes on from a list.
     pub(crate) fn after(list: &MessageList) -> Self {
-        Self(crate::requirements::desk::raws(list))
+        Self(crate::requirements::session::raws(list))
     }
 
     pub(crate) fn add(mut self, message: &Json) -> Self {

@@ -5,7 +5,7 @@ use accp_memory::{Form, Limits, MessageList, State, Tier, Window, WindowError};
 use accp_tokens::Bpe;
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::{Talk, rows};
 
 const BODY: &str = r#"{ "model": "m", "tools": [ {"type": "function", "function": {"name": "stock"}} ],
@@ -40,24 +40,24 @@ fn ctx_05_refuses_to_count_what_is_kept_for_the_answer_as_room() {
 }
 
 /// Returns a conversation with a result and an input that could leave, and so many tokens.
-fn talk(desk: &Desk, tokens: u64) -> Talk {
+fn talk(session: &TestSession, tokens: u64) -> Talk {
     Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(1_200))
         .wrote("a.md", &rows(1_200), "File written")
-        .up_to(tokens, &desk.window)
+        .up_to(tokens, &session.window)
 }
 
 /// Checks that nothing happens to a list of so many tokens, and returns its state.
 fn untouched(size: u64, tokens: u64) -> State {
-    let desk = Desk::of(size);
-    let list = talk(&desk, tokens).list();
-    let done = desk.compress(&list);
+    let session = TestSession::of(size);
+    let list = talk(&session, tokens).list();
+    let done = session.compress(&list);
     assert_eq!(raws(&done.list), raws(&list));
     assert_eq!(
         (done.events, done.drift, done.advice),
         (vec![], vec![], None)
     );
-    assert_eq!(desk.files().len(), 0);
+    assert_eq!(session.files().len(), 0);
     done.state
 }
 
@@ -78,10 +78,10 @@ fn ctx_06_refuses_to_change_anything_under_a_quarter() {
 
 #[test]
 fn ctx_07_accepts_a_list_from_a_quarter_on_as_yellow_and_reports_its_use() {
-    let desk = Desk::of(20_000);
-    let done = desk.compress(&talk(&desk, 5_000).list());
+    let session = TestSession::of(20_000);
+    let done = session.compress(&talk(&session, 5_000).list());
     assert_eq!(done.state, State::Yellow);
-    let used = desk.open().begun().unwrap().usage().unwrap();
+    let used = session.open().begun().unwrap().usage().unwrap();
     assert_eq!(
         (used.tokens, used.room, used.window),
         (5_000, 20_000, 20_000)
@@ -95,21 +95,21 @@ fn ctx_07_refuses_to_change_anything_under_half() {
 
 #[test]
 fn ctx_08_accepts_tiers_1_and_2_from_half_on() {
-    let desk = Desk::of(10_000);
-    let mut talk = talk(&desk, 7_000);
+    let session = TestSession::of(10_000);
+    let mut talk = talk(&session, 7_000);
     for number in 0..3 {
         let path = format!("b{number}.md");
         talk = talk.wrote(&path, &rows(1_100), "File written");
     }
-    let done = desk.compress(&talk.up_to(11_000, &desk.window).list());
+    let done = session.compress(&talk.up_to(11_000, &session.window).list());
     assert_eq!(tiers(&done)[..2], [Tier::One, Tier::Two]);
-    let exact = Desk::of(20_000);
+    let exact = TestSession::of(20_000);
     let done = exact.compress(&self::talk(&exact, 10_000).list());
     assert_eq!(
         (tiers(&done), done.events[0].before),
         (vec![Tier::One], 10_000)
     );
-    let without = Desk::of(20_000);
+    let without = TestSession::of(20_000);
     let list = Talk::begun()
         .wrote("a.md", &rows(2_400), "File written")
         .up_to(10_000, &without.window);
@@ -118,61 +118,66 @@ fn ctx_08_accepts_tiers_1_and_2_from_half_on() {
 
 #[test]
 fn ctx_08_refuses_tier_3_under_three_quarters() {
-    let desk = Desk::of(20_000);
-    let list = Talk::begun().up_to(14_999, &desk.window).list();
-    let done = desk.compress(&list);
+    let session = TestSession::of(20_000);
+    let list = Talk::begun().up_to(14_999, &session.window).list();
+    let done = session.compress(&list);
     assert_eq!((tiers(&done), done.state), (vec![], State::Orange));
     assert_eq!(raws(&done.list), raws(&list));
 }
 
 #[test]
 fn ctx_09_accepts_tier_3_from_three_quarters_on() {
-    let desk = Desk::of(20_000);
-    let list = Talk::begun().up_to(15_000, &desk.window).list();
-    let done = desk.compress(&list);
+    let session = TestSession::of(20_000);
+    let list = Talk::begun().up_to(15_000, &session.window).list();
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::Three]);
     assert!(done.after < 15_000 && done.state < State::Red);
-    assert_eq!(desk.window.state(15_000), State::Red);
+    assert_eq!(session.window.state(15_000), State::Red);
 }
 
 #[test]
 fn ctx_09_refuses_tier_3_where_tiers_1_and_2_are_enough() {
-    let desk = Desk::of(10_000);
-    let list = talk(&desk, 7_700);
-    let done = desk.compress(&list.list());
+    let session = TestSession::of(10_000);
+    let list = talk(&session, 7_700);
+    let done = session.compress(&list.list());
     assert!(!tiers(&done).contains(&Tier::Three), "{:?}", done.events);
     assert!(done.after < 7_500);
 }
 
 /// Returns a conversation whose newest message alone has most of its tokens.
-fn heavy(desk: &Desk, tokens: u64) -> Talk {
+fn heavy(session: &TestSession, tokens: u64) -> Talk {
     let talk = Talk::begun().assistant("Tell me what you have.");
-    let left = tokens - talk.tokens(&desk.window);
-    let empty = talk.clone().user("").tokens(&desk.window) - talk.tokens(&desk.window);
+    let left = tokens - talk.tokens(&session.window);
+    let empty = talk.clone().user("").tokens(&session.window) - talk.tokens(&session.window);
     talk.user(&"rye ".repeat(usize::try_from(left - empty).unwrap()))
 }
 
 #[test]
 fn ctx_10_accepts_a_checkpoint_and_advice_from_85_percent_on() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&heavy(&desk, 8_500).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&heavy(&session, 8_500).list());
     assert_eq!(done.state, State::Critical);
     let advice = done.advice.unwrap();
     assert!(advice.contains("begin a fresh session") && advice.contains("--checkpoint 1"));
-    assert!(desk.files().contains_key("cache/checkpoints/trip_1.json"));
     assert!(
-        desk.files()
+        session
+            .files()
+            .contains_key("cache/checkpoints/trip_1.json")
+    );
+    assert!(
+        session
+            .files()
             .contains_key("cache/conversations/trip_full.md")
     );
 }
 
 #[test]
 fn ctx_10_refuses_advice_under_85_percent() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&heavy(&desk, 8_499).list());
+    let session = TestSession::of(10_000);
+    let done = session.compress(&heavy(&session, 8_499).list());
     assert_eq!((done.state, done.advice), (State::Red, None));
     // A list that a summary has brought down needs no fresh session.
-    let summed = Desk::of(10_000);
+    let summed = TestSession::of(10_000);
     let done = summed.compress(&Talk::begun().up_to(9_000, &summed.window).list());
     assert_eq!((tiers(&done), done.advice), (vec![Tier::Three], None));
 }
@@ -186,10 +191,10 @@ fn ctx_11_accepts_other_limits_in_ascending_order() {
         fresh: 40,
         large_result: 100,
     };
-    let mut desk = Desk::of(20_000);
-    desk.window = desk.window.with_limits(limits).unwrap();
-    assert_eq!(desk.window.limits(), &limits);
-    let states = [1_999, 2_000, 4_000, 6_000, 8_000].map(|tokens| desk.window.state(tokens));
+    let mut session = TestSession::of(20_000);
+    session.window = session.window.with_limits(limits).unwrap();
+    assert_eq!(session.window.limits(), &limits);
+    let states = [1_999, 2_000, 4_000, 6_000, 8_000].map(|tokens| session.window.state(tokens));
     let expected = [
         State::Green,
         State::Yellow,
@@ -198,8 +203,8 @@ fn ctx_11_accepts_other_limits_in_ascending_order() {
         State::Critical,
     ];
     assert_eq!(states, expected);
-    assert_eq!(desk.window.large_result(), 100);
-    let done = desk.compress(&Talk::begun().up_to(6_000, &desk.window).list());
+    assert_eq!(session.window.large_result(), 100);
+    let done = session.compress(&Talk::begun().up_to(6_000, &session.window).list());
     assert_eq!(tiers(&done), [Tier::Three]);
     assert_eq!(Limits::default().large_result, 15_000);
 }

@@ -4,13 +4,13 @@ use accp_memory::disk::Compressed;
 use accp_memory::{MessageList, Tier};
 use serde_json::{Value as Json, json};
 
-use crate::requirements::desk::{Desk, raws, tiers};
+use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::{Talk, rows};
 
 /// Returns a conversation with one write of so many tokens and its result, and `total` tokens.
-fn written(desk: &Desk, input: usize, result: &str, total: u64) -> MessageList {
+fn written(session: &TestSession, input: usize, result: &str, total: u64) -> MessageList {
     let talk = Talk::begun().wrote("out/report.md", &rows(input), result);
-    talk.up_to(total, &desk.window).list()
+    talk.up_to(total, &session.window).list()
 }
 
 /// Returns the arguments of the call in a message.
@@ -26,8 +26,8 @@ fn is_cut(done: &Compressed, message: usize) -> bool {
 
 #[test]
 fn ctx_17_accepts_a_large_old_input_from_half_on() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&written(&desk, 3_000, "File written", 5_000));
+    let session = TestSession::of(10_000);
+    let done = session.compress(&written(&session, 3_000, "File written", 5_000));
     assert_eq!(tiers(&done), [Tier::Two]);
     assert!(is_cut(&done, 1));
     assert_eq!(done.events[0].before, 5_000);
@@ -35,15 +35,15 @@ fn ctx_17_accepts_a_large_old_input_from_half_on() {
 
 #[test]
 fn ctx_17_refuses_to_cut_under_half_and_where_no_input_is_large_and_old() {
-    let desk = Desk::of(10_000);
-    let list = written(&desk, 3_000, "File written", 4_999);
-    assert_eq!(raws(&desk.compress(&list).list), raws(&list));
-    let small = Desk::of(10_000);
+    let session = TestSession::of(10_000);
+    let list = written(&session, 3_000, "File written", 4_999);
+    assert_eq!(raws(&session.compress(&list).list), raws(&list));
+    let small = TestSession::of(10_000);
     let list = written(&small, 900, "File written", 6_000);
     assert_eq!(raws(&small.compress(&list).list), raws(&list));
     // The call is in the last turn, and then in the last but one.
     for later in ["", "Go on."] {
-        let new = Desk::of(10_000);
+        let new = TestSession::of(10_000);
         let mut talk = Talk::begun().up_to(3_000, &new.window);
         talk = talk.wrote("out/report.md", &rows(3_000), "File written");
         if !later.is_empty() {
@@ -56,12 +56,12 @@ fn ctx_17_refuses_to_cut_under_half_and_where_no_input_is_large_and_old() {
 
 #[test]
 fn ctx_18_accepts_success_that_is_reported_and_files_that_have_the_content() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     assert!(is_cut(
-        &desk.compress(&written(&desk, 3_000, "File written", 6_000)),
+        &session.compress(&written(&session, 3_000, "File written", 6_000)),
         1
     ));
-    let seen = Desk::of(10_000);
+    let seen = TestSession::of(10_000);
     seen.put("out/report.md", &rows(3_000));
     assert!(is_cut(
         &seen.compress(&written(&seen, 3_000, "7", 6_000)),
@@ -80,12 +80,12 @@ fn ctx_18_refuses_to_cut_what_failed_and_what_the_disk_does_not_have() {
         ("7", Some(rows(3_000).replace("row 7:", "row 8:"))),
         ("File written", Some("changed since".to_owned())),
     ] {
-        let desk = Desk::of(10_000);
+        let session = TestSession::of(10_000);
         if let Some(file) = &file {
-            desk.put("out/report.md", file);
+            session.put("out/report.md", file);
         }
-        let list = written(&desk, 3_000, result, 6_000);
-        let done = desk.compress(&list);
+        let list = written(&session, 3_000, result, 6_000);
+        let done = session.compress(&list);
         assert_eq!(
             (tiers(&done), raws(&done.list)),
             (vec![], raws(&list)),
@@ -96,8 +96,8 @@ fn ctx_18_refuses_to_cut_what_failed_and_what_the_disk_does_not_have() {
 
 #[test]
 fn ctx_19_accepts_the_path_an_account_and_that_the_content_is_on_disk() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&written(&desk, 3_000, "File written", 6_000));
+    let session = TestSession::of(10_000);
+    let done = session.compress(&written(&session, 3_000, "File written", 6_000));
     let arguments = arguments(&done.list, 1);
     let content = arguments["content"].as_str().unwrap();
     for part in [
@@ -111,12 +111,12 @@ fn ctx_19_accepts_the_path_an_account_and_that_the_content_is_on_disk() {
 
 #[test]
 fn ctx_19_refuses_to_change_short_arguments_ids_and_the_shape() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let arguments_of =
         json!({ "path": "out/report.md", "content": rows(3_000), "mode": "w", "tries": 2 });
     let talk = Talk::begun().used("create_file", arguments_of, "File written");
-    let list = talk.up_to(6_000, &desk.window).list();
-    let done = desk.compress(&list);
+    let list = talk.up_to(6_000, &session.window).list();
+    let done = session.compress(&list);
     let mut kept = arguments(&done.list, 1);
     assert_ne!(kept["content"].take(), arguments(&list, 1)["content"]);
     let expected = json!({ "path": "out/report.md", "content": null, "mode": "w", "tries": 2 });
@@ -126,20 +126,20 @@ fn ctx_19_refuses_to_change_short_arguments_ids_and_the_shape() {
 }
 
 /// Returns a conversation with an old write and a newer one that is larger.
-fn two(desk: &Desk) -> MessageList {
+fn two(session: &TestSession) -> MessageList {
     let talk = Talk::begun()
         .wrote("old.md", &rows(1_500), "File written")
         .wrote("new.md", &rows(2_500), "File written");
-    talk.up_to(6_000, &desk.window).list()
+    talk.up_to(6_000, &session.window).list()
 }
 
 #[test]
 fn ctx_20_accepts_the_oldest_first_and_then_the_largest() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&two(&desk));
+    let session = TestSession::of(10_000);
+    let done = session.compress(&two(&session));
     assert!(is_cut(&done, 1));
     // Of one message the largest input leaves first.
-    let parallel = Desk::of(10_000);
+    let parallel = TestSession::of(10_000);
     let call = |id, path: &str, tokens| {
         (
             id,
@@ -156,7 +156,7 @@ fn ctx_20_accepts_the_oldest_first_and_then_the_largest() {
     assert_eq!(calls.matches("## Truncated Tool Call").count(), 1);
     assert!(calls.contains("**Path:** b.md"), "{calls}");
     // Of two that are as large, the one whose file was seen leaves first.
-    let seen = Desk::of(10_000);
+    let seen = TestSession::of(10_000);
     seen.put("b.md", &rows(2_000));
     let talk = Talk::begun()
         .calls(&[call("a", "a.md", 2_000), call("b", "b.md", 2_000)])
@@ -170,9 +170,9 @@ fn ctx_20_accepts_the_oldest_first_and_then_the_largest() {
 
 #[test]
 fn ctx_20_refuses_to_cut_a_newer_input_while_an_older_one_is_enough() {
-    let desk = Desk::of(10_000);
-    let list = two(&desk);
-    let done = desk.compress(&list);
+    let session = TestSession::of(10_000);
+    let list = two(&session);
+    let done = session.compress(&list);
     let (before, after) = (raws(&list), raws(&done.list));
     let changed: Vec<_> = (0..before.len())
         .filter(|at| before[*at] != after[*at])
@@ -183,11 +183,11 @@ fn ctx_20_refuses_to_cut_a_newer_input_while_an_older_one_is_enough() {
 
 #[test]
 fn ctx_21_accepts_the_form_of_the_example() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let content = format!("# Rye\n\n{}", rows(3_000));
     let lines = content.lines().count();
     let talk = Talk::begun().wrote("out/report.md", &content, "File written");
-    let done = desk.compress(&talk.up_to(6_000, &desk.window).list());
+    let done = session.compress(&talk.up_to(6_000, &session.window).list());
     let expected = format!(
         "## Truncated Tool Call\n\
          **Original:** create_file with {lines} lines\n\
@@ -200,10 +200,10 @@ fn ctx_21_accepts_the_form_of_the_example() {
 
 #[test]
 fn ctx_21_refuses_to_cut_what_is_cut() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&written(&desk, 3_000, "File written", 6_000));
+    let session = TestSession::of(10_000);
+    let done = session.compress(&written(&session, 3_000, "File written", 6_000));
     let cut = raws(&done.list)[1].clone();
     let more = Talk::after(&done.list).user("Go on.");
-    let again = desk.compress(&more.up_to(6_000, &desk.window).list());
+    let again = session.compress(&more.up_to(6_000, &session.window).list());
     assert_eq!((tiers(&again), raws(&again.list)[1].clone()), (vec![], cut));
 }

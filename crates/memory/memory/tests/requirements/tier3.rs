@@ -4,17 +4,17 @@ use accp_memory::Tier;
 use accp_memory::disk::ContextError;
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, Quarters, raws, section, summary, text, tiers};
+use crate::requirements::session::{Quarters, TestSession, raws, section, summary, text, tiers};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 #[test]
 fn ctx_22_accepts_a_structured_summary_when_tiers_1_and_2_are_not_enough() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let list = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(1_300))
-        .up_to(9_500, &desk.window)
+        .up_to(9_500, &session.window)
         .list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Three]);
     assert!(done.events[1].before >= 7_500);
     assert!(text(&done.list, 0).starts_with("## Session Summary\n"));
@@ -24,14 +24,14 @@ fn ctx_22_accepts_a_structured_summary_when_tiers_1_and_2_are_not_enough() {
 fn ctx_22_refuses_to_cut_within_a_turn() {
     // The window is cut at many places; calls and results stay together, which `compress` checks.
     for pad in 0..12 {
-        let desk = Desk::of(6_000);
+        let session = TestSession::of(6_000);
         let mut talk = Talk::begun().system("You plan.");
         for number in 0..12 {
             let words = "rye ".repeat(100 + 17 * pad);
             talk = talk.used("look", json!({ "n": number }), &words);
         }
-        let list = talk.up_to(5_200, &desk.window).list();
-        let done = desk.compress(&list);
+        let list = talk.up_to(5_200, &session.window).list();
+        let done = session.compress(&list);
         assert_eq!(tiers(&done), [Tier::Three]);
         // What stays is the end of the list, as it was.
         let (before, after) = (raws(&list), raws(&done.list));
@@ -42,14 +42,14 @@ fn ctx_22_refuses_to_cut_within_a_turn() {
 
 #[test]
 fn ctx_23_accepts_the_whole_conversation_in_the_archive() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let fences = "````\nfenced\n`````\n## 1 · user · - · -";
     let talk = Talk::begun().system("You plan.").user(fences);
-    let list = talk.up_to(7_600, &desk.window).list();
-    let done = desk.compress(&list);
+    let list = talk.up_to(7_600, &session.window).list();
+    let done = session.compress(&list);
     let path = "cache/conversations/trip_full.md";
     assert!(done.events[0].files.contains(&path.to_owned()));
-    let archive = desk.read(path);
+    let archive = session.read(path);
     for (at, said) in [INTENT, "You plan.", fences].into_iter().enumerate() {
         assert!(archive.contains(&format!("\n{said}\n")), "{said}");
         assert!(archive.contains(&format!("## {at} · ")));
@@ -59,70 +59,71 @@ fn ctx_23_accepts_the_whole_conversation_in_the_archive() {
         .filter(|line| line.ends_with("2026-01-29T14:25:30+02:00"));
     assert_eq!(headings.count(), list.messages().len());
     // It grows at its end.
-    let more = Talk::after(&done.list).up_to(7_600, &desk.window);
-    desk.compress(&more.list());
-    let grown = desk.read(path);
+    let more = Talk::after(&done.list).up_to(7_600, &session.window);
+    session.compress(&more.list());
+    let grown = session.read(path);
     assert!(grown.starts_with(&archive) && grown.len() > archive.len());
 }
 
 #[test]
 fn ctx_23_refuses_a_summary_without_an_archive() {
-    let desk = Desk::of(10_000);
-    desk.compress(&Talk::begun().list());
-    let mut context = desk.open();
-    std::fs::remove_dir(desk.root().join("cache/conversations")).unwrap();
-    let list = Talk::begun().up_to(7_600, &desk.window).list();
-    let refused = desk.with(&(), |options| context.compress(&list, options, &mut ()));
+    let session = TestSession::of(10_000);
+    session.compress(&Talk::begun().list());
+    let mut context = session.open();
+    std::fs::remove_dir(session.root().join("cache/conversations")).unwrap();
+    let list = Talk::begun().up_to(7_600, &session.window).list();
+    let refused = session.with(&(), |options| context.compress(&list, options, &mut ()));
     assert!(matches!(refused, Err(ContextError::Files { .. })));
     drop(context);
-    assert!(summary(&desk.compress(&list).list).contains(INTENT));
+    assert!(summary(&session.compress(&list).list).contains(INTENT));
     assert!(
-        desk.read("cache/conversations/trip_full.md")
+        session
+            .read("cache/conversations/trip_full.md")
             .contains(INTENT)
     );
 }
 
 #[test]
 fn ctx_24_accepts_a_summary_in_the_place_of_the_history_with_references() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let list = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(2_600))
-        .up_to(11_000, &desk.window)
+        .up_to(11_000, &session.window)
         .list();
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Three]);
     let (before, after) = (raws(&list), raws(&done.list));
     assert!(before.ends_with(&after[1..]) && after.len() > 1);
     let summary = summary(&done.list);
     let references = section(&summary, "Recovery References");
     assert!(references.contains("cache/offloaded/"), "{references}");
-    assert_eq!(desk.read(&done.events[0].files[0]), rows(2_600));
+    assert_eq!(session.read(&done.events[0].files[0]), rows(2_600));
 }
 
 #[test]
 fn ctx_24_refuses_a_second_summary_beside_the_first() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let talk = Talk::begun().user("My customer number is K-118.");
-    let mut list = talk.up_to(7_600, &desk.window).list();
+    let mut list = talk.up_to(7_600, &session.window).list();
     for _ in 0..3 {
-        let done = desk.compress(&list);
+        let done = session.compress(&list);
         assert_eq!(tiers(&done), [Tier::Three]);
         // There is one, and it has what the first had.
         assert!(summary(&done.list).contains("K-118"));
-        list = Talk::after(&done.list).up_to(7_600, &desk.window).list();
+        list = Talk::after(&done.list).up_to(7_600, &session.window).list();
     }
 }
 
 #[test]
 fn ctx_22_accepts_a_list_that_fits_without_room_for_a_summary() {
-    let desk = Desk::of(1_000);
+    let session = TestSession::of(1_000);
     let list = Talk::default()
         .system(&"rye ".repeat(650))
         .user(INTENT)
         .user(&"oats ".repeat(235))
         .list();
-    let tokens = desk.window.count(&list, &Quarters);
+    let tokens = session.window.count(&list, &Quarters);
     assert!((950..=1_000).contains(&tokens), "{tokens}");
-    let done = desk.compress(&list);
+    let done = session.compress(&list);
     assert_eq!((tiers(&done), raws(&done.list)), (vec![], raws(&list)));
 }

@@ -4,8 +4,8 @@ use accp_memory::disk::ContextError;
 use accp_memory::{Code, Form, MessageList, PlanError, RepairKind, repair};
 use serde_json::json;
 
-use crate::requirements::desk::{Desk, Quarters, raws};
 use crate::requirements::messages::{chat_call, chat_result, list, user};
+use crate::requirements::session::{Quarters, TestSession, raws};
 use crate::requirements::talk::{INTENT, Talk, rows};
 
 #[test]
@@ -26,23 +26,23 @@ fn ctx_71_accepts_a_repair_that_is_asked_for() {
         (RepairKind::Dropped, 3, "z"),
     ];
     assert_eq!(made, expected);
-    let desk = Desk::of(10_000);
-    assert_eq!(raws(&desk.compress(&mended).list), raws(&mended));
+    let session = TestSession::of(10_000);
+    assert_eq!(raws(&session.compress(&mended).list), raws(&mended));
 }
 
 #[test]
 fn ctx_71_refuses_an_invalid_list_with_message_and_reason() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let broken = list(
         Form::OpenAi,
         &[user("Rye?"), chat_call(&["a"]), user("Well?")],
     );
-    let refused = desk.attempt(&broken).unwrap_err().to_string();
+    let refused = session.attempt(&broken).unwrap_err().to_string();
     assert!(
         refused.starts_with("result-missing: message 1: "),
         "{refused}"
     );
-    assert!(desk.open().session().is_none());
+    assert!(session.open().session().is_none());
     for text in ["", "{", "7", "[7]", "{\"model\":\"m\"}"] {
         let refused = MessageList::read(text, Some(Form::OpenAi)).unwrap_err();
         assert_eq!(refused.code, Code::NotAList, "{text}");
@@ -52,30 +52,30 @@ fn ctx_71_refuses_an_invalid_list_with_message_and_reason() {
 #[test]
 fn ctx_72_accepts_a_list_over_the_window_and_gives_one_inside() {
     for over in [10_001, 20_000, 60_000] {
-        let desk = Desk::of(10_000);
-        let done = desk.compress(&Talk::begun().up_to(over, &desk.window).list());
+        let session = TestSession::of(10_000);
+        let done = session.compress(&Talk::begun().up_to(over, &session.window).list());
         assert_eq!(done.before, over);
         assert!(done.after <= 10_000);
     }
     // A result of the newest turn leaves where it has to.
-    let desk = Desk::of(2_000);
+    let session = TestSession::of(2_000);
     let many: Vec<_> = (0..6).map(|n| format!("c{n}")).collect();
     let ids: Vec<_> = many.iter().map(String::as_str).collect();
     let mut all = vec![user(INTENT), chat_call(&ids)];
     all.extend(ids.iter().map(|id| chat_result(id, &rows(400))));
-    let done = desk.compress(&list(Form::OpenAi, &all));
+    let done = session.compress(&list(Form::OpenAi, &all));
     assert!(done.before > 2_000 && done.after <= 2_000);
 }
 
 #[test]
 fn ctx_72_refuses_a_list_that_cannot_fit_and_says_what_does_not() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let given = Talk::begun()
         .system("You plan.")
         .user(&"rye ".repeat(10_100))
         .list();
-    assert!(desk.window.count(&given, &Quarters) > 10_000);
-    let refused = desk.attempt(&given);
+    assert!(session.window.count(&given, &Quarters) > 10_000);
+    let refused = session.attempt(&given);
     let Err(ContextError::Plan(PlanError::OverWindow(finding))) = refused else {
         panic!("{refused:?}")
     };
@@ -85,49 +85,49 @@ fn ctx_72_refuses_a_list_that_cannot_fit_and_says_what_does_not() {
         "{finding}"
     );
     assert!(finding.text.contains("of the system message"), "{finding}");
-    assert!(desk.open().session().is_none());
-    assert_eq!(desk.files().len(), 0);
+    assert!(session.open().session().is_none());
+    assert_eq!(session.files().len(), 0);
 }
 
 #[test]
 fn ctx_73_accepts_the_same_list_again_without_a_change() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let given = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(2_600))
-        .up_to(11_000, &desk.window)
+        .up_to(11_000, &session.window)
         .list();
-    let done = desk.compress(&given);
-    let files = desk.files();
+    let done = session.compress(&given);
+    let files = session.files();
     // The last list, and the whole conversation.
     for list in [&done.list, &given] {
-        let again = desk.compress(list);
+        let again = session.compress(list);
         assert_eq!(raws(&again.list), raws(&done.list));
         assert_eq!((again.events, again.drift), (vec![], vec![]));
-        assert_eq!(desk.files(), files);
+        assert_eq!(session.files(), files);
     }
 }
 
 #[test]
 fn ctx_73_refuses_to_begin_a_list_anew_for_one_message_more() {
-    let desk = Desk::of(10_000);
-    let done = desk.compress(&Talk::begun().up_to(7_600, &desk.window).list());
-    let files = desk.files();
+    let session = TestSession::of(10_000);
+    let done = session.compress(&Talk::begun().up_to(7_600, &session.window).list());
+    let files = session.files();
     let more = Talk::after(&done.list).user("Go on.").list();
-    let grown = desk.compress(&more);
+    let grown = session.compress(&more);
     assert_eq!(raws(&grown.list), raws(&more));
-    assert_eq!(desk.files(), files);
-    assert_eq!(desk.open().begun().unwrap().events().len(), 1);
+    assert_eq!(session.files(), files);
+    assert_eq!(session.open().begun().unwrap().events().len(), 1);
 }
 
 #[test]
 fn ctx_74_accepts_files_that_a_crash_has_left_out_or_cut() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let given = Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(2_600))
-        .up_to(11_000, &desk.window)
+        .up_to(11_000, &session.window)
         .list();
-    let done = desk.compress(&given);
-    let whole = desk.files();
+    let done = session.compress(&given);
+    let whole = session.files();
     assert_eq!(whole.len(), 3);
     for (path, bytes) in &whole {
         for keep in [
@@ -137,27 +137,27 @@ fn ctx_74_accepts_files_that_a_crash_has_left_out_or_cut() {
             Some(bytes.len() / 2),
             Some(bytes.len() - 1),
         ] {
-            let file = desk.root().join(path);
+            let file = session.root().join(path);
             match keep {
                 None => std::fs::remove_file(file).unwrap(),
                 Some(keep) => std::fs::write(file, &bytes[..keep]).unwrap(),
             }
-            let again = desk.compress(&given);
+            let again = session.compress(&given);
             assert_eq!(raws(&again.list), raws(&done.list), "{path}");
-            assert_eq!(desk.files(), whole, "{path}");
+            assert_eq!(session.files(), whole, "{path}");
         }
     }
 }
 
 #[test]
 fn ctx_74_refuses_a_list_with_a_reference_to_a_file_that_is_not_whole() {
-    let desk = Desk::of(10_000);
+    let session = TestSession::of(10_000);
     let given = Talk::begun().used("stock", json!({}), &rows(2_600)).list();
-    let done = desk.compress(&given);
+    let done = session.compress(&given);
     let path = done.events[0].files[0].clone();
-    let torn = desk.read(&path).replacen("row 1:", "row 2:", 1);
-    std::fs::write(desk.root().join(&path), &torn[..torn.len() / 2]).unwrap();
+    let torn = session.read(&path).replacen("row 1:", "row 2:", 1);
+    std::fs::write(session.root().join(&path), &torn[..torn.len() / 2]).unwrap();
     let id = accp_memory::SessionId::new("trip").unwrap();
-    let refused = accp_memory::disk::Context::open(desk.root(), id).unwrap_err();
+    let refused = accp_memory::disk::Context::open(session.root(), id).unwrap_err();
     assert!(matches!(&refused, ContextError::Changed { path: found } if *found == path));
 }

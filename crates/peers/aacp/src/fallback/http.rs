@@ -207,7 +207,7 @@ impl LlmEncoder for HttpEncoder {
         let body = answer.body_mut().with_config().limit(LIMIT).read_to_vec();
         let body = body.map_err(|error| self.broken(&error))?;
         let json: Option<Value> = serde_json::from_slice(&body).ok();
-        json.and_then(|json| said(self.style, &json)).ok_or_else(|| {
+        json.and_then(|json| answer_text(self.style, &json)).ok_or_else(|| {
             let text = format!(
                 "the answer of {} is not that of a model, or it was cut off; check the style and the model",
                 self.url
@@ -218,7 +218,7 @@ impl LlmEncoder for HttpEncoder {
 }
 
 /// Returns what the model says, if it came to its end: a filter or a limit may have cut it off.
-fn said(style: Style, json: &Value) -> Option<String> {
+fn answer_text(style: Style, json: &Value) -> Option<String> {
     let ends_by = |json: &Value, key: &str, ends: &[&str]| match json.get(key) {
         None | Some(Value::Null) => true,
         Some(end) => end.as_str().is_some_and(|end| ends.contains(&end)),

@@ -11,7 +11,7 @@ use super::lexicon::{is_neutral, is_read};
 use super::reading::{Piece, Reading};
 use super::value::Value;
 
-/// The most values of an instruction that this tier compares.
+/// How many values of an instruction this tier compares at most.
 const VALUES: usize = 64;
 
 /// The stored entry that an instruction fits.
@@ -43,9 +43,9 @@ pub(super) fn fit(entry: &Entry, asked: &Reading, threshold: f64) -> Option<Fit>
 }
 
 /// Pairs each value of a stored instruction with the one in its place; `None` if the words differ, or a
-/// value has another kind. Where something is only read, neutral words may differ.
+/// value has another kind. If the task only reads, neutral words may differ.
 fn paired<'r>(stored: &'r Reading, asked: &'r Reading) -> Option<Vec<(&'r Value, &'r Value)>> {
-    // A text without words says nothing, and neither does courtesy alone.
+    // A text without words, or with courtesy alone, fits nothing.
     let verb = stored.pieces.first()?.word();
     let may_differ = verb.is_some_and(is_read);
     let counts = |piece: &&'r Piece| !(may_differ && piece.word().is_some_and(is_neutral));
@@ -109,7 +109,7 @@ fn replaced(
     exchange(entry.fields(), &changes, asked)
 }
 
-/// Exchanges values in the fields. Each has to stand there as a whole, and may leave no other trace.
+/// Replaces values in the fields. Each old value has to be there whole, and must not occur in any other form.
 fn exchange(
     fields: &[(String, String)],
     changes: &BTreeMap<&Value, &Value>,
@@ -126,7 +126,7 @@ fn exchange(
     }
     let mut places: BTreeMap<&Value, usize> = BTreeMap::new();
     let mut found = Vec::with_capacity(fields.len());
-    // What stays of the fields: the old values may not be in it.
+    // The rest of the fields, which must not hold the old values.
     let mut rest = BTreeSet::new();
     for (key, value) in fields {
         let mut text = String::with_capacity(value.len());
@@ -158,7 +158,7 @@ fn exchange(
         rest.iter()
             .any(|item| traces.iter().any(|trace| stands_in(item, trace)))
     };
-    // A model may have made other digits of the old value: a quarter, or the days of a month.
+    // A model may have written the old value with other digits: as a quarter, or as the days of a month.
     let known = asked.values().flat_map(Value::spellings);
     let known: BTreeSet<String> = known.map(|text| text.to_lowercase()).collect();
     let is_derived =
@@ -167,7 +167,7 @@ fn exchange(
     is_whole.then_some(found)
 }
 
-/// Returns whether a text stands in another with no letter or digit beside it.
+/// Returns whether a text occurs in another with no letter or digit beside it.
 fn stands_in(text: &str, part: &str) -> bool {
     let mut places = text.match_indices(part).filter(|_| !part.is_empty());
     places.any(|(at, _)| {

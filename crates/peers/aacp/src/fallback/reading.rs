@@ -1,11 +1,11 @@
-//! An instruction taken to pieces: its words and its values, in their order.
+//! An instruction split into its words and its values, in their order.
 
 use std::collections::BTreeSet;
 
 use super::lexicon::{courtesy, is_keyword, is_link, is_plural};
 use super::value::{self, Value};
 
-/// The pieces of an instruction, by which tier 2 compares it with others (draft section 6.3).
+/// The words and values of an instruction, by which tier 2 compares it with others (draft section 6.3).
 ///
 /// Courtesy and "the" are left out, and so is "all" before a plural: "all invoices" are "the
 /// invoices". "For August 2024, fetch it" is read as "fetch it for August 2024".
@@ -14,7 +14,7 @@ pub(super) struct Reading {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// A word or a value, and what stands before it.
+/// A word or a value, and what is before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) what: What,
@@ -29,7 +29,7 @@ pub(super) enum What {
     Value(Value),
 }
 
-/// What stands between two pieces.
+/// What is between two pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     Space,
@@ -66,7 +66,7 @@ impl Piece {
 }
 
 impl Reading {
-    /// Takes an instruction in its normal form to pieces.
+    /// Splits an instruction in its normal form.
     pub(super) fn of(text: &str) -> Self {
         let tokens = tokens(text);
         let words: Vec<&str> = tokens.iter().map(|token| token.text).collect();
@@ -76,7 +76,7 @@ impl Reading {
         }
         let rest = tokens.get(polite..).unwrap_or_default();
         let mut pieces: Vec<Piece> = Vec::with_capacity(rest.len());
-        // A word that is left out leaves the gap before it.
+        // If a word is left out, the gap before it stays.
         let mut gap = Gap::Space;
         for (index, token) in rest.iter().enumerate() {
             gap = gap.max(if index == 0 { Gap::Space } else { token.gap });
@@ -227,7 +227,7 @@ fn value_and_rest(pieces: &[Piece]) -> Option<(&Value, &[Piece])> {
     Some((value, after))
 }
 
-/// Returns whether the "may" at a place is the month: a number or a preposition stands beside it.
+/// Returns whether the "may" at a place is the month: a number or a preposition is beside it.
 fn is_month(tokens: &[Token<'_>], index: usize) -> bool {
     const BEFORE: &str = " in for of during since until till from to by and after before ";
     let before = index.checked_sub(1).and_then(|before| tokens.get(before));
@@ -240,7 +240,7 @@ fn is_month(tokens: &[Token<'_>], index: usize) -> bool {
         || word.is_some_and(|word| BEFORE.contains(&word))
 }
 
-/// Returns whether a name is a capital letter and small letters: such names stand together, as in
+/// Returns whether a name is a capital letter and small letters: such names may be parts of one name, as in
 /// "Acme Ltd".
 fn is_person(name: &str) -> bool {
     name.split(' ').all(|part| {
@@ -336,7 +336,7 @@ fn is_break(character: char) -> bool {
     )
 }
 
-/// Takes the punctuation after a word away, and returns it beside the word.
+/// Splits a word from the punctuation after it.
 fn trimmed(word: &str) -> (&str, &str) {
     let start = word.trim_start_matches(['\'', '‘', ',', '.']);
     // A point before digits is a part of the number.
@@ -364,7 +364,7 @@ fn parts(word: &str) -> impl Iterator<Item = &str> {
     word.split(separator).filter(|part| !part.is_empty())
 }
 
-/// Finds quoted texts. A mark that nothing closes is looked for once.
+/// Finds quoted texts. A mark without its closing mark is searched for once.
 #[derive(Default)]
 struct Marks {
     open: Vec<char>,
@@ -385,7 +385,7 @@ impl Marks {
         };
         let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let is_apostrophe = matches!(first, '\'' | '‘');
-        // The caller counts on marks of one length.
+        // The caller relies on marks of equal length.
         if self.open.contains(&first)
             || first.len_utf8() != close.len_utf8()
             || is_apostrophe && is_letter(before.chars().next_back())

@@ -10,7 +10,7 @@ use super::model::ModelError;
 
 /// Keeps instructions with their packets (draft section 6.3), and who may call the model for a new one.
 ///
-/// Every method is one transaction: it is done as a whole and durably, or not at all. Several askers,
+/// Every method is one transaction: it is done as a whole and durably, or not at all. Several callers,
 /// in threads and processes, may have the same registry open.
 pub trait Registry {
     /// Returns the entry of a key, without counting.
@@ -29,7 +29,7 @@ pub trait Registry {
 
     /// Asks for the right to call the model: [`decide`](super::decide) decides by the row of the key. If
     /// there is an entry by now, it answers the request, and is counted. A registry that knows that
-    /// a caller is not alive may take its lease as ended.
+    /// a caller is dead may end its lease.
     fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError>;
 
     /// Ends a call.
@@ -54,7 +54,7 @@ pub enum Claimed {
     Decided(ClaimDecision),
 }
 
-/// A registry that failed: where, what is wrong, and what helps.
+/// A failure of a registry: where, what is wrong, and the cure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegistryError {
     /// What went wrong.

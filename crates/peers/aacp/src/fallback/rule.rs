@@ -1,4 +1,4 @@
-//! Tier 2, the second half: an instruction that a hop of a workflow says (draft section 6.3).
+//! Tier 2, the second half: an instruction that has the meaning of a hop of a workflow (draft section 6.3).
 
 use super::lexicon::{is_keyword, is_neutral, singular};
 use super::reading::{Gap, Piece, Reading, What};
@@ -7,7 +7,7 @@ use crate::owned::PacketBuf;
 use crate::vocabulary::Kind;
 use crate::workflow::{Hop, Parameter, Rewrite, Workflow};
 
-/// The words that may stand between those that a hop knows.
+/// Words that may be between those that a hop knows.
 const JOINTS: [&str; 9] = ["a", "an", "all", "and", "as", "each", "every", "for", "of"];
 
 /// The packet that a hop makes of an instruction.
@@ -128,8 +128,8 @@ fn begins(words: &[Option<String>], phrase: &str) -> Option<usize> {
     parts.into_iter().all(is_same).then_some(count)
 }
 
-/// Gives every value of an instruction to a parameter that it alone can be meant for. All parameters
-/// without a default need one, and no value may be left.
+/// Assigns each value of an instruction to the only parameter that it fits. Every parameter without a default needs
+/// a value, and no value may be left.
 fn assign<'h>(
     parameters: &'h [Parameter],
     mut free: Vec<&Value>,
@@ -140,7 +140,7 @@ fn assign<'h>(
         .collect();
     let mut found = Vec::new();
     while !open.is_empty() {
-        // The one with a single value goes first: then that value is no choice for the others.
+        // A parameter that only one value fits is assigned first, so that the value is no choice for others.
         let single = open.iter().enumerate().find_map(|(at, parameter)| {
             let mut fitting = (0..)
                 .zip(&free)
@@ -157,7 +157,7 @@ fn assign<'h>(
     free.is_empty().then_some(found)
 }
 
-/// Returns whether a value can be meant for a parameter.
+/// Returns whether a value fits a parameter.
 fn takes(parameter: &Parameter, value: &Value) -> bool {
     match (&parameter.name[..], parameter.kind, value) {
         ("period", _, value) => matches!(value, Value::Period(..)),

@@ -48,9 +48,9 @@ pub struct SqliteRegistry {
     conn: Connection,
     /// The name of the file, for errors.
     file: String,
-    /// The file, by the one name that all processes have for it.
+    /// The canonical path of the file, which is the same for all processes.
     path: PathBuf,
-    /// The sign of the call that this registry gave the right to.
+    /// The marker of the call that this registry has allowed.
     call: Option<Call>,
 }
 
@@ -222,7 +222,7 @@ impl Registry for SqliteRegistry {
 
     fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError> {
         let path = self.path.clone();
-        // The row of a caller that is not alive counts as ended.
+        // The lease of a dead caller counts as ended.
         let row = |conn: &Connection| {
             let mut row = row::claim(conn, key)?;
             if let Some(row) = row.as_mut().filter(|row| row.until > 0)
@@ -262,7 +262,7 @@ impl Registry for SqliteRegistry {
         claim: &Claim,
         found: Result<&Entry, &ModelError>,
     ) -> Result<Option<Entry>, RegistryError> {
-        // The sign of the call goes when its end is stored, or cannot be.
+        // The marker of the call is removed after its result is stored, or cannot be stored.
         let _call = self.call.take();
         self.write(|conn| {
             if let Some(entry) = row::count(conn, key)? {
@@ -306,7 +306,7 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     // The file may come from an untrusted source.
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update(None, "cell_size_check", true)?;
-    // What is removed leaves no trace in the file.
+    // Deleted data is overwritten in the file.
     conn.pragma_update(None, "secure_delete", true)?;
     let is_new = schema::is_empty(&conn)?;
     if !is_new {

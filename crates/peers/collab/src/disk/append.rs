@@ -19,7 +19,7 @@ use accp_store::files::Files;
 /// The copy of `protocol.json` that is about to replace it.
 pub(super) const NEW_PROTOCOL: &str = ".acp.protocol.json";
 
-/// Where a last line that was cut is put.
+/// Where an incomplete last line is moved.
 const TORN_FILE: &str = "events.jsonl.torn";
 
 /// What a participant wants to append.
@@ -75,8 +75,8 @@ impl<F: Files> Shared<F> {
     /// Appends an event, under the lock. When it returns, the event is on the disk.
     ///
     /// # Errors
-    /// All that speaks against the event, [`Code::Busy`] if the lock is not free, and [`Code::Unwritable`]
-    /// if the disk fails. The folder is as it was then.
+    /// Every reason to refuse the event, [`Code::Busy`] if the lock is not free, and [`Code::Unwritable`]
+    /// if the disk fails. The folder does not change then.
     pub fn append(&self, draft: &Draft) -> Result<Appended, Vec<Finding>> {
         let held = self.lock_there()?;
         review::settle(&self.files, &self.path)?;
@@ -101,12 +101,12 @@ impl<F: Files> Shared<F> {
             })
             .and_then(|()| self.write_line(&folder, &event));
         if let Err(findings) = written {
-            // They are of no use without the line, and the next writer replaces what stays.
+            // These files are useless without the line. The next writer replaces what remains.
             let _ = self.files.remove(&self.path.join(NEW_PROTOCOL));
             review::forget(&self.files, &self.path);
             return Err(findings);
         }
-        // The event stands. The next writer does what fails here.
+        // The event is in the log. The next writer repeats what fails here.
         let _ = self.publish();
         let _ = review::settle(&self.files, &self.path);
         Ok(Appended { event, state })
@@ -156,7 +156,7 @@ impl<F: Files> Shared<F> {
         Err(wrong)
     }
 
-    /// Says whether a document is a link that leads out of the folder, or of the repository.
+    /// Returns a finding if a document is a link that leads out of the folder or of the repository.
     fn leads_out(&self, doc: &str, folder: &Folder) -> Option<Finding> {
         let protocol = folder.protocol()?;
         let file = doc.strip_prefix("external:");
@@ -196,7 +196,7 @@ impl<F: Files> Shared<F> {
             .map_err(|error| unwritable(Path::new(PROTOCOL_FILE), &error))
     }
 
-    /// Puts aside a last line that was cut. Returns the length of the log.
+    /// Moves an incomplete last line out of the log. Returns the length of the log.
     pub(super) fn put_torn_aside(&self, folder: &Folder) -> Result<u64, Finding> {
         let path = self.path.join(LOG_FILE);
         let of = |error| unwritable(Path::new(LOG_FILE), &error);
@@ -220,7 +220,7 @@ impl<F: Files> Shared<F> {
         Ok(start)
     }
 
-    /// Writes the line, and takes it back if it cannot be brought to the disk.
+    /// Writes the line, and removes it if it cannot be synced.
     fn write_line(&self, folder: &Folder, event: &Event) -> Result<(), Vec<Finding>> {
         let path = self.path.join(LOG_FILE);
         let before = self
@@ -244,8 +244,7 @@ impl<F: Files> Shared<F> {
         self.check_line(&path, before, line.as_bytes())
     }
 
-    /// Checks that the line stands where it belongs: a participant that takes no lock may have written at the
-    /// same time.
+    /// Checks that the line is in its position: a participant that takes no lock may have written at the same time.
     fn check_line(&self, path: &Path, before: u64, line: &[u8]) -> Result<(), Vec<Finding>> {
         let bytes = self.files.read(path).unwrap_or_default();
         let start = usize::try_from(before).unwrap_or(usize::MAX);
@@ -255,7 +254,7 @@ impl<F: Files> Shared<F> {
         {
             return Ok(());
         }
-        // The line of the other came first, and has the number. Ours goes if nothing stands behind it.
+        // The line of the other participant came first and has the number. Ours is removed if it is still the last.
         if bytes.ends_with(line) {
             let length = (bytes.len() - line.len()) as u64;
             let _ = self
@@ -278,7 +277,7 @@ fn at(last: Option<&Event>) -> String {
     }
 }
 
-/// Returns the time of now, as the protocol writes it.
+/// Returns the current time, as the protocol writes it.
 pub(super) fn now() -> String {
     at(None)
 }

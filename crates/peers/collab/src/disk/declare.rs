@@ -15,7 +15,7 @@ use crate::protocol::{Mode, Protocol};
 use crate::settings::{name_reserved, reserved, template};
 use accp_store::files::Files;
 
-/// What is to be declared. The file is relative to the directory of deliverables.
+/// A declaration. The file is relative to the directory of deliverables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Declaration {
     /// A supporting deliverable. A declaration of the same file is replaced.
@@ -36,8 +36,8 @@ impl<F: Files> Shared<F> {
     /// from the template of its type.
     ///
     /// # Errors
-    /// What is wrong with the declaration, with the codes of the folder; [`Code::Phase`] when the collaboration
-    /// is over; [`Code::Busy`] and [`Code::Unwritable`]. The folder is as it was then.
+    /// Every mistake in the declaration, with the codes of the folder; [`Code::Phase`] when the collaboration
+    /// is over; [`Code::Busy`] and [`Code::Unwritable`]. The folder does not change then.
     pub fn declare(&self, declaration: &Declaration) -> Result<Folder, Vec<Finding>> {
         let held = self.lock_there()?;
         let folder = self.read(Scope::All);
@@ -116,12 +116,12 @@ impl<F: Files> Shared<F> {
             && is_made
             && let Err(finding) = self.make_supporting(&path, *kind)
         {
-            // It is of no use, and the next writer replaces it if it stays.
+            // The file is useless now. The next writer replaces it if it remains.
             let _ = self.files.remove(&new_protocol);
             return Err(vec![finding]);
         }
         if let Err(finding) = self.publish() {
-            // If protocol.json is the new one already, the file stays with its declaration.
+            // If protocol.json is replaced already, the file stays with its declaration.
             if self.files.remove(&new_protocol).is_ok() && is_made {
                 let _ = self.files.remove(&path);
             }

@@ -15,7 +15,7 @@ use crate::settings::{FolderSettings, NewFile};
 use crate::validate::validate;
 use accp_store::files::Files;
 
-/// What a run that was cut has to finish: all files with their contents.
+/// The files that an interrupted run has to finish, with their contents.
 const BEGUN_FILE: &str = ".acp.begun";
 
 /// A folder that was made.
@@ -29,12 +29,12 @@ pub struct Made {
 }
 
 impl<F: Files> Shared<F> {
-    /// Makes the folder with its files and the event `initialized`. With `is_resumed`, a folder that is there
-    /// and whole is fine, and one that an earlier run began is finished.
+    /// Makes the folder with its files and the event `initialized`. With `is_resumed`, a complete folder
+    /// is fine, and a folder that an earlier run began is finished.
     ///
     /// # Errors
-    /// All that is wrong with the settings; [`Code::Exists`], [`Code::HalfMade`] and [`Code::FileExists`] for what
-    /// is there; [`Code::Unwritable`] if the disk fails. Nothing was made then, and no file was changed.
+    /// Every mistake in the settings; [`Code::Exists`], [`Code::HalfMade`] and [`Code::FileExists`] for existing
+    /// files; [`Code::Unwritable`] if the disk fails. Nothing was made then, and no file was changed.
     pub fn init(&self, settings: FolderSettings, is_resumed: bool) -> Result<Made, Vec<Finding>> {
         let settings = settings.trimmed();
         let mut wrong = settings.check();
@@ -86,7 +86,7 @@ impl<F: Files> Shared<F> {
                 ]);
             }
             Some(Some(files)) => {
-                // What an earlier run has made stays if this one fails.
+                // If this run fails, files of an earlier run stay.
                 work.is_of_others = true;
                 files
             }
@@ -94,7 +94,7 @@ impl<F: Files> Shared<F> {
                 let files = settings.files(&now());
                 refuse_if_there(&files, &self.path, &root)?;
                 if earlier.is_some() {
-                    // It was cut itself, so nothing else was made.
+                    // The list itself is incomplete, so nothing else was made.
                     fs::remove_file(&begun).map_err(|error| vec![unwritable(&begun, &error)])?;
                 }
                 let text: Json = files.iter().map(NewFile::to_json).collect();
@@ -116,7 +116,7 @@ impl<F: Files> Shared<F> {
                     .map_err(|error| vec![unwritable(parent, &error)])?;
             }
             let written = if file.path == PROTOCOL_FILE && !file.is_deliverable {
-                // As soon as it is there, the folder is. So it comes as a whole.
+                // This file makes the folder exist, so it is put in place whole.
                 work.made.push(path);
                 self.prepare(file.text.as_bytes())
                     .and_then(|()| self.publish())
@@ -130,7 +130,7 @@ impl<F: Files> Shared<F> {
             }
         }
         sync(&self.path)?;
-        // The folder is whole. A run with --resume would remove it.
+        // The folder is complete. A run with --resume would remove the list.
         let _ = fs::remove_file(&begun);
         let names = files.iter().map(|file| match settings.mode {
             Mode::External if file.is_deliverable => {
@@ -144,7 +144,7 @@ impl<F: Files> Shared<F> {
         })
     }
 
-    /// Looks at a folder that is there.
+    /// Checks an existing folder.
     fn resume(&self, is_resumed: bool) -> Result<Made, Vec<Finding>> {
         if !is_resumed {
             let text = "the folder already contains protocol.json; add --resume if you know it, or name another folder";
@@ -192,7 +192,7 @@ impl NewFile {
     }
 }
 
-/// Refuses if one of the files is there.
+/// Refuses if one of the files exists.
 fn refuse_if_there(files: &[NewFile], folder: &Path, root: &Path) -> Result<(), Vec<Finding>> {
     let paths = files.iter().map(|file| file.below(folder, root));
     let there = paths.filter(|path| fs::symlink_metadata(path).is_ok());
@@ -205,7 +205,7 @@ fn refuse_if_there(files: &[NewFile], folder: &Path, root: &Path) -> Result<(), 
     if there.is_empty() { Ok(()) } else { Err(there) }
 }
 
-/// Reads what a run has begun; `None` if that text was cut, so that nothing else was made.
+/// Reads the list of an interrupted run; `None` if the list is incomplete, so that nothing else was made.
 fn files_of(bytes: &[u8]) -> Option<Vec<NewFile>> {
     let json: Json = serde_json::from_slice(bytes).ok()?;
     let files = json.as_array()?.iter().map(|file| {
@@ -224,7 +224,7 @@ fn sync(folder: &Path) -> Result<(), Vec<Finding>> {
     synced.map_err(|error| vec![unwritable(folder, &error)])
 }
 
-/// What was made, to take it back.
+/// What was made, to remove it after a failure.
 #[derive(Default)]
 struct Work {
     folders: Vec<PathBuf>,
@@ -247,8 +247,7 @@ impl Work {
         self.folders.iter().any(|one| one == folder)
     }
 
-    /// Makes a file and brings it to the disk. A file that an earlier run has begun is finished; another one
-    /// stays as it is.
+    /// Writes a file and syncs it. A file that an earlier run has begun is finished; any other file stays as it is.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), Finding> {
         let of = |error| unwritable(path, &error);
         match super::Os.create(path, bytes) {
@@ -278,7 +277,7 @@ impl Work {
             let _ = fs::remove_file(path);
         }
         for folder in self.folders.iter().rev() {
-            // A folder that another has put something into stays.
+            // A folder with files of others stays.
             let _ = fs::remove_dir(folder);
         }
     }

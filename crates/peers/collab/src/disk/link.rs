@@ -1,8 +1,8 @@
 //! A folder as the link of an ACCP session.
 //!
-//! Below the folder stands `accp/` with one file for each agent, `NAME.frames`. Only that agent writes into it,
-//! at its end, so there is no lock. A line has the receiver, the length of the frame and the frame. Readers go on
-//! where they have stopped; a line without its line feed is not there yet.
+//! The folder has a folder `accp/` with one file for each agent, `NAME.frames`. Only that agent writes into it,
+//! at its end, so there is no lock. A line has the receiver, the length of the frame and the frame. Readers continue
+//! where they stopped, and ignore a line without its line feed.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -53,10 +53,10 @@ pub struct FolderLink {
 }
 
 impl FolderLink {
-    /// Opens the link of an agent, and goes on where the agent has stopped to read.
+    /// Opens the link of an agent, and continues where the agent stopped reading.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub fn open(folder: &Path, me: &AgentId<'_>) -> io::Result<Self> {
         let folder = folder.join(FOLDER);
         fs::create_dir_all(&folder)?;
@@ -67,7 +67,7 @@ impl FolderLink {
             .append(true)
             .read(true)
             .open(path)?;
-        // A line that was cut ends here, so that the next one begins a line.
+        // An incomplete line gets its end, so that the next frame begins a new line.
         if out.seek(SeekFrom::End(0))? > 0 {
             out.seek(SeekFrom::End(-1))?;
             let mut last = [0];
@@ -84,7 +84,7 @@ impl FolderLink {
             names: BTreeMap::new(),
             read: BTreeMap::new(),
         };
-        // Whoever reads a line again loses nothing: sessions know what they have had.
+        // Reading a line again does no harm: sessions recognise frames that they have had.
         if let Ok(serde_json::Value::Object(stopped)) = serde_json::from_slice(&stopped) {
             let stopped = stopped.into_iter();
             link.read = stopped
@@ -94,7 +94,7 @@ impl FolderLink {
         Ok(link)
     }
 
-    /// Says which agent a number means: a host names its members, a member names
+    /// Sets which agent a number means: a host names its members, a member names
     /// [`MemberId::HOST`].
     pub fn name(&mut self, member: MemberId, agent: &AgentId<'_>) {
         self.names.insert(member, agent.as_str().to_owned());
@@ -111,7 +111,7 @@ impl FolderLink {
     /// Returns the frames that have arrived for this agent, each with its sender.
     ///
     /// # Errors
-    /// Those of the system.
+    /// The errors of the system.
     pub fn receive(&mut self) -> io::Result<Vec<(String, String)>> {
         let mut found = Vec::new();
         let mut has_read = false;
@@ -190,7 +190,7 @@ impl Link for FolderLink {
         };
         let text = frame.text;
         let line = format!("{to} {} {text}\n", text.len());
-        // A frame that is lost goes out again later.
+        // The session sends a lost frame again later.
         let _ = self.out.write_all(line.as_bytes());
     }
 }

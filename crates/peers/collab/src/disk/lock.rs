@@ -28,9 +28,9 @@ const PAUSE: Duration = Duration::from_millis(3);
 pub enum Locking {
     /// A lock of the operating system on `.acp.lock`. It ends with its process.
     System,
-    /// Files `.acp.lock.1`, `.acp.lock.2` and so on, for file systems without locks. The one with the
-    /// highest number holds until its owner renames it, or until 10 seconds are over. Who makes the file of
-    /// the next number, has the lock.
+    /// Files `.acp.lock.1`, `.acp.lock.2` and so on, for file systems without locks. The file with
+    /// the highest number is the lock, until its owner renames it or 10 seconds are over. The process that creates the
+    /// file of the next number gets the lock.
     File,
     /// None, for a folder that no other process has.
     None,
@@ -39,7 +39,7 @@ pub enum Locking {
 /// A lock that is held.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// It is given back with the file.
+    /// The lock is released with the file.
     System {
         _file: File,
     },
@@ -48,7 +48,7 @@ pub(super) enum Held {
 }
 
 impl Held {
-    /// Says whether the lock is still held.
+    /// Checks that the lock is still held.
     pub(super) fn check(&self) -> Result<(), Vec<Finding>> {
         match self {
             Self::File(lease) if !lease.is_mine() => Err(vec![busy(
@@ -63,7 +63,7 @@ fn busy(text: &str) -> Finding {
     Finding::new(Code::Busy, text).within(LOCK_FILE, None)
 }
 
-/// Takes the lock of a folder that is there.
+/// Takes the lock of an existing folder.
 pub(super) fn take(
     files: &impl Files,
     folder: &Path,
@@ -128,7 +128,7 @@ pub(super) struct Lease {
 }
 
 impl Lease {
-    /// Takes the lock; `None` if another has it.
+    /// Takes the lock; `None` if another process has it.
     fn take(folder: &Path) -> io::Result<Option<Self>> {
         let row = Row::read(folder)?;
         if row.highest > 0 && !row.is_free && !is_over(&numbered(folder, row.highest)) {
@@ -144,21 +144,21 @@ impl Lease {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         }
-        // Since the first look, others may have had this number and given it back, or even later ones.
+        // Since the files were listed, other processes may have taken and released this number and later ones.
         let row = Row::read(folder)?;
         if (row.highest, row.is_free) != (number, false) {
             let _ = std::fs::remove_file(&path);
             return Ok(None);
         }
         for old in row.others {
-            // Another may have removed it.
+            // Another process may have removed it.
             let _ = std::fs::remove_file(old);
         }
         let folder = folder.to_owned();
         Ok(Some(Self { folder, number }))
     }
 
-    /// Returns whether nobody has taken the lock over.
+    /// Returns whether no other process has taken the lock over.
     fn is_mine(&self) -> bool {
         let row = Row::read(&self.folder);
         row.is_ok_and(|row| (row.highest, row.is_free) == (self.number, false))
@@ -173,7 +173,7 @@ impl Drop for Lease {
     }
 }
 
-/// The name of a lock that was given back.
+/// The name of a lock that was released.
 fn freed(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".free");
@@ -188,7 +188,7 @@ fn numbered(folder: &Path, number: u64) -> PathBuf {
 struct Row {
     /// The highest number; 0 if there is no lock.
     highest: u64,
-    /// Whether it was given back.
+    /// Whether it was released.
     is_free: bool,
     /// The files of lower numbers.
     others: Vec<PathBuf>,
@@ -206,7 +206,7 @@ impl Row {
             };
             let number = rest.strip_suffix(".free");
             let is_free = number.is_some();
-            // Nobody takes so many locks; such a file is not ours.
+            // So many locks were never taken, so the file is not a lock.
             let number = number.unwrap_or(rest).parse::<u32>();
             found.extend(number.map(|number| (u64::from(number), is_free, entry.path())));
         }
@@ -223,8 +223,8 @@ impl Row {
     }
 }
 
-/// Returns whether the time of a lock is over. It is over in any case [`LONGEST`] after its file was made, whatever
-/// a clock that goes wrong has written into it.
+/// Returns whether a lock has expired. It expires at the latest [`LONGEST`] after its file was made, even if a wrong
+/// clock has written a later time into it.
 fn is_over(path: &Path) -> bool {
     let text = std::fs::read(path).unwrap_or_default();
     let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -236,7 +236,7 @@ fn is_over(path: &Path) -> bool {
         Some(until) => UNIX_EPOCH
             .checked_add(Duration::from_secs(until))
             .unwrap_or(longest),
-        // Its text is not there yet.
+        // The text is not written yet.
         None => made + LEASE,
     };
     SystemTime::now() > until.min(longest)

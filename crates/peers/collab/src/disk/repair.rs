@@ -1,4 +1,4 @@
-//! Mends what a crash can leave behind.
+//! Repairs after a crash.
 
 use super::Shared;
 use super::append::now;
@@ -9,10 +9,10 @@ use crate::log::LOG_FILE;
 use crate::protocol::PROTOCOL_FILE;
 use accp_store::files::Files;
 
-/// What was mended.
+/// What was repaired.
 #[derive(Debug, Clone)]
 pub struct Repaired {
-    /// The files that were mended, relative to the folder.
+    /// The files that were repaired, relative to the folder.
     pub files: Vec<&'static str>,
     /// The folder afterwards.
     pub folder: Folder,

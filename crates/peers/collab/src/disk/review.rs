@@ -1,7 +1,7 @@
 //! A review that goes into `review.md` in the same step as its event.
 //!
-//! The review waits in a file until the event stands in the log. Whoever writes next puts it into
-//! `review.md` if that has not been done, or removes it if the event never came to stand.
+//! The review waits in a file until the event is in the log. The next writer adds it to `review.md` if that is not
+//! done yet, or removes it if the event never got into the log.
 
 use std::io;
 use std::path::Path;
@@ -18,7 +18,7 @@ use accp_store::files::Files;
 /// The review that waits.
 const WAITING: &str = ".acp.review.json";
 
-/// Lets a review wait for its event.
+/// Writes a review to the file in which it waits for its event.
 pub(super) fn prepare(
     files: &impl Files,
     folder: &Path,
@@ -39,7 +39,7 @@ pub(super) fn forget(files: &impl Files, folder: &Path) {
     let _ = files.remove(&folder.join(WAITING));
 }
 
-/// Puts a review that waits into `review.md` if its event stands.
+/// Adds a review that waits to `review.md`, if its event is in the log.
 pub(super) fn settle(files: &impl Files, folder: &Path) -> Result<(), Vec<Finding>> {
     let waiting = match files.read(&folder.join(WAITING)) {
         Ok(bytes) => bytes,
@@ -49,7 +49,7 @@ pub(super) fn settle(files: &impl Files, folder: &Path) -> Result<(), Vec<Findin
     let json: Json = serde_json::from_slice(&waiting).unwrap_or_default();
     let member = |key: &str| json.get(key).and_then(Json::as_str);
     let event = member("line").and_then(|line| Event::from_line(line).ok());
-    // What was cut belongs to an event that never came to stand.
+    // An incomplete review belongs to an event that never got into the log.
     if let (Some(event), Some(text)) = (event, member("text")) {
         let log = files.read(&folder.join(LOG_FILE)).unwrap_or_default();
         if Log::read(&log).events().contains(&event) {
@@ -81,7 +81,7 @@ fn write(files: &impl Files, folder: &Path, event: &Event, text: &str) -> io::Re
         format!("{gap}\n{heading}\n\n{}\n", text.trim_end()).as_bytes(),
     ]
     .concat();
-    // A reader never sees half of it.
+    // The file is replaced whole, so a reader never sees half of it.
     let beside = folder.join(".acp.review.md");
     files.write(&beside, &new)?;
     files.sync(&beside)?;

@@ -1,4 +1,4 @@
-//! Reads a folder from its files, and follows no path out of it.
+//! Reads a folder from its files, and never leaves it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -59,7 +59,7 @@ impl<F: Files> Source for OfFolder<'_, F> {
     }
 }
 
-/// Returns the repository that is the root of the deliverables; the folder need not be there yet.
+/// Returns the repository that is the root of the deliverables; the folder need not exist yet.
 pub(super) fn root_of(files: &impl Files, folder: &Path, root: &str) -> Result<PathBuf, String> {
     let no = |why: &str| {
         format!(
@@ -88,7 +88,7 @@ pub(super) fn root_of(files: &impl Files, folder: &Path, root: &str) -> Result<P
     }
 }
 
-/// Refuses a path that a link leads out of its root, also where only its directories are there.
+/// Refuses a path that a link leads out of its root, even if only its directories exist.
 pub(super) fn refuse_link(
     files: &impl Files,
     root: &Path,
@@ -104,7 +104,7 @@ pub(super) fn refuse_link(
     Err(vec![finding.within(name, None)])
 }
 
-/// Resolves a path of which the last parts need not be there.
+/// Resolves a path whose last parts need not exist.
 fn existing(files: &impl Files, path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let mut rest = Vec::new();

@@ -18,13 +18,13 @@ use crate::table::Phase;
 use crate::texts::READINESS_FILE;
 use accp_store::files::Os;
 
-/// The shortest pause between two looks.
+/// The shortest pause between two checks.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// How often a folder that cannot be gone by is read again.
+/// How often an invalid folder is read again before the wait fails.
 const PATIENCE: u32 = 5;
 
-/// What belongs together is often written one after the other; so long is waited for the rest.
+/// How long to wait for further changes, because files that belong together are often written one after the other.
 const SETTLE: Duration = Duration::from_millis(5);
 
 names! {
@@ -39,7 +39,7 @@ names! {
     }
 }
 
-/// The end of a wait that was not in vain.
+/// The result of a wait.
 #[derive(Debug, Clone)]
 pub struct Ready {
     /// Why it is over.
@@ -53,18 +53,18 @@ pub struct Ready {
 /// How to wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Waiting {
-    /// The longest time between two looks at the files, for systems that do not tell of changes.
+    /// The longest time between two checks of the files, for systems that do not report changes.
     pub interval: Duration,
     /// When to give up; `None` for never.
     pub timeout: Option<Duration>,
 }
 
 impl Shared<Os> {
-    /// Waits until a participant has the turn, or the collaboration is over. `tell` hears of each change in
+    /// Waits until a participant has the turn, or the collaboration is over. `tell` is called for each change in
     /// between. Returns `None` when the time is over.
     ///
     /// # Errors
-    /// What [`next`] says.
+    /// The errors of [`next`].
     pub fn wait(
         &self,
         who: &str,
@@ -77,12 +77,12 @@ impl Shared<Os> {
         let interval = waiting.interval.max(SHORTEST);
         let (sender, receiver) = mpsc::channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading makes events too.
+            // Reading a file is an event, too.
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 let _ = sender.send(());
             }
         });
-        // Without a watcher, the looks at the files are enough.
+        // Without a watcher, the regular checks suffice.
         let _watcher = watcher.ok().and_then(|mut watcher| {
             let mode = RecursiveMode::NonRecursive;
             watcher.watch(self.path(), mode).ok().map(|()| watcher)
@@ -93,7 +93,7 @@ impl Shared<Os> {
             if seen != Some(stamp) {
                 seen = Some(stamp);
                 let mut folder = self.read(Scope::All);
-                // Programs that write a file in place let a reader see half of it for an instant.
+                // A program that writes a file in place may let a reader see half of it for a moment.
                 for _ in 0..PATIENCE {
                     if folder.standing().is_ok() {
                         break;
@@ -135,14 +135,14 @@ fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Findi
     let reason = match phase {
         Some(Phase::Completed) => Reason::Completed,
         Some(Phase::Blocked) => Reason::Blocked,
-        // The owner who has accepted has to classify again if a question comes up.
+        // An owner that has accepted has to classify again if a question is opened.
         _ if next.is_asked || next.action == Action::Classify => Reason::Turn,
         _ => return Ok(None),
     };
     Ok(Some((reason, next)))
 }
 
-/// What changes with each change of the folder that matters for a turn.
+/// A value that changes with each change of the folder that can change a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([Option<(u64, SystemTime)>; 3]);
 

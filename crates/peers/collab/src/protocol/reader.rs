@@ -1,4 +1,4 @@
-//! Reads `protocol.json`, and says everything that is wrong with it.
+//! Reads `protocol.json`, and reports every mistake in it.
 
 use serde_json::{Map, Value as Json};
 
@@ -10,7 +10,7 @@ use crate::kind::Kind;
 use crate::path;
 use crate::table::Phase;
 
-/// Returns whether Python takes a value for true, as the readers of the original do.
+/// Returns whether a value is true in Python, in which the original readers are written.
 fn is_truthy(json: &Json) -> bool {
     match json {
         Json::Null => false,

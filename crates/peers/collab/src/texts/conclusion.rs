@@ -21,7 +21,7 @@ pub(crate) const SECTIONS: [&str; 9] = [
 /// The outcomes with which a collaboration can complete.
 pub(crate) const OUTCOMES: [&str; 3] = ["proceed", "do_not_proceed", "defer"];
 
-/// Words that stand for a text that is still to come. The last is Chinese for TBD.
+/// Placeholders for missing text. The last is Chinese for TBD.
 const PLACEHOLDERS: [&str; 4] = ["TBD", "TODO", "unresolved", "待定"];
 
 fn finding(code: Code, message: impl Into<String>, line: Option<usize>) -> Finding {
@@ -76,7 +76,7 @@ pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a section names something by itself, and not as a part of a longer name or path.
+/// Returns whether a section has a name, and not only as a part of a longer name or path.
 fn is_named(body: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "/_-.:".contains(c);
     body.match_indices(name).any(|(at, _)| {

@@ -74,7 +74,7 @@ pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
     findings
 }
 
-/// Returns what is wrong if there is no decision.
+/// Returns a finding if there is no decision.
 pub(crate) fn none(text: &str) -> Option<Finding> {
     let message = "there is no accepted decision; the owner writes `### D1. ` and a title into decisions.md first";
     markdown::sections(text, "###")

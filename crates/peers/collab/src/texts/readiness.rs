@@ -83,7 +83,7 @@ pub(crate) fn unchecked_gates(text: &str, gates: &[Gate]) -> Vec<Finding> {
     missing.collect()
 }
 
-/// Returns what is wrong if the text does not have the SHA-256 of the frozen deliverable.
+/// Returns a finding if the text does not have the SHA-256 of the frozen deliverable.
 pub(crate) fn snapshot(text: &str, sha256: &str) -> Option<Finding> {
     let message = format!(
         "the SHA-256 of the frozen deliverable is not recorded; write `- SHA-256: {sha256}`"

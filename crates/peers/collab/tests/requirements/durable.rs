@@ -32,19 +32,19 @@ fn col_66_accepts_several_writers_and_gives_each_its_own_number() {
             });
             events.collect::<BTreeMap<u64, String>>()
         };
-        let told = thread::scope(|scope| {
+        let outcomes = thread::scope(|scope| {
             let writers =
                 ["one", "two", "three", "four"].map(|name| scope.spawn(move || write(name)));
-            let told = writers.map(|writer| writer.join().unwrap());
-            told.into_iter().flatten().collect::<BTreeMap<_, _>>()
+            let outcomes = writers.map(|writer| writer.join().unwrap());
+            outcomes.into_iter().flatten().collect::<BTreeMap<_, _>>()
         });
         let log = round.log().into_iter().skip(1);
         let log = log.map(|event| {
             let summary = event["summary"].as_str().unwrap().to_owned();
             (event["seq"].as_u64().unwrap(), summary)
         });
-        assert_eq!(told, log.collect());
-        assert_eq!(told.len(), 4 * EACH);
+        assert_eq!(outcomes, log.collect());
+        assert_eq!(outcomes.len(), 4 * EACH);
         assert_eq!(round.errors(), []);
     }
 }

@@ -13,7 +13,7 @@ use crate::requirements::round::{Round, codes, settings};
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// Looks at the files only now and then, so that the system has to tell of changes.
-const TOLD: Waiting = Waiting {
+const WAITING: Waiting = Waiting {
     interval: Duration::from_secs(3_600),
     timeout: Some(MINUTE),
 };
@@ -52,7 +52,7 @@ fn col_59_accepts_a_turn_and_the_end_and_says_which() {
     // Whoever waits hears of an event that another appends.
     let round = Round::at(Action::Submit);
     let shared = round.shared.clone();
-    let waiter = thread::spawn(move || shared.wait("bob", TOLD, |_| {}).unwrap());
+    let waiter = thread::spawn(move || shared.wait("bob", WAITING, |_| {}).unwrap());
     round.append("ada", "proposal_submitted");
     let ready = waiter.join().unwrap().expect("bob is asked");
     assert_eq!((ready.reason, ready.next.is_asked), (Reason::Turn, true));
@@ -94,12 +94,12 @@ fn col_60_accepts_a_wait_without_an_end() {
 #[test]
 fn col_60_refuses_to_wait_beyond_its_time() {
     let round = Round::new();
-    let mut told = Vec::new();
+    let mut turns = Vec::new();
     let ready = round.shared.wait("bob", IMPATIENT, |folder| {
-        told.push(folder.state().unwrap().waiting_for().to_vec());
+        turns.push(folder.state().unwrap().waiting_for().to_vec());
     });
     assert!(ready.unwrap().is_none());
-    assert_eq!(told[0], ["ada"], "it says whom it has waited for");
+    assert_eq!(turns[0], ["ada"], "it says whom it has waited for");
     // The interval may be longer than the time.
     let long = Waiting {
         interval: MINUTE * 60,
@@ -226,7 +226,7 @@ fn col_62_refuses_to_wait_the_interval_out_when_the_system_tells_of_a_change() {
     // the time can make one change and not see it. So the system has told of at least one.
     let wait = |round: &Round, who, changes: [fn(&Round); 2]| {
         let mut looks = 0;
-        let ready = round.shared.wait(who, TOLD, |_| {
+        let ready = round.shared.wait(who, WAITING, |_| {
             if let Some(change) = changes.get(looks) {
                 change(round);
             }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::grapheme::floor;
+
 /// The most lines of a section.
 const LINES: usize = 30;
 /// How many lines two neighbouring sections share.
@@ -82,17 +84,8 @@ fn parts(text: &str, line: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     let mut next = Some(line.start);
     std::iter::from_fn(move || {
         let start = next?;
-        let mut end = (start + BYTES).min(line.end);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        next = (end < line.end).then(|| {
-            let mut again = end - SHARED;
-            while !text.is_char_boundary(again) {
-                again -= 1;
-            }
-            again
-        });
+        let end = floor(text, (start + BYTES).min(line.end));
+        next = (end < line.end).then(|| floor(text, end - SHARED));
         Some(start..end)
     })
 }

@@ -1,7 +1,6 @@
 //! Search by exact text.
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row};
@@ -9,6 +8,8 @@ use rusqlite::{Connection, Row};
 use super::cut::WHOLE;
 use super::fault::Fault;
 use super::hit::{Chosen, FILTER, Filter};
+use crate::grapheme::floor;
+use crate::raw::push_escaped;
 
 /// Fewer characters have no trigram.
 const TRIGRAM: usize = 3;
@@ -58,10 +59,7 @@ fn spellings(text: &str) -> Vec<String> {
         if c.is_ascii() {
             ascii.push(c);
         } else {
-            for unit in c.encode_utf16(&mut [0; 2]) {
-                // Writing to a text cannot fail.
-                let _ = write!(ascii, "\\u{unit:04x}");
-            }
+            push_escaped(&mut ascii, c);
         }
     }
     for spelling in [json, ascii] {
@@ -135,10 +133,7 @@ fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chose
 fn probe(text: &str) -> &str {
     let longest = text.split('\n').max_by_key(|line| line.len());
     let longest = longest.unwrap_or(text);
-    let mut end = longest.len().min(WHOLE);
-    while !longest.is_char_boundary(end) {
-        end -= 1;
-    }
+    let end = floor(longest, WHOLE);
     if text.len() <= WHOLE && !text.contains('\n') {
         text
     } else {

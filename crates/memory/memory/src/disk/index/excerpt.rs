@@ -7,7 +7,7 @@ use super::terms::Terms;
 
 /// Stands where a text was left out.
 const LEFT_OUT: &str = "[...]";
-/// So many starts of the part are tried in each of its lengths.
+/// The starts that are tried are a length of the part apart, divided by this.
 const STARTS: usize = 8;
 
 impl Hit {

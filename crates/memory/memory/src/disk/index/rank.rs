@@ -1,4 +1,4 @@
-//! How much a section says of what is asked.
+//! How well a section fits a query.
 //!
 //! Three things count: BM25 of the words; identifiers that stand whole in the section; and words that stand near
 //! each other.
@@ -9,17 +9,17 @@ use std::collections::HashSet;
 /// The constants of BM25, as everywhere.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
-/// What an identifier counts against a word that is as rare.
+/// The factor of an identifier, compared with a word that is as rare.
 const WHOLE: f64 = 3.0;
-/// What an identifier counts whose words stand in their order, but not alone, as in `call_ORD-12345`.
+/// The factor of an identifier that is a part of a longer one, as in `call_ORD-12345`.
 const PARTS: f64 = 1.0;
-/// What words near each other count against words anywhere.
+/// The factor of words near each other.
 const CLOSE: f64 = 4.0;
-/// Words within so many words of each other are near.
+/// Words are near if their distance is less than this, in words.
 const NEAR: u32 = 32;
-/// So many words between two halve what the second one counts for being near.
+/// With so many other words between two words, the second one counts half.
 const BETWEEN: f64 = 8.0;
-/// What the words of the whole query count for standing in its order, with nothing between.
+/// The factor of a section that has all words of the query in its order, with nothing between.
 const RUN: f64 = 3.0;
 /// The most words and identifiers of a query; further ones are left out.
 const MOST: usize = 64;
@@ -85,7 +85,7 @@ pub(super) struct Places {
     pub(super) whole: Vec<usize>,
 }
 
-/// Returns how much a section says that has so many words, against the mean of all sections.
+/// Returns how well a section fits a query. `length` is its number of words, divided by the mean of all sections.
 pub(super) fn score(asked: &Asked, weights: &Weights, places: &Places, length: f64) -> f64 {
     let mut counts = vec![0.0; asked.words.len()];
     let plain = places.words.iter().map(|(_, word)| word);

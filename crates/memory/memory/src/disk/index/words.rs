@@ -11,10 +11,10 @@ use super::rank::{Asked, Places, Weights, score, weight};
 
 /// How many places of words are looked at. The rarest word comes first and always counts; words beyond are left out.
 const PLACES: i64 = 200_000;
-/// What the words of a long message count against those of its section.
+/// The factor of the words of a long message, compared with those of its section.
 const AROUND: f64 = 0.25;
 
-/// Finds the sections that say most of what is asked.
+/// Finds the sections that fit a query best.
 pub(super) fn search(
     conn: &Connection,
     query: &str,

@@ -3,6 +3,7 @@
 use accp_frame::TokenCounter;
 
 use super::repeats::{Mark, is_mark, numbers};
+use crate::grapheme::floor;
 
 /// The tokens of a listing that is shown whole at first sight, and of the head and tail of a longer
 /// one. Other results are shown whole up to half as much again: their middles are needed next.
@@ -175,15 +176,6 @@ fn ends(
     out.extend(last_part.map(str::to_owned));
     out.extend_from_slice(&lines[end..]);
     out
-}
-
-/// Returns the last place at or before `at` where a character begins.
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }
 
 /// Returns the number of lines from the beginning that fit into this many tokens, and the tokens

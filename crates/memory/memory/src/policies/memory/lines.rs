@@ -7,7 +7,7 @@ use crate::policy::Kind;
 
 /// The fewest numbered lines that follow one another.
 const NUMBERED: usize = 3;
-/// The most places of a message at which JSON is looked for in vain.
+/// After so many places without JSON, the search for JSON in a message ends.
 const VAIN: usize = 16;
 
 /// Returns the lines of a text that a message of this kind says:

@@ -166,7 +166,7 @@ impl Repeats {
     }
 }
 
-/// Returns whether the first words of a line lead a reader to its place.
+/// Returns whether the first words of a line are enough to find it.
 fn says_where(line: &str) -> bool {
     line.trim().len() >= SHORT && line.contains(char::is_alphanumeric)
 }

@@ -1,6 +1,7 @@
 //! Each section, by conversations written for it.
 
 use super::*;
+use crate::summary::constraint::Force;
 
 fn texts(items: &[Item]) -> Vec<&str> {
     items.iter().map(|item| &*item.text).collect()

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::opening::tag;
 use crate::parsed::Parsed;
 
-/// So many messages have the block of a program.
+/// A block that stands in at least so many messages is one of a program.
 const MESSAGES: usize = 3;
 
 /// A block of a text: whole lines, from the one that opens it to the one that closes it.

@@ -9,7 +9,7 @@ use crate::parsed::Parsed;
 const LABEL: usize = 40;
 /// and this many words.
 const WORDS: usize = 4;
-/// So many messages of the assistant with one label write actions.
+/// A label that at least so many messages of the assistant have marks actions.
 const ACTIONS: usize = 3;
 
 /// Returns how a text opens, if that is the mark of a program: a tag, a bracket, a fence, or a label before a colon.
@@ -89,7 +89,7 @@ pub(super) fn ends_in_block(text: &str) -> bool {
     is_tag || last.ends_with("```") && text.matches("```").count() > 1
 }
 
-/// Tells the messages in which an assistant writes an action as text.
+/// Recognises the messages in which an assistant writes an action as text.
 pub(super) struct Actions {
     /// The labels that most messages of the assistant have.
     labels: Vec<String>,

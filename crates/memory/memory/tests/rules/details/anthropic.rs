@@ -44,236 +44,162 @@ pub(crate) fn anthropic() -> Vec<Row> {
     chat[3]["reasoning_content"] = "hm".into();
     let long = "n".repeat(65);
     let form = Form::Anthropic;
+    let lost = |list: Json, code, at| -> Row { (form, list, code, Some(at), None) };
+    let mends = |list: Json, code, at, to: Json| -> Row { (form, list, code, Some(at), Some(to)) };
     vec![
         (form, json!([]), "list-empty", None, None),
-        (
-            form,
+        mends(
             pair("a.b|c", "stock", json!({})),
             "id-form",
-            Some(1),
-            Some(pair("a_b_c_65a973ec", "stock", json!({}))),
+            1,
+            pair("a_b_c_65a973ec", "stock", json!({})),
         ),
-        (
-            form,
+        mends(
             pair("c", "scale.read", json!({})),
             "name-form",
-            Some(1),
-            Some(pair("c", "scale_read_1afaae77", json!({}))),
+            1,
+            pair("c", "scale_read_1afaae77", json!({})),
         ),
-        (
-            form,
-            pair("c", &long, json!({})),
-            "name-form",
-            Some(1),
-            Some(Json::Null),
-        ),
-        (
-            form,
+        mends(pair("c", &long, json!({})), "name-form", 1, Json::Null),
+        mends(
             pair("c", "stock", json!("{\"n\": 1}")),
             "arguments",
-            Some(1),
-            Some(pair("c", "stock", json!({ "n": 1 }))),
+            1,
+            pair("c", "stock", json!({ "n": 1 })),
         ),
-        (
-            form,
+        mends(
             pair("c", "stock", Json::Null),
             "arguments",
-            Some(1),
-            Some(plain.clone()),
+            1,
+            plain.clone(),
         ),
-        (
-            form,
-            pair("c", "stock", json!(["n"])),
-            "arguments",
-            Some(1),
-            None,
-        ),
-        (
-            form,
+        lost(pair("c", "stock", json!(["n"])), "arguments", 1),
+        lost(
             thought(json!({ "type": "thinking", "thinking": "hm" })),
             "signature",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        lost(
             thought(json!({ "type": "redacted_thinking" })),
             "member-missing",
-            Some(1),
-            None,
+            1,
         ),
-        (form, thought(png.clone()), "block-role", Some(1), None),
-        (
-            form,
+        lost(thought(png.clone()), "block-role", 1),
+        lost(
             said(json!({ "type": "thinking", "thinking": "hm", "signature": "s" })),
             "block-role",
-            Some(0),
-            None,
+            0,
         ),
-        (
-            form,
+        lost(
             json!([
                 user("a"),
                 assistant(json!([{ "type": "thinking", "thinking": "hm", "signature": "s" }]))
             ]),
             "thinking-place",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        lost(
             json!({ "thinking": thinking, "messages": [user("a"), uses("c", "stock", json!({}))] }),
             "thinking-place",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        lost(
             json!({ "thinking": thinking, "messages": [user("a"), assistant("b")] }),
             "ends-with-assistant",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        lost(
             json!({ "model": "us.anthropic.claude-opus-4-6-v1:0", "messages": [user("a"), assistant("b")] }),
             "ends-with-assistant",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        mends(
             error(json!([text("no"), png]), &[]),
             "error-content",
-            Some(2),
-            Some(error(json!([text("no")]), std::slice::from_ref(&png))),
+            2,
+            error(json!([text("no")]), std::slice::from_ref(&png)),
         ),
-        (
-            form,
+        mends(
             error(json!([png]), &[]),
             "error-content",
-            Some(2),
-            Some(error(json!(""), std::slice::from_ref(&png))),
+            2,
+            error(json!(""), std::slice::from_ref(&png)),
         ),
-        (
-            form,
-            json!([user(json!([]))]),
-            "content-empty",
-            Some(0),
-            None,
-        ),
-        (
-            form,
+        lost(json!([user(json!([]))]), "content-empty", 0),
+        mends(
             result(json!([text(""), text("4")])),
             "content-empty",
-            Some(2),
-            Some(result(json!([text("4")]))),
+            2,
+            result(json!([text("4")])),
         ),
-        (
-            form,
+        mends(
             result(json!([text("")])),
             "content-empty",
-            Some(2),
-            Some(result(json!(""))),
+            2,
+            result(json!("")),
         ),
-        (
-            form,
-            result(json!(4)),
-            "content-kind",
-            Some(2),
-            Some(result(json!("4"))),
-        ),
-        (
-            form,
+        mends(result(json!(4)), "content-kind", 2, result(json!("4"))),
+        mends(
             result(json!({ "type": "text", "text": "4" })),
             "content-kind",
-            Some(2),
-            Some(result(json!([text("4")]))),
+            2,
+            result(json!([text("4")])),
         ),
-        (form, result(json!([loose])), "part-kind", Some(2), None),
-        (
-            form,
+        lost(result(json!([loose])), "part-kind", 2),
+        mends(
             said(text(" ")),
             "text-blank",
-            Some(0),
-            Some(json!([user(json!([text("a")]))])),
+            0,
+            json!([user(json!([text("a")]))]),
         ),
-        (
-            form,
+        lost(
             thought(json!({ "type": "thinking", "thinking": "hm", "signature": "s" }))
                 .to_string()
                 .replace("\"b\"", "\" \"")
                 .parse()
                 .expect("JSON"),
             "text-blank",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        mends(
             json!([user("a"), assistant("b \n")]),
             "text-blank",
-            Some(1),
-            Some(json!([user("a"), assistant("b")])),
+            1,
+            json!([user("a"), assistant("b")]),
         ),
-        (
-            form,
+        mends(
             said(json!({ "type": "input_text", "text": "b" })),
             "part-kind",
-            Some(0),
-            Some(said(text("b"))),
+            0,
+            said(text("b")),
         ),
-        (
-            form,
-            said(json!("b")),
-            "part-kind",
-            Some(0),
-            Some(said(text("b"))),
-        ),
-        (
-            form,
+        mends(said(json!("b")), "part-kind", 0, said(text("b"))),
+        lost(
             said(json!({ "type": "image_url", "image_url": { "url": "b" } })),
             "part-kind",
-            Some(0),
-            None,
+            0,
         ),
-        (
-            form,
+        mends(
             said(image("image/jpeg", PNG)),
             "image-form",
-            Some(0),
-            Some(said(png.clone())),
+            0,
+            said(png.clone()),
         ),
-        (
-            form,
+        mends(
             said(image("image/png", &format!("data:image/png;base64,{PNG}"))),
             "image-form",
-            Some(0),
-            Some(said(png.clone())),
+            0,
+            said(png.clone()),
         ),
-        (
-            form,
-            said(image("image/bmp", "Qk0e")),
-            "image-form",
-            Some(0),
-            None,
-        ),
-        (
-            form,
+        lost(said(image("image/bmp", "Qk0e")), "image-form", 0),
+        lost(
             said(json!({ "type": "image", "source": { "type": "url" } })),
             "image-form",
-            Some(0),
-            None,
+            0,
         ),
-        (form, json!([user(many)]), "images-over", Some(0), None),
-        (
-            form,
-            foreign,
-            "member-foreign",
-            Some(3),
-            Some(plain.clone()),
-        ),
-        (form, chat, "member-foreign", Some(3), None),
+        lost(json!([user(many)]), "images-over", 0),
+        mends(foreign, "member-foreign", 3, plain.clone()),
+        lost(chat, "member-foreign", 3),
         (
             form,
             json!({ "tools": [{ "name": "a b", "input_schema": {} }], "messages": [user("a")] }),
@@ -288,8 +214,7 @@ pub(crate) fn anthropic() -> Vec<Row> {
             None,
             None,
         ),
-        (
-            form,
+        mends(
             json!([
                 user("a"),
                 uses("c", "stock", json!({})),
@@ -297,14 +222,14 @@ pub(crate) fn anthropic() -> Vec<Row> {
                 user(json!([text("d"), given("c", "4")]))
             ]),
             "results-not-first",
-            Some(3),
-            Some(json!([
+            3,
+            json!([
                 user("a"),
                 uses("c", "stock", json!({})),
                 user(json!([given("c", "4")])),
                 user("b"),
                 user(json!([text("d")]))
-            ])),
+            ]),
         ),
     ]
 }

@@ -25,110 +25,81 @@ pub(crate) fn chat() -> Vec<Row> {
     let long = format!("call_{}|fc_1", "x".repeat(40));
     let short = format!("call_{}_e700e9cb", "x".repeat(26));
     let form = Form::OpenAi;
+    let lost = |list: Json, code, at| -> Row { (form, list, code, Some(at), None) };
+    let mends = |list: Json, code, at, to: Json| -> Row { (form, list, code, Some(at), Some(to)) };
     vec![
         (form, json!([]), "list-empty", None, None),
-        (
-            form,
+        mends(
             function(&long, "stock", json!("{}")),
             "id-form",
-            Some(1),
-            Some(function(&short, "stock", json!("{}"))),
+            1,
+            function(&short, "stock", json!("{}")),
         ),
-        (
-            form,
+        mends(
             function("c", "a b", json!("{}")),
             "name-form",
-            Some(1),
-            Some(function("c", "a_b_c8687a08", json!("{}"))),
+            1,
+            function("c", "a_b_c8687a08", json!("{}")),
         ),
-        (
-            form,
+        mends(
             function("c", "stock", json!({ "n": 1 })),
             "arguments",
-            Some(1),
-            Some(function("c", "stock", json!("{\"n\":1}"))),
+            1,
+            function("c", "stock", json!("{\"n\":1}")),
         ),
-        (
-            form,
-            function("c", "stock", Json::Null),
-            "arguments",
-            Some(1),
-            Some(plain()),
-        ),
-        (
-            form,
-            call("c", untyped),
-            "call-kind",
-            Some(1),
-            Some(plain()),
-        ),
-        (
-            form,
+        mends(function("c", "stock", Json::Null), "arguments", 1, plain()),
+        mends(call("c", untyped), "call-kind", 1, plain()),
+        lost(
             call(
                 "c",
                 json!({ "id": "c", "type": "function", "name": "stock" }),
             ),
             "call-kind",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        mends(
             json!([user("a"), { "role": "assistant", "content": "b", "tool_calls": [] }]),
             "calls-empty",
-            Some(1),
-            Some(json!([user("a"), assistant("b")])),
+            1,
+            json!([user("a"), assistant("b")]),
         ),
-        (
-            form,
+        mends(
             json!([user(json!([]))]),
             "content-empty",
-            Some(0),
-            Some(json!([user("")])),
+            0,
+            json!([user("")]),
         ),
-        (
-            form,
+        mends(
             json!([user(json!({ "n": 1 }))]),
             "content-kind",
-            Some(0),
-            Some(json!([user("{\"n\":1}")])),
+            0,
+            json!([user("{\"n\":1}")]),
         ),
-        (
-            form,
+        mends(
             json!([user(json!({ "type": "text", "text": "a" }))]),
             "content-kind",
-            Some(0),
-            Some(said(text("a"))),
+            0,
+            said(text("a")),
         ),
-        (
-            form,
+        mends(
             said(json!({ "type": "input_text", "text": "a" })),
             "part-kind",
-            Some(0),
-            Some(said(text("a"))),
+            0,
+            said(text("a")),
         ),
-        (
-            form,
+        lost(
             json!([user("a"), assistant(json!([url(json!({ "url": "b" }))]))]),
             "part-kind",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
-            said(json!({ "type": "text" })),
-            "member-missing",
-            Some(0),
-            None,
-        ),
-        (
-            form,
+        lost(said(json!({ "type": "text" })), "member-missing", 0),
+        mends(
             said(url(json!("b"))),
             "image-form",
-            Some(0),
-            Some(said(url(json!({ "url": "b" })))),
+            0,
+            said(url(json!({ "url": "b" }))),
         ),
-        (form, json!([user(many)]), "images-over", Some(0), None),
+        lost(json!([user(many)]), "images-over", 0),
         (
             form,
             json!({ "tools": [{ "type": "function", "function": { "name": "a b" } }], "messages": [user("a")] }),

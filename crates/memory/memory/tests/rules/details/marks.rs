@@ -36,14 +36,14 @@ pub(crate) fn marks() -> Vec<Row> {
     };
     let on_message = json!([{ "role": "user", "content": "a", "cache_control": mark(None) }]);
     let form = Form::Anthropic;
+    let mends = |list: Json, code, at, to: Json| -> Row { (form, list, code, Some(at), Some(to)) };
     vec![
-        (form, json!(five), "cache-marks", Some(4), Some(json!(four))),
-        (
-            form,
+        mends(json!(five), "cache-marks", 4, json!(four)),
+        mends(
             json!({ "tools": tools, "messages": five[1..] }),
             "cache-marks",
-            Some(3),
-            Some(json!({ "tools": tools, "messages": three[1..] })),
+            3,
+            json!({ "tools": tools, "messages": three[1..] }),
         ),
         (
             form,
@@ -60,43 +60,21 @@ pub(crate) fn marks() -> Vec<Row> {
             Some(json!({ "cache_control": mark(None), "messages": [
                 user(json!([text("1")])), five[2], five[3], five[4]] })),
         ),
-        (form, hour("1h"), "cache-order", Some(0), Some(hour("5m"))),
-        (
-            form,
+        mends(hour("1h"), "cache-order", 0, hour("5m")),
+        mends(
             json!({ "system": [marked("a", Some("5m"))], "messages": [user(json!([marked("b", Some("1h"))]))] }),
             "cache-order",
-            Some(0),
-            Some(
-                json!({ "system": [marked("a", Some("5m"))], "messages": [user(json!([marked("b", Some("5m"))]))] }),
-            ),
+            0,
+            json!({ "system": [marked("a", Some("5m"))], "messages": [user(json!([marked("b", Some("5m"))]))] }),
         ),
-        (
-            form,
-            thought(&with),
-            "cache-place",
-            Some(1),
-            Some(thought(&bare)),
-        ),
-        (
-            form,
-            on_message,
-            "cache-place",
-            Some(0),
-            Some(json!([user("a")])),
-        ),
-        (
-            form,
+        mends(thought(&with), "cache-place", 1, thought(&bare)),
+        mends(on_message, "cache-place", 0, json!([user("a")])),
+        mends(
             wrong(json!({ "type": "x" })),
             "cache-form",
-            Some(0),
-            Some(wrong(mark(None))),
+            0,
+            wrong(mark(None)),
         ),
-        (
-            form,
-            wrong(mark(Some("2h"))),
-            "cache-form",
-            Some(0),
-            Some(wrong(mark(None))),
-        ),
+        mends(wrong(mark(Some("2h"))), "cache-form", 0, wrong(mark(None))),
     ]
 }

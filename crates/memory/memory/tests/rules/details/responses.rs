@@ -28,98 +28,79 @@ pub(crate) fn responses() -> Vec<Row> {
     let many: Vec<_> = (0..501).map(|_| picture(json!("b"))).collect();
     let long = "c".repeat(65);
     let form = Form::Responses;
+    let lost = |list: Json, code, at| -> Row { (form, list, code, Some(at), None) };
+    let mends = |list: Json, code, at, to: Json| -> Row { (form, list, code, Some(at), Some(to)) };
     vec![
-        (
-            form,
-            call(&long, json!({})),
-            "id-form",
-            Some(1),
-            Some(Json::Null),
-        ),
-        (
-            form,
+        mends(call(&long, json!({})), "id-form", 1, Json::Null),
+        mends(
             call("c", json!({ "name": "a.b" })),
             "name-form",
-            Some(1),
-            Some(Json::Null),
+            1,
+            Json::Null,
         ),
-        (
-            form,
+        mends(
             call("c", json!({ "id": "call_1" })),
             "item-id",
-            Some(1),
-            Some(call("c", json!({}))),
+            1,
+            call("c", json!({})),
         ),
-        (
-            form,
+        lost(
             reasoning(json!({ "type": "reasoning", "id": "x", "summary": [] })),
             "item-id",
-            Some(1),
-            None,
+            1,
         ),
-        (
-            form,
+        mends(
             reasoning(json!({ "type": "reasoning", "id": "rs" })),
             "member-missing",
-            Some(1),
-            Some(reasoning(
-                json!({ "type": "reasoning", "id": "rs", "summary": [] }),
-            )),
+            1,
+            reasoning(json!({ "type": "reasoning", "id": "rs", "summary": [] })),
         ),
-        (
-            form,
+        mends(
             call("c", json!({ "arguments": { "n": 1 } })),
             "arguments",
-            Some(1),
-            Some(call("c", json!({ "arguments": "{\"n\":1}" }))),
+            1,
+            call("c", json!({ "arguments": "{\"n\":1}" })),
         ),
-        (
-            form,
+        mends(
             said("assistant", part("input_text")),
             "part-kind",
-            Some(0),
-            Some(said("assistant", part("output_text"))),
+            0,
+            said("assistant", part("output_text")),
         ),
-        (
-            form,
+        mends(
             said("user", part("text")),
             "part-kind",
-            Some(0),
-            Some(said("user", part("input_text"))),
+            0,
+            said("user", part("input_text")),
         ),
-        (
-            form,
+        mends(
             said(
                 "user",
                 json!({ "type": "image_url", "image_url": { "url": "b" } }),
             ),
             "part-kind",
-            Some(0),
-            Some(said("user", picture(json!("b")))),
+            0,
+            said("user", picture(json!("b"))),
         ),
-        (
-            form,
+        mends(
             said("user", picture(json!({ "url": "b" }))),
             "image-form",
-            Some(0),
-            Some(said("user", picture(json!("b")))),
+            0,
+            said("user", picture(json!("b"))),
         ),
-        (
-            form,
+        lost(
             json!([{ "role": "user", "content": [] }]),
             "content-empty",
-            Some(0),
-            None,
+            0,
         ),
-        (
-            form,
+        mends(
             output(json!({ "n": 1 })),
             "content-kind",
-            Some(2),
-            Some(output(json!("{\"n\":1}"))),
+            2,
+            output(json!("{\"n\":1}")),
         ),
-        (form, silent, "member-missing", Some(2), None),
-        (form, json!([user(many)]), "images-over", Some(0), None),
+        lost(silent, "member-missing", 2),
+        lost(json!([user(many)]), "images-over", 0),
         (
             form,
             json!({ "tools": [{ "type": "function", "name": "a" }, { "type": "function", "name": "a" }], "input": [user("a")] }),
@@ -127,48 +108,31 @@ pub(crate) fn responses() -> Vec<Row> {
             None,
             None,
         ),
-        (
-            form,
+        mends(
             twice(&said_as("msg_1"), &said_as("msg_1")),
             "item-id",
-            Some(2),
-            Some(twice(&said_as("msg_1"), &said_as(""))),
+            2,
+            twice(&said_as("msg_1"), &said_as("")),
         ),
-        (
-            form,
-            twice(&thought("rs_1"), &thought("rs_1")),
-            "item-id",
-            Some(2),
-            None,
-        ),
-        (
-            form,
+        lost(twice(&thought("rs_1"), &thought("rs_1")), "item-id", 2),
+        mends(
             answered("function_call", "custom_tool_call_output"),
             "output-kind",
-            Some(2),
-            Some(answered("function_call", "function_call_output")),
+            2,
+            answered("function_call", "function_call_output"),
         ),
-        (
-            form,
+        mends(
             answered("custom_tool_call", "function_call_output"),
             "output-kind",
-            Some(2),
-            Some(answered("custom_tool_call", "custom_tool_call_output")),
+            2,
+            answered("custom_tool_call", "custom_tool_call_output"),
         ),
-        (
-            form,
+        lost(
             answered("function_call", "shell_call_output"),
             "output-kind",
-            Some(2),
-            None,
+            2,
         ),
-        (
-            form,
-            json!([user("a"), approval("mcpr_1")]),
-            "approval-orphan",
-            Some(1),
-            None,
-        ),
+        lost(json!([user("a"), approval("mcpr_1")]), "approval-orphan", 1),
     ]
 }
 

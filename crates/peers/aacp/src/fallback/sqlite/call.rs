@@ -1,4 +1,4 @@
-//! The sign by which others see that a caller of the model is alive: a locked file beside the registry.
+//! The marker that shows that a caller of the model is alive: a locked file beside the registry.
 //!
 //! The system ends the lock with the process. So an instruction whose caller was killed does not wait
 //! for the end of the lease, which remains for a caller that hangs.
@@ -7,10 +7,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What stands between the name of the registry and the number of the caller.
+/// The text between the name of the registry and the number of the caller.
 const MARK: &str = "-call-";
 
-/// The sign of a caller. It is gone when this is dropped.
+/// The marker of a caller. It is removed when this is dropped.
 #[derive(Debug)]
 pub(super) struct Call {
     path: PathBuf,
@@ -19,8 +19,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Puts up the sign, before others can read of the call, and removes those of killed callers. The
-    /// caller has the write lock of the registry, so that nobody else does the same meanwhile.
+    /// Creates the marker, before others can read of the call, and removes the markers of killed callers. The
+    /// caller has the write lock of the registry, so that no other process does the same at that time.
     pub(super) fn begin(registry: &Path, holder: u64) -> io::Result<Self> {
         sweep(registry)?;
         let path = sign(registry, holder);
@@ -34,7 +34,7 @@ impl Call {
         Ok(Self { path, _file: file })
     }
 
-    /// Returns whether a caller may be alive. The sign of one that is not is removed.
+    /// Returns whether a caller may be alive. The marker of a dead caller is removed.
     pub(super) fn is_alive(registry: &Path, holder: u64) -> bool {
         let path = sign(registry, holder);
         let file = match OpenOptions::new().write(true).open(&path) {
@@ -43,7 +43,7 @@ impl Call {
         };
         match file.try_lock() {
             Ok(()) => {
-                // Another that has seen the same may have removed it.
+                // Another process may have removed it already.
                 let _ = fs::remove_file(path);
                 false
             }
@@ -54,12 +54,12 @@ impl Call {
 
 impl Drop for Call {
     fn drop(&mut self) {
-        // A sign that stays is that of nobody: its lock goes with the file.
+        // A marker that remains has no lock any more, because the lock ends with the open file.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Removes the signs of callers that are not alive.
+/// Removes the markers of dead callers.
 fn sweep(registry: &Path) -> io::Result<()> {
     let (Some(folder), Some(name)) = (registry.parent(), registry.file_name()) else {
         return Ok(());

@@ -10,11 +10,11 @@ use crate::fallback::registry::{RegistryError, RegistryErrorKind};
 pub(super) enum Fault {
     /// An error of SQLite.
     Sqlite(rusqlite::Error),
-    /// The file cannot be made or looked at.
+    /// The file cannot be created or read.
     Io(io::Error),
     /// A row or the schema is not what was written.
     Corrupt(String),
-    /// The file is another program's.
+    /// The file belongs to another program.
     Foreign,
     /// The file has no bytes.
     Empty,

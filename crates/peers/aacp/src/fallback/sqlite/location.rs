@@ -54,7 +54,7 @@ fn is_closed(path: &Path) -> Result<(), Fault> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = match fs::metadata(path) {
         Ok(found) => found.permissions().mode() & 0o777,
-        // A file beside the registry comes and goes.
+        // A file beside the registry may be gone.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.into()),
     };
@@ -66,7 +66,7 @@ fn is_closed(path: &Path) -> Result<(), Fault> {
     Err(Fault::Open { file, mode })
 }
 
-/// Elsewhere the rights of a file come from its folder.
+/// On other systems the rights of a file come from its folder.
 #[cfg(not(unix))]
 fn is_closed(_: &Path) -> Result<(), Fault> {
     Ok(())

@@ -11,7 +11,7 @@ use crate::fallback::instruction::Instruction;
 use crate::fallback::model::{ModelError, ModelErrorKind};
 use crate::vocabulary::Vocabulary;
 
-/// The time for which a failure is kept for those that waited for it, in milliseconds.
+/// How long a failure is kept for callers that waited for it, in milliseconds.
 const KEPT: i64 = 10 * 60 * 1000;
 
 /// The columns of an entry, in their order.
@@ -90,7 +90,7 @@ pub(super) fn find(conn: &Connection, key: &EntryKey) -> Result<Option<Entry>, F
     rows.next()?.map(entry).transpose()
 }
 
-/// Writes an entry, in the place of the one with its key.
+/// Writes an entry, and replaces one with the same key.
 pub(super) fn write(conn: &Connection, entry: &Entry) -> Result<(), Fault> {
     let key = entry.key();
     let json = json!(entry.fields()).to_string();
@@ -183,7 +183,7 @@ fn claim_checksum(key: &EntryKey, [kind, failure]: [&[u8]; 2], numbers: &[i64]) 
     )
 }
 
-/// Writes the claim of a key, and removes failures that nobody can be waiting for. `now` is in
+/// Writes the claim of a key, and removes failures that are too old for any waiting caller. `now` is in
 /// milliseconds since 1970.
 pub(super) fn write_claim(
     conn: &Connection,

@@ -1,4 +1,4 @@
-//! The beginning of an agent that was in its session before, and whose marks are gone.
+//! How a member with an empty store catches up with its session.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use crate::error::Error;
 const PIECE: usize = 256;
 
 impl Side {
-    /// Lets a side begin that has joined. It first gets what stands in the log since its
-    /// agent joined: its agent may have had a store before, which is gone. Of that, handlers get the
-    /// questions that the agent has not answered, and nothing else.
+    /// Starts a side that has just joined. The agent may have been in the session before, with a store that
+    /// was lost. So the side first gets the log since the agent joined, and handlers get only the questions
+    /// in it that the agent has not answered.
     pub(super) async fn catch_up(&mut self) -> Result<(), Error> {
         let session = self.driver.session();
         if self.begins && session.has_joined() && session.position() >= session.known() {
@@ -48,7 +48,7 @@ impl Side {
     }
 }
 
-/// Returns the ids that frames of this member name as what they answer, from a position of the log on.
+/// Returns the ids that this member has answered, in the log from a position on.
 pub(super) async fn answered_by(
     driver: &mut AsyncDriver<Vec<Transmit>>,
     member: MemberId,
@@ -67,7 +67,7 @@ pub(super) async fn answered_by(
     }
 }
 
-/// Returns the ids of the frame and the chain that a frame answers, if it does.
+/// Returns the ids of the frame and the chain that a frame answers, if it is an answer.
 fn names(text: &Arc<str>) -> Vec<Mid> {
     let Ok(frame) = Frame::parse(text) else {
         return Vec::new();
@@ -76,7 +76,7 @@ fn names(text: &Arc<str>) -> Vec<Mid> {
     let Some(envelope) = frame.envelope().ok().filter(|_| ends) else {
         return Vec::new();
     };
-    // An answer that names no frame answers the one that began the chain.
+    // An answer without `aid` answers the first frame of its chain.
     let named = envelope.causation_id.or(envelope.correlation_id);
     named.iter().map(|id| Mid::parse(id)).collect()
 }

@@ -1,4 +1,4 @@
-//! What a driver tells of the frames on their way (draft section 9, item 1).
+//! The events that a driver reports for its frames (draft section 9, item 1).
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, Once};
@@ -14,55 +14,56 @@ use tracing::{Event, Metadata, Subscriber};
 use crate::driver::{START, log, open, options, plan};
 
 /// An agent, what it does with a frame, and the frame.
-type Said = [String; 3];
+type TracedFrame = [String; 3];
 
 thread_local! {
-    /// What the drivers of this thread have told, while somebody listens.
-    static TOLD: RefCell<Option<Vec<Said>>> = const { RefCell::new(None) };
+    /// The events of this thread while [`record`] runs.
+    static EVENTS: RefCell<Option<Vec<TracedFrame>>> = const { RefCell::new(None) };
 }
 
-/// Returns what the drivers of this thread tell while this runs. Other tests run at the same time.
-fn listen(run: impl FnOnce()) -> Vec<Said> {
+/// Returns the frames that the drivers of this thread report while this runs. Other tests run at the same time.
+fn record(run: impl FnOnce()) -> Vec<TracedFrame> {
     static START: Once = Once::new();
     START.call_once(|| {
-        tracing::subscriber::set_global_default(Ears).unwrap();
-        // Another test may have told something before.
+        tracing::subscriber::set_global_default(Recorder).unwrap();
+        // Another test may have used the callsites before.
         tracing::callsite::rebuild_interest_cache();
     });
-    TOLD.set(Some(Vec::new()));
+    EVENTS.set(Some(Vec::new()));
     run();
-    TOLD.take().unwrap()
+    EVENTS.take().unwrap()
 }
 
-/// Returns the frames that an agent was told to treat so, in their order.
-fn frames(told: &[Said], agent: &str, way: &str) -> Vec<String> {
-    let is_it = |said: &&Said| said[0] == agent && said[1] == way;
-    told.iter()
+/// Returns the frames that an agent has treated in this way, in their order.
+fn frames(events: &[TracedFrame], agent: &str, way: &str) -> Vec<String> {
+    let is_it = |event: &&TracedFrame| event[0] == agent && event[1] == way;
+    events
+        .iter()
         .filter(is_it)
-        .map(|said| said[2].clone())
+        .map(|event| event[2].clone())
         .collect()
 }
 
-/// Keeps what drivers tell to their thread.
-struct Ears;
+/// Keeps the events of a thread.
+struct Recorder;
 
-/// The fields of an event that tell of a frame.
-struct Fields<'a>(&'a mut Said);
+/// Takes the fields of an event.
+struct Fields<'a>(&'a mut TracedFrame);
 
 impl Visit for Fields<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         let at = ["agent", "way", "frame"]
             .iter()
             .position(|name| *name == field.name());
-        if let Some(said) = at.and_then(|at| self.0.get_mut(at)) {
-            value.clone_into(said);
+        if let Some(place) = at.and_then(|at| self.0.get_mut(at)) {
+            value.clone_into(place);
         }
     }
 
     fn record_debug(&mut self, _: &Field, _: &dyn std::fmt::Debug) {}
 }
 
-impl Subscriber for Ears {
+impl Subscriber for Recorder {
     fn enabled(&self, metadata: &Metadata<'_>) -> bool {
         metadata.target() == "accp::frames"
     }
@@ -76,9 +77,9 @@ impl Subscriber for Ears {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let mut said = Said::default();
-        event.record(&mut Fields(&mut said));
-        TOLD.with_borrow_mut(|told| told.as_mut().map(|told| told.push(said)));
+        let mut frame = TracedFrame::default();
+        event.record(&mut Fields(&mut frame));
+        EVENTS.with_borrow_mut(|events| events.as_mut().map(|events| events.push(frame)));
     }
 
     fn enter(&self, _: &Id) {}
@@ -86,13 +87,13 @@ impl Subscriber for Ears {
     fn exit(&self, _: &Id) {}
 }
 
-/// Each frame that leaves a side, arrives there or is kept there is told once, with the repeated and
+/// Each frame that leaves a side, arrives there or is kept there is reported once, with the repeated and
 /// the refused ones, over a link that fails and when everybody is killed.
 #[test]
-fn each_frame_is_told_whoever_is_killed() {
+fn each_frame_is_reported_whoever_is_killed() {
     let (mut sent, mut arrived) = (Vec::new(), Vec::new());
     let store = Shared::default();
-    let told = listen(|| {
+    let events = record(|| {
         let mut room = open("s", &store);
         let faults = Faults {
             loss: 200,
@@ -134,27 +135,27 @@ fn each_frame_is_told_whoever_is_killed() {
     for (agent, is_host) in [("hub", true), ("dev", false)] {
         let is_mine = |id: MemberId| (id == MemberId::HOST) == is_host;
         assert_eq!(
-            frames(&told, agent, "sends"),
+            frames(&events, agent, "sends"),
             texts(&sent, &|frame| is_mine(frame.from))
         );
         assert_eq!(
-            frames(&told, agent, "receives"),
+            frames(&events, agent, "receives"),
             texts(&arrived, &|frame| is_mine(frame.to))
         );
         let side = SideId::new("s", agent);
         let entries = log(&store, &side);
         let kept: Vec<String> = entries.iter().map(|entry| entry.text.to_string()).collect();
-        assert_eq!(frames(&told, agent, "keeps"), kept);
+        assert_eq!(frames(&events, agent, "keeps"), kept);
         let has_refused = kept.iter().any(|text| text.starts_with("@boss>"));
         assert_eq!((kept.len() > 6, has_refused), (true, is_host), "{kept:?}");
     }
 }
 
-/// What a store refuses is neither kept nor sent, and is not told so.
+/// A frame that a store refuses is neither kept nor sent, and is not reported so.
 #[test]
-fn what_is_not_durable_is_not_told() {
+fn what_is_not_durable_is_not_reported() {
     let (options, rules) = (options("s", "hub"), Rules::default());
-    let told = listen(|| {
+    let events = record(|| {
         let full = Tapped::new(Shared::default(), |_, _| {
             let what = "the disk is full";
             Err(StoreError::new(StoreErrorKind::Full, what))
@@ -164,5 +165,5 @@ fn what_is_not_durable_is_not_told() {
         let mut host = Side::open(id, store, vec![], options, Some(rules), START).unwrap();
         host.carry_out(START).unwrap_err();
     });
-    assert_eq!(told, Vec::<Said>::new());
+    assert_eq!(events, Vec::<TracedFrame>::new());
 }

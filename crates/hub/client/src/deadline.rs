@@ -1,4 +1,4 @@
-//! How long somebody waits for an answer.
+//! The time of a wait.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 /// How long somebody waits for an answer.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Patience {
+pub(crate) struct Deadline {
     pub(crate) within: Duration,
     pub(crate) until: Instant,
 }

@@ -8,48 +8,48 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use crate::command::{Answered, Command};
+use crate::deadline::Deadline;
 use crate::error::Error;
 use crate::handle::Handle;
-use crate::patience::Patience;
 
 /// A question that was sent. If it is to be cancelled, that happens when this is dropped.
-pub(crate) struct Waiting {
+pub(crate) struct PendingAnswer {
     side: Arc<Handle>,
     number: Option<u64>,
     answered: oneshot::Receiver<Answered>,
-    patience: Patience,
+    deadline: Deadline,
 }
 
-impl Waiting {
+impl PendingAnswer {
     /// `number` is that of a question that is cancelled when nobody waits any more.
     pub(crate) fn new(
         side: Arc<Handle>,
         number: Option<u64>,
         answered: oneshot::Receiver<Answered>,
-        patience: Patience,
+        deadline: Deadline,
     ) -> Self {
         Self {
             side,
             number,
             answered,
-            patience,
+            deadline,
         }
     }
 
     /// Returns when nobody waits any more.
     pub(crate) fn until(&self) -> Instant {
-        self.patience.until
+        self.deadline.until
     }
 
     /// Waits for the answer. The time of the wait runs here, because the task of the side may be held up.
     pub(crate) async fn frame(&mut self) -> Result<Inbound, Error> {
-        let answered = timeout_at(self.patience.until, &mut self.answered).await;
+        let answered = timeout_at(self.deadline.until, &mut self.answered).await;
         let answered = answered.or_else(|_| {
-            // From here on the side gives the answer to a handler. It may have just given it to this.
+            // After this the side hands the answer to a handler. The answer may have arrived just before.
             self.answered.close();
             let answered = self.answered.try_recv().map(Ok);
-            // The side forgets the question, and cancels it when this is dropped.
-            answered.map_err(|_| Error::Timeout(self.patience.within))
+            // The drop of this value makes the side forget and cancel the question.
+            answered.map_err(|_| Error::Timeout(self.deadline.within))
         })?;
         self.number = None;
         match answered.unwrap_or_else(|_| Err(Error::ended()))? {
@@ -66,7 +66,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for PendingAnswer {
     fn drop(&mut self) {
         if let Some(number) = self.number {
             let _ = self.side.tell(Command::Abandon(number));
@@ -89,9 +89,9 @@ where
 /// Reads what a failure says.
 fn failure(inbound: &Inbound) -> Error {
     match inbound.decode::<ErrorFail<'_>>() {
-        Ok(told) => Error::Failed {
-            code: told.frame.code.parse().ok(),
-            message: told.frame.msg.into_owned(),
+        Ok(answer) => Error::Failed {
+            code: answer.frame.code.parse().ok(),
+            message: answer.frame.msg.into_owned(),
         },
         Err(_) => Error::Failed {
             code: None,

@@ -1,4 +1,4 @@
-//! A hub as a process.
+//! A hub as a process: the command `accp serve`.
 
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
@@ -6,54 +6,64 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// How hubs are started.
-#[derive(Clone)]
-pub(crate) struct Start {
-    pub(crate) accp: PathBuf,
+#[derive(Debug, Clone)]
+pub struct HubOptions {
+    /// The command `accp`.
+    pub accp: PathBuf,
     /// The store: a file, or the URL of a database. Without it a hub keeps its sessions in memory.
-    pub(crate) store: Option<String>,
+    pub store: Option<String>,
     /// The file of settings.
-    pub(crate) config: PathBuf,
+    pub config: PathBuf,
     /// Variables of its environment, beside those of this process.
-    pub(crate) variables: Vec<(&'static str, &'static str)>,
+    pub variables: Vec<(&'static str, &'static str)>,
 }
 
-pub(crate) struct Process {
-    start: Start,
+/// A hub that runs until it is dropped.
+#[derive(Debug)]
+pub struct HubProcess {
+    options: HubOptions,
     address: String,
     child: Option<Child>,
 }
 
-impl Process {
+impl HubProcess {
     /// Starts a hub on a free port, which it keeps.
-    pub(crate) fn start(start: &Start) -> Result<Self, String> {
+    ///
+    /// # Errors
+    /// If the hub does not start.
+    pub fn start(options: &HubOptions) -> Result<Self, String> {
         let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
         let address = free.map_err(|error| error.to_string())?.to_string();
         let mut process = Self {
-            start: start.clone(),
+            options: options.clone(),
             address,
             child: None,
         };
-        process.again()?;
+        process.restart()?;
         Ok(process)
     }
 
-    pub(crate) fn address(&self) -> &str {
+    /// Returns the address on which the hub listens.
+    pub fn address(&self) -> &str {
         &self.address
     }
 
     /// Returns the number of the process; 0 when it does not run.
-    pub(crate) fn id(&self) -> u32 {
+    pub fn id(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
     }
 
     /// Starts the hub that was killed.
-    pub(crate) fn again(&mut self) -> Result<(), String> {
-        self.child = Some(spawn(&self.start, &self.address)?);
+    ///
+    /// # Errors
+    /// If the hub does not start.
+    pub fn restart(&mut self) -> Result<(), String> {
+        self.child = Some(spawn(&self.options, &self.address)?);
         Ok(())
     }
 
     /// Kills the hub (SIGKILL).
-    pub(crate) fn kill(&mut self) {
+    pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             let _ = child.kill();
             let _ = child.wait();
@@ -61,15 +71,21 @@ impl Process {
     }
 
     /// Sends a signal to the hub: `STOP`, say.
-    pub(crate) fn signal(&self, signal: &str) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// If the hub does not run.
+    pub fn signal(&self, signal: &str) -> Result<(), String> {
         let pid = self.child.as_ref().ok_or("the hub does not run")?.id();
         let pid = pid.to_string();
         let sent = Command::new("kill").args(["-s", signal, &pid]).status();
         sent.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Asks the hub to end (SIGTERM). It has to end well.
-    pub(crate) fn stop(mut self) -> Result<(), String> {
+    /// Asks the hub to end (SIGTERM).
+    ///
+    /// # Errors
+    /// If the hub ends with an error.
+    pub fn stop(mut self) -> Result<(), String> {
         self.signal("TERM")?;
         let mut child = self.child.take().ok_or("the hub does not run")?;
         let ended = child.wait().map_err(|error| error.to_string())?;
@@ -81,25 +97,25 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for HubProcess {
     fn drop(&mut self) {
         self.kill();
     }
 }
 
 /// Starts a hub, and waits until it listens.
-fn spawn(start: &Start, address: &str) -> Result<Child, String> {
-    let mut command = Command::new(&start.accp);
+fn spawn(options: &HubOptions, address: &str) -> Result<Child, String> {
+    let mut command = Command::new(&options.accp);
     command.args(["serve", "--listen", address, "--config"]);
-    command.arg(&start.config);
-    command.envs(start.variables.iter().copied());
-    match &start.store {
+    command.arg(&options.config);
+    command.envs(options.variables.iter().copied());
+    match &options.store {
         // A URL may have a password, which other users see among the arguments.
         Some(store) => command.env("ACCP_STORE", store),
         None => command.arg("--memory"),
     };
     let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut child = child.map_err(|error| format!("{}: {error}", start.accp.display()))?;
+    let mut child = child.map_err(|error| format!("{}: {error}", options.accp.display()))?;
     let errors = child.stderr.take().ok_or("no stderr")?;
     let mut line = String::new();
     let mut errors = BufReader::new(errors);

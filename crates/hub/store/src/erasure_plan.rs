@@ -15,12 +15,12 @@ use crate::log::Log;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed, Store};
 
-/// Which data of a session to erase. All that is named goes.
+/// The data of a session to erase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct ErasureRequest {
     /// All frames of this agent, and all values that it has put.
     pub from: Option<String>,
-    /// The frames at these positions. What the session says of itself is passed over.
+    /// The frames at these positions. Control frames are skipped.
     pub positions: Vec<RangeInclusive<u64>>,
     /// The values under these keys, without their tier: `k101_7`.
     pub keys: BTreeSet<String>,
@@ -28,11 +28,11 @@ pub struct Wanted {
     pub lapses: bool,
 }
 
-/// An erasure that is ready: all that has to go from each side of a session in a store.
+/// An erasure that is ready to be carried out: what it deletes from each side of a session in a store.
 ///
 /// The frames take with them what [`Erasing`] says: their parts and copies, their values, and the
 /// checkpoints that may state facts of them. The fold of each side is made anew without them. What
-/// other agents have said of them stays, and so do copies in other stores: those of agents that are
+/// other agents have written about them stays, and so do copies in other stores: those of agents that are
 /// elsewhere, and backups.
 ///
 /// While a side is open, its session holds the data in memory. So close it first, or let
@@ -44,7 +44,7 @@ pub struct Wanted {
 /// use accp_runtime::profiles::ScheduleReq;
 /// use accp_runtime::session::{Options, Outbound, Rules, Time};
 /// use accp_runtime::{AgentId, Registry};
-/// use accp_store::{Driver, MemoryStore, Plan, Store, Wanted};
+/// use accp_store::{Driver, ErasurePlan, ErasureRequest, MemoryStore, Store};
 ///
 /// let registry = Arc::new(Registry::standard());
 /// let options = Options::new("launch", AgentId::new("hub")?, registry);
@@ -56,21 +56,21 @@ pub struct Wanted {
 /// let (at, side) = (host.session().position(), host.side().clone());
 /// drop(host);
 ///
-/// let wanted = Wanted { positions: vec![at..=at], ..Wanted::default() };
-/// let plan = Plan::make(&mut store, "launch", &wanted, &options, &Rules::default())?;
+/// let wanted = ErasureRequest { positions: vec![at..=at], ..ErasureRequest::default() };
+/// let plan = ErasurePlan::make(&mut store, "launch", &wanted, &options, &Rules::default())?;
 /// assert_eq!(plan.sides()[0].entries[0].position, at);
 /// assert_eq!(plan.carry_out(&mut store)?.entries, 1);
 /// assert_eq!(&*store.entry(&side, at)?.expect("its place stays").text, "");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Plan {
-    sides: Vec<SidePlan>,
+pub struct ErasurePlan {
+    sides: Vec<SideErasurePlan>,
 }
 
-/// What goes from one side.
+/// What is erased from one side.
 #[derive(Debug)]
-pub struct SidePlan {
+pub struct SideErasurePlan {
     /// The side.
     pub side: SideId,
     /// True when it is the host's.
@@ -82,7 +82,7 @@ pub struct SidePlan {
     erasure: Erasure,
 }
 
-/// An entry that goes.
+/// An entry whose text is erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedEntry {
     /// The position.
@@ -132,8 +132,8 @@ pub enum EraseError {
     Outbox(SideId),
 }
 
-impl Plan {
-    /// Finds all that has to go from the sides of a session. Changes nothing.
+impl ErasurePlan {
+    /// Finds all that has to be erased from the sides of a session. Changes nothing.
     ///
     /// `options` and `rules` are those under which the session runs, or the defaults: the names of
     /// session and agent are replaced.
@@ -143,7 +143,7 @@ impl Plan {
     pub fn make<S: Store + ?Sized>(
         store: &mut S,
         session: &str,
-        wanted: &Wanted,
+        wanted: &ErasureRequest,
         options: &Options,
         rules: &Rules,
     ) -> Result<Self, EraseError> {
@@ -209,8 +209,8 @@ impl Plan {
         }
     }
 
-    /// Returns what goes from each side; sides from which nothing goes are left out.
-    pub fn sides(&self) -> &[SidePlan] {
+    /// Returns what is erased from each side, without the sides from which nothing is erased.
+    pub fn sides(&self) -> &[SideErasurePlan] {
         &self.sides
     }
 
@@ -269,8 +269,8 @@ impl<'f> Fold<'f> {
         Ok(session.state().clone())
     }
 
-    /// Checks that nobody needs what goes.
-    fn check(&self, erased: &Erased, wanted: &Wanted) -> Result<(), EraseError> {
+    /// Checks that nobody needs the data.
+    fn check(&self, erased: &Erased, wanted: &ErasureRequest) -> Result<(), EraseError> {
         let outbox = &self.stored.outbox;
         let is_own = wanted.from.as_deref() == Some(self.side.agent());
         let mut mids = erased.entries.iter().map(|entry| &entry.mid);
@@ -285,7 +285,11 @@ impl<'f> Fold<'f> {
         }
     }
 
-    fn part(self, erased: Erased, wanted: &Wanted) -> Result<Option<SidePlan>, EraseError> {
+    fn part(
+        self,
+        erased: Erased,
+        wanted: &ErasureRequest,
+    ) -> Result<Option<SideErasurePlan>, EraseError> {
         if erased.entries.is_empty() && erased.keys.is_empty() {
             return Ok(None);
         }
@@ -305,7 +309,7 @@ impl<'f> Fold<'f> {
             snapshot: Some(snapshot),
             lapses: wanted.lapses,
         };
-        Ok(Some(SidePlan {
+        Ok(Some(SideErasurePlan {
             side: self.side.clone(),
             host: self.stored.host,
             entries,

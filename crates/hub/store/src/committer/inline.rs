@@ -3,19 +3,19 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError, TryLockError};
 
-use super::keeper::{Job, Keeper};
+use super::worker::{Job, Worker};
 
-/// A keeper without a thread of its own.
-pub(super) struct Here<T: ?Sized> {
-    keeper: Mutex<Keeper<T>>,
+/// A worker without a thread of its own.
+pub(super) struct Inline<T: ?Sized> {
+    worker: Mutex<Worker<T>>,
     /// Jobs in their order. The answer to a job may submit another one.
     jobs: Mutex<VecDeque<Job<T>>>,
 }
 
-impl<T: ?Sized> Here<T> {
-    pub(super) fn new(keeper: Keeper<T>) -> Self {
+impl<T: ?Sized> Inline<T> {
+    pub(super) fn new(worker: Worker<T>) -> Self {
         Self {
-            keeper: Mutex::new(keeper),
+            worker: Mutex::new(worker),
             jobs: Mutex::default(),
         }
     }
@@ -23,10 +23,10 @@ impl<T: ?Sized> Here<T> {
     /// Does a job, or leaves it to the thread that does jobs now.
     pub(super) fn submit(&self, job: Job<T>) {
         self.jobs().push_back(job);
-        // Who has the keeper looks for jobs again after it has let go, so none is left behind.
+        // The thread that has the worker looks for jobs again after it has let go, so none is left behind.
         while !self.jobs().is_empty() {
-            let mut keeper = match self.keeper.try_lock() {
-                Ok(keeper) => keeper,
+            let mut worker = match self.worker.try_lock() {
+                Ok(worker) => worker,
                 Err(TryLockError::WouldBlock) => return,
                 // The store has panicked. Jobs that are dropped answer with an error.
                 Err(TryLockError::Poisoned(_)) => {
@@ -38,7 +38,7 @@ impl<T: ?Sized> Here<T> {
             loop {
                 let next = self.jobs().pop_front();
                 let Some(job) = next else { break };
-                keeper.work(job);
+                worker.work(job);
             }
         }
     }

@@ -4,7 +4,7 @@ use accp_session::Inbound;
 use accp_store::DriverError;
 
 use super::Side;
-use super::work::Taken;
+use super::work::Dispatch;
 use crate::clock::now;
 
 impl Side {
@@ -19,16 +19,16 @@ impl Side {
         self.work.mark_late(&registry, &mut self.durable, handled)
     }
 
-    /// Hands frames to those who ask and to handlers, in their order. Frames that nobody takes wait.
+    /// Hands frames to askers and handlers, in their order. Frames that nobody takes wait.
     /// Returns whether the session has new inputs.
     pub(super) async fn hand_out(&mut self) -> Result<bool, DriverError> {
         let mut has_inputs = false;
         if self.begins || self.work.drains() {
             return Ok(false);
         }
-        // A handler gets no frame before an earlier one that waits for its values or for room.
+        // Handlers get frames in order: a frame that waits for its values or for room holds up those behind it.
         let mut is_blocked = false;
-        // Neither does who asks get a frame before a piece that waits for its values.
+        // An asker gets its frames in order, too: a piece that waits for its values holds up the answer.
         let mut held = Vec::new();
         let mut rest = Vec::new();
         for inbound in std::mem::take(&mut self.inbox) {
@@ -66,14 +66,14 @@ impl Side {
                     if self.work.hand_answer(whole, answered) {
                         self.driver.handled(&inbound, Vec::new(), now())?;
                     } else {
-                        // It is late, so a handler gets it.
+                        // The answer is late, so a handler gets it.
                         rest.push(inbound);
                     }
                 }
                 (Some(whole), None) => match self.work.start(&whole) {
-                    Taken::Started => {}
-                    Taken::Refused => has_inputs = true,
-                    Taken::Nobody => rest.push(inbound),
+                    Dispatch::Started => {}
+                    Dispatch::Refused => has_inputs = true,
+                    Dispatch::Nobody => rest.push(inbound),
                 },
                 (None, answered) => {
                     is_blocked |= answered.is_none();
@@ -85,7 +85,7 @@ impl Side {
         Ok(has_inputs)
     }
 
-    /// Hands a piece of a stream to who asks, once its values are here. Returns whether it did.
+    /// Hands a piece of a stream to its asker, once its values are here. Returns whether it did.
     async fn hand_piece(
         &mut self,
         inbound: Inbound,

@@ -37,7 +37,7 @@ pub(super) type Ask =
     Box<dyn FnOnce(Result<&mut dyn Store, StoreError>) -> Option<StoreError> + Send>;
 
 /// Owns the store of a committer.
-pub(super) struct Keeper<T: ?Sized> {
+pub(super) struct Worker<T: ?Sized> {
     engine: Box<dyn Engine<T>>,
     sides: BTreeMap<SideId, Opening>,
     openings: u64,
@@ -52,7 +52,7 @@ struct Opening {
     failed: Option<StoreError>,
 }
 
-impl<T: ?Sized> Keeper<T> {
+impl<T: ?Sized> Worker<T> {
     pub(super) fn new(engine: Box<dyn Engine<T>>) -> Self {
         Self {
             engine,
@@ -95,7 +95,7 @@ impl<T: ?Sized> Keeper<T> {
             }
             next = jobs.try_recv().ok();
         }
-        self.keep(group);
+        self.commit_group(group);
         for job in others {
             self.work(job);
         }
@@ -108,7 +108,7 @@ impl<T: ?Sized> Keeper<T> {
     /// Does one job.
     pub(super) fn work(&mut self, job: Job<T>) {
         match job {
-            Job::Commit(one) => self.keep(vec![one]),
+            Job::Commit(one) => self.commit_group(vec![one]),
             Job::Open(side, opened) => opened(self.open(&side)),
             Job::Close(side, number) => {
                 if self
@@ -129,7 +129,7 @@ impl<T: ?Sized> Keeper<T> {
                     None => Ok(self.engine.store()),
                 };
                 let failed = ask(store);
-                self.look_at(failed.as_ref());
+                self.note_failure(failed.as_ref());
             }
         }
     }
@@ -139,7 +139,7 @@ impl<T: ?Sized> Keeper<T> {
             return Err(error.clone());
         }
         let loaded = self.engine.store().open(side);
-        self.look_at(loaded.as_ref().err());
+        self.note_failure(loaded.as_ref().err());
         let stored = loaded?;
         self.openings += 1;
         let opening = Opening {
@@ -152,7 +152,7 @@ impl<T: ?Sized> Keeper<T> {
 
     /// Commits a group. When the store refuses the group because of one side, the batches of that
     /// side are taken out and committed one by one, and the rest is tried again.
-    fn keep(&mut self, group: Vec<Submitted<T>>) {
+    fn commit_group(&mut self, group: Vec<Submitted<T>>) {
         let mut group = self.admit(group);
         while let Some(error) = self.commit(&mut group) {
             let guilty = error.side().filter(|side| {
@@ -167,14 +167,14 @@ impl<T: ?Sized> Keeper<T> {
             };
             let (theirs, others) = group.into_iter().partition(|one| one.side == guilty);
             group = others;
-            self.keep_one_by_one(theirs);
+            self.commit_one_by_one(theirs);
         }
         for one in group {
             one.promise.answer(Ok(one.batch));
         }
     }
 
-    fn keep_one_by_one(&mut self, batches: Vec<Submitted<T>>) {
+    fn commit_one_by_one(&mut self, batches: Vec<Submitted<T>>) {
         for one in batches {
             for mut one in self.admit(vec![one]).into_iter().map(|one| [one]) {
                 let failed = self.commit(&mut one);
@@ -222,7 +222,7 @@ impl<T: ?Sized> Keeper<T> {
             return None;
         }
         let error = self.engine.commit(group).err()?;
-        self.look_at(Some(&error));
+        self.note_failure(Some(&error));
         Some(error)
     }
 
@@ -234,7 +234,7 @@ impl<T: ?Sized> Keeper<T> {
     }
 
     /// Marks the store as broken after an error of the disk, since its content is then unknown.
-    fn look_at(&mut self, error: Option<&StoreError>) {
+    fn note_failure(&mut self, error: Option<&StoreError>) {
         if let Some(error) = error.filter(|error| error.kind() == StoreErrorKind::Io) {
             let text = format!("the store has failed ({error}): open it anew");
             self.broken

@@ -15,14 +15,14 @@ use time::format_description::well_known::Rfc3339;
 pub(crate) use crate::common::quarters::Quarters;
 
 /// A session below a root, with the window of its model.
-pub(crate) struct Desk {
+pub(crate) struct TestSession {
     folder: tempfile::TempDir,
     pub(crate) window: Window,
     pub(crate) judges: &'static [&'static dyn Judge],
     pub(crate) force: bool,
 }
 
-impl Desk {
+impl TestSession {
     pub(crate) fn of(size: u64) -> Self {
         Self {
             folder: tempfile::tempdir().unwrap(),

@@ -1,4 +1,4 @@
-//! The file of a store at its place, and whether it still is there with its write-ahead log.
+//! The file that a store has open: whether it is still under its path, with its write-ahead log.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -11,27 +11,27 @@ use crate::files;
 /// The bytes that a disk must have room for: a commit of a frame has a few pages.
 const ROOM: usize = 64 << 10;
 
-/// The file that a store has open. Clones are the same place.
+/// The file that a store has open. Clones share what is known of it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct OpenFile {
     path: PathBuf,
-    number: Number,
-    ahead: Arc<Ahead>,
+    number: FileId,
+    wal: Arc<Wal>,
 }
 
 /// The write-ahead log beside the file.
 #[derive(Debug)]
-struct Ahead {
+struct Wal {
     path: PathBuf,
     /// The log as the last write left it, with its length; `None` before there is one.
-    seen: Mutex<Option<(Number, u64)>>,
-    /// Set once what is committed is not found any more. No write helps then.
-    lost: OnceLock<Lost>,
+    seen: Mutex<Option<(FileId, u64)>>,
+    /// Set once commits are lost. No later write brings them back.
+    lost: OnceLock<WalLoss>,
 }
 
 /// What has become of a write-ahead log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum WalLoss {
     /// The file was removed or replaced. The process still has it open.
     Removed,
     /// Bytes of it are gone.
@@ -40,12 +40,12 @@ pub(crate) enum Lost {
 
 /// Tells a file from others that were or will be under the same name: its device and its inode.
 #[cfg(unix)]
-type Number = (u64, u64);
+type FileId = (u64, u64);
 /// Elsewhere a file that is open cannot be removed or replaced.
 #[cfg(not(unix))]
-type Number = ();
+type FileId = ();
 
-impl Place {
+impl OpenFile {
     /// Notes the file under a path, which was just opened.
     pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
         // The process may change its working folder.
@@ -53,52 +53,48 @@ impl Place {
         let number = number(&path).map_err(lost)?;
         let mut name = path.clone().into_os_string();
         name.push("-wal");
-        let ahead = Ahead {
+        let wal = Wal {
             path: name.into(),
             seen: Mutex::default(),
             lost: OnceLock::new(),
         };
-        let ahead = Arc::new(ahead);
-        let place = Self {
-            path,
-            number,
-            ahead,
-        };
-        place.note();
-        Ok(place)
+        let wal = Arc::new(wal);
+        let open = Self { path, number, wal };
+        open.note();
+        Ok(open)
     }
 
     /// Notes how a write has left the write-ahead log.
     pub(crate) fn note(&self) {
-        // One that is gone was there before: the next check says so.
-        if let Ok(now) = measure(&self.ahead.path) {
+        // If the log is gone, the next check reports it.
+        if let Ok(now) = measure(&self.wal.path) {
             *self.seen() = Some(now);
         }
     }
 
     /// Checks that the write-ahead log is the one of the last write. `needed` returns its length at least, and is
     /// asked where the log has become shorter: another process may have emptied it in good order.
-    pub(crate) fn check_ahead(
+    pub(crate) fn check_wal(
         &self,
         needed: impl FnOnce() -> Option<u64>,
-    ) -> Result<(), (Lost, StoreError)> {
+    ) -> Result<(), (WalLoss, StoreError)> {
         let seen = *self.seen();
-        let lost = match (seen, measure(&self.ahead.path)) {
+        let lost = match (seen, measure(&self.wal.path)) {
             (None, _) => return Ok(()),
             (Some((number, length)), Ok(now)) if number == now.0 => {
                 if length <= now.1 || needed().is_some_and(|needed| needed <= now.1) {
                     return Ok(());
                 }
-                Lost::Cut
+                WalLoss::Cut
             }
-            _ => Lost::Removed,
+            _ => WalLoss::Removed,
         };
-        let lost = *self.ahead.lost.get_or_init(|| lost);
+        let lost = *self.wal.lost.get_or_init(|| lost);
         Err((lost, lost.error()))
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Option<(Number, u64)>> {
-        let seen = self.ahead.seen.lock();
+    fn seen(&self) -> std::sync::MutexGuard<'_, Option<(FileId, u64)>> {
+        let seen = self.wal.seen.lock();
         seen.unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -109,7 +105,7 @@ impl Place {
 
     /// Checks that the file is still under its path, and has not lost its write-ahead log.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        if let Some(lost) = self.ahead.lost.get() {
+        if let Some(lost) = self.wal.lost.get() {
             return Err(lost.error());
         }
         match number(&self.path) {
@@ -126,9 +122,9 @@ impl Place {
         let mut name = self.path.clone().into_os_string();
         name.push("-probe");
         let mut bytes = vec![0; ROOM];
-        // Some file systems keep no bytes of what they can compress. Without random bytes, others still tell.
+        // Random bytes, because a file system that compresses would hardly need room for zeros. On a failure, zeros do.
         let _ = getrandom::fill(&mut bytes);
-        // What stands there is a file that an earlier probe has left, or none of ours.
+        // An earlier probe may have left its file. If another file has this name, the write fails.
         let _ = fs::remove_file(&name);
         let written = write(Path::new(&name), &bytes);
         let _ = fs::remove_file(&name);
@@ -137,13 +133,13 @@ impl Place {
                 let text = format!("the disk has no room for {ROOM} bytes: free space");
                 Err(StoreError::new(StoreErrorKind::Full, text).caused_by(error))
             }
-            // A folder that takes no file says nothing of the store, whose files are there and open.
+            // The store has its files open, so a folder that takes no new file is no fault of the store.
             _ => Ok(()),
         }
     }
 }
 
-impl Lost {
+impl WalLoss {
     fn error(self) -> StoreError {
         let text = match self {
             Self::Removed => {
@@ -159,7 +155,7 @@ impl Lost {
     }
 }
 
-fn measure(path: &Path) -> io::Result<(Number, u64)> {
+fn measure(path: &Path) -> io::Result<(FileId, u64)> {
     Ok((number(path)?, fs::metadata(path)?.len()))
 }
 
@@ -193,13 +189,13 @@ pub(crate) fn unreachable(error: io::Error) -> StoreError {
 }
 
 #[cfg(unix)]
-fn number(path: &Path) -> io::Result<Number> {
+fn number(path: &Path) -> io::Result<FileId> {
     use std::os::unix::fs::MetadataExt as _;
     let found = fs::metadata(path)?;
     Ok((found.dev(), found.ino()))
 }
 
 #[cfg(not(unix))]
-fn number(path: &Path) -> io::Result<Number> {
+fn number(path: &Path) -> io::Result<FileId> {
     fs::metadata(path).map(drop)
 }

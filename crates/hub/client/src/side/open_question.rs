@@ -1,4 +1,4 @@
-//! What an agent waits for: answers to its questions, and the fate of its frames.
+//! Open questions of an agent, and frames that the host has not accepted yet.
 
 use accp_frame::{Intent, Registry};
 use accp_session::{Inbound, PiecesInOrder};
@@ -9,14 +9,14 @@ use crate::error::{Done, Error};
 use crate::sent::Sent;
 
 /// A question that an agent waits for.
-pub(super) struct Asked {
+pub(super) struct OpenQuestion {
     pub(super) question: Question,
     pub(super) asking: Asking,
     /// Pieces that wait for those before them.
     order: PiecesInOrder<Inbound>,
 }
 
-impl Asked {
+impl OpenQuestion {
     pub(super) fn new(question: Question, asking: Asking) -> Self {
         Self {
             question,
@@ -25,15 +25,15 @@ impl Asked {
         }
     }
 
-    /// Hands a piece of a stream to who asks, and the pieces that have waited for it.
+    /// Hands a piece of a stream to the asker, and the pieces that have waited for it.
     pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound) {
         let place = whole.clone();
-        // A piece that came before is not handed again.
+        // A piece that comes twice is handed out once.
         let ready = self.order.take(registry, &place, whole);
         self.hand(ready.unwrap_or_default());
     }
 
-    /// Hands the answer to who asks, behind the pieces that still wait. Returns false if they have just given up.
+    /// Hands the answer to the asker, after the pieces that still wait. Returns false if the asker has just given up.
     pub(super) fn hand_answer(mut self, whole: Inbound, intent: Intent) -> bool {
         let rest = self.order.rest();
         self.hand(rest);
@@ -45,25 +45,25 @@ impl Asked {
             return;
         };
         for piece in pieces {
-            // Whoever reads no more pieces may still wait for the answer.
+            // The reader may have stopped reading pieces and still wait for the answer.
             let _ = reader.send(piece);
         }
     }
 
-    /// Returns whether a frame that comes now can still be the answer that somebody waits for.
+    /// Returns the intent of a frame that answers the question, if the asker still waits.
     pub(super) fn is_answered_by(&self, inbound: &Inbound) -> Option<Intent> {
         let answer = self.question.answer(inbound)?;
         (!self.asking.answer.is_closed()).then_some(answer)
     }
 
-    /// Returns whether a frame is a piece of a stream that somebody waits for.
+    /// Returns whether a frame is a piece of the stream that the asker reads.
     pub(super) fn has_piece(&self, inbound: &Inbound) -> bool {
         let pieces = self.asking.pieces.as_ref();
         pieces.is_some_and(|pieces| !pieces.is_closed()) && inbound.is_piece(self.question.chain())
     }
 }
 
-/// A frame whose fate somebody wants to know.
+/// A frame of which the program waits to know whether the host accepts it.
 pub(super) struct OnItsWay {
     /// Its position, once its entry was seen.
     pub(super) position: Option<u64>,
@@ -71,7 +71,7 @@ pub(super) struct OnItsWay {
 }
 
 impl OnItsWay {
-    /// Tells who waits why the agent has ended.
+    /// Answers the program with the reason why the agent has ended.
     pub(super) fn ends(self, error: Error) {
         let _ = self.fate.send(Err(error));
     }

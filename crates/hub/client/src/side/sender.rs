@@ -1,21 +1,21 @@
-//! Who sends frames by a session: the agent of its side, or a guest of it.
+//! Sends frames through a session, for the agent of its side or for a guest.
 
 use accp_session::{InputError, MemberId, Mid, Outbound, SendError, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 
 use crate::clock::now;
-use crate::error::{Error, Told};
+use crate::error::{Error, OnDurable};
 
 /// The session of an agent, for what the agent sends.
-pub(super) struct Speaker<'s> {
+pub(super) struct SessionSender<'s> {
     pub(super) driver: &'s mut AsyncDriver<Vec<Transmit>>,
     /// The number of a guest; `None` for the agent of the side itself.
     pub(super) guest: Option<MemberId>,
-    /// Who is told once the inputs are durable.
-    pub(super) durable: &'s mut Vec<Told>,
+    /// Called once the inputs are durable.
+    pub(super) durable: &'s mut Vec<OnDurable>,
 }
 
-impl Speaker<'_> {
+impl SessionSender<'_> {
     /// Sends a frame. Returns `None` if it has to wait: see [`waits`].
     pub(super) fn send(
         &mut self,
@@ -46,7 +46,7 @@ pub(super) fn waits(error: &InputError) -> bool {
     )
 }
 
-/// Returns what a caller is told of an input that the session does not take.
+/// Returns the error for an input that the session refuses.
 pub(super) fn error_of(error: InputError) -> Error {
     match error {
         InputError::Send(SendError::Denied(error)) => Error::Refused(*error),

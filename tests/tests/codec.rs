@@ -1,0 +1,34 @@
+//! The codec with the standard registry, as the tests of conformance use it.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use accp_runtime::{DecodeError, EncodeError, EncodeOptions, ErrorCode, Message, Registry};
+use accp_tests::judges::agree;
+
+/// Decodes a frame that both judges accept.
+pub(crate) fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
+    assert!(agree(text.as_bytes()), "{text}");
+    Message::decode(text, Registry::shared())
+}
+
+/// Returns the code of the error with which a frame is refused.
+pub(crate) fn code_of(text: &str) -> ErrorCode {
+    decode(text).unwrap_err().code()
+}
+
+/// Encodes a message with all its values inside.
+pub(crate) fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
+    let options = EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    message.encode_with(Registry::shared(), options)
+}
+
+pub(crate) fn lookup<'a>() -> Message<'a> {
+    Message::new("a", "qry", "lookup").unwrap()
+}
+
+/// Returns a registry with every type.
+pub(crate) fn warehouse() -> Registry {
+    Registry::from_json(include_str!("../registry/warehouse.json")).unwrap()
+}
