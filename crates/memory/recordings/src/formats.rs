@@ -138,6 +138,9 @@ pub(crate) const RECORDED_NAMES: &str = "recorded_names";
 /// sign of its own format.
 const BESIDE: [&str; 5] = ["id", "tools", Recorded::ABOUT, RECORDED_IDS, RECORDED_NAMES];
 
+/// The writer of a format: it takes the messages and what stands beside them.
+type Write = fn(&[Said], Map<String, Json>) -> Result<Json, Cannot>;
+
 /// Writes a conversation in this format. `None` if the format holds more than one conversation or
 /// belongs to one program. `rest` is what stands beside the messages of a recording.
 ///
@@ -148,7 +151,7 @@ pub(crate) fn write(
     rest: Map<String, Json>,
     format: Format,
 ) -> Option<Result<Json, Cannot>> {
-    let write: fn(&[Said], Map<String, Json>) -> Result<Json, Cannot> = match format {
+    let write: Write = match format {
         Format::OpenAi => chat::write,
         Format::Responses => responses::write,
         Format::Anthropic => anthropic::write,
