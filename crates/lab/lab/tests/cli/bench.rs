@@ -64,7 +64,7 @@ fn without_times(run: &Run) -> Vec<Json> {
 #[test]
 fn the_table_has_every_policy_of_every_corpus() {
     let run = files().run(
-        &[
+        [
             "bench",
             "booking.jsonl",
             "shared.jsonl",
@@ -100,7 +100,7 @@ fn the_table_has_every_policy_of_every_corpus() {
 #[test]
 fn the_example_is_measured_by_default() {
     let text = std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
-    let run = accp(&["bench", "-", "--format", "json"], text);
+    let run = accp(["bench", "-", "--format", "json"], text);
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     let rows = run.json();
     let policies: Vec<_> = rows
@@ -136,7 +136,7 @@ fn the_page_stands_alone() {
     std::fs::write(folder.path("a&b.jsonl"), conversation.to_string()).unwrap();
     let page = |more: &[&str]| {
         let files = ["bench", "booking.jsonl", "a&b.jsonl"];
-        let run = folder.run(&[&files[..], &["--html", "page.html"], more].concat(), "");
+        let run = folder.run([&files[..], &["--html", "page.html"], more].concat(), "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
         folder.read("page.html")
     };
@@ -161,7 +161,7 @@ fn the_page_stands_alone() {
     assert_eq!(scenes.as_array().unwrap().len(), 1);
     assert!(one.contains("Conversations here: 0 of 1 of booking, 1 of 1 of a&amp;b."));
     let unknown = ["bench", "booking.jsonl", "--html", "x.html", "--show", "y"];
-    let run = folder.run(&unknown, "");
+    let run = folder.run(unknown, "");
     assert_eq!(run.code, Some(1));
     insta::assert_snapshot!(run.stderr, @"error: --show: found no conversation `y`; give the `id` that the file has, or `conversation N`");
 }
@@ -173,7 +173,7 @@ fn dumps_and_pages_are_their_owner_s() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = files();
     let out = ["--policy", "plain", "--dump", "dump", "--html", "page.html"];
-    let run = folder.run(&[&["bench", "booking.jsonl"], &out[..]].concat(), "");
+    let run = folder.run([&["bench", "booking.jsonl"], &out[..]].concat(), "");
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     for name in ["dump", "page.html"] {
         let mode = folder.path(name).metadata().unwrap().permissions().mode();
@@ -186,7 +186,7 @@ fn prices_tools_and_encoding_are_the_given_ones() {
     let folder = files();
     let base = |args: &[&str]| {
         let run = folder.run(
-            &[
+            [
                 &[
                     "bench",
                     "booking.jsonl",
@@ -264,7 +264,7 @@ fn the_halves_are_the_whole() {
     let folder = Folder::with(&[("all.jsonl", &conversations)]);
     let tokens = |args: &[&str]| {
         let run = folder.run(
-            &[&["bench", "all.jsonl", "--format", "json"], args].concat(),
+            [&["bench", "all.jsonl", "--format", "json"], args].concat(),
             "",
         );
         assert_eq!(run.code, Some(0), "{}", run.stderr);
@@ -314,7 +314,7 @@ fn faults_have_their_place_and_their_cure() {
         ("tools.json", "[\n"),
     ]);
     let fault = |args: &[&str]| {
-        let run = folder.run(&[&["bench"], args].concat(), "");
+        let run = folder.run([&["bench"], args].concat(), "");
         assert_eq!(run.stdout, "", "{args:?}");
         format!("{}: {}", run.code.unwrap(), run.stderr)
     };

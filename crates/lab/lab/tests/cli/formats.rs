@@ -49,7 +49,7 @@ fn a_conversation_has_the_same_needs_in_each_format() {
         "--policy", "views", "--policy", "last:2", "--format", "json",
     ];
     let measured = |file: &str| {
-        let run = fine(folder.run(&[&["bench", file], &policies[..]].concat(), ""));
+        let run = fine(folder.run([&["bench", file], &policies[..]].concat(), ""));
         run.json().iter().map(figures).collect::<Vec<_>>()
     };
     let expected = measured("openai.json");
@@ -126,7 +126,7 @@ fn a_conversation_has_the_same_net_cost_in_each_format() {
             "--policy", "memory", "--policy", "views", "--policy", "clip:40",
         ];
         let ask = ["bench", file, "--format", "json"];
-        let rows = fine(folder.run(&[&ask[..], &policies].concat(), "")).json();
+        let rows = fine(folder.run([&ask[..], &policies].concat(), "")).json();
         let figures = |row: &Json| {
             let all = FIGURES.iter().map(|key| (*key, row[*key].clone()));
             all.collect::<Vec<_>>()
@@ -172,8 +172,8 @@ fn every_command_reads_a_log_of_calls() {
         ("wrong.jsonl", &format!("{call}\n{refused}\n")),
     ]);
     for command in [&["learn"][..], &["bench", "--policy", "memory"]] {
-        fine(folder.run(&[command, &["calls.jsonl"]].concat(), ""));
-        let run = folder.run(&[command, &["wrong.jsonl"]].concat(), "");
+        fine(folder.run([command, &["calls.jsonl"]].concat(), ""));
+        let run = folder.run([command, &["wrong.jsonl"]].concat(), "");
         assert_eq!(run.code, Some(1), "{command:?}");
         let place = "wrong.jsonl:2: expected a conversation";
         assert!(run.stderr.contains(place), "{command:?}: {}", run.stderr);
@@ -183,8 +183,8 @@ fn every_command_reads_a_log_of_calls() {
 #[test]
 fn every_command_reads_a_session_file() {
     let folder = Folder::with(&SAMPLES);
-    fine(folder.run(&["learn", "session.jsonl"], ""));
-    fine(folder.run(&["bench", "session.jsonl"], ""));
+    fine(folder.run(["learn", "session.jsonl"], ""));
+    fine(folder.run(["bench", "session.jsonl"], ""));
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn frames_are_read_as_the_conversation_that_they_tell() {
     side.finish().unwrap();
     fs::write(folder.path("out.accp"), frames).unwrap();
     let bench = |file: &str| {
-        let run = fine(folder.run(&["bench", file, "--format", "json"], ""));
+        let run = fine(folder.run(["bench", file, "--format", "json"], ""));
         run.json().iter().map(figures).collect::<Vec<_>>()
     };
     assert_eq!(bench("out.accp"), bench("anthropic.json"));
@@ -212,7 +212,7 @@ fn a_format_can_be_forced() {
     let prompt = |format: &[&str]| {
         let dump = ["--policy", "views", "--dump", "dump.jsonl"];
         let run = folder.run(
-            &[&["bench", "anthropic.json"], &dump[..], format].concat(),
+            [&["bench", "anthropic.json"], &dump[..], format].concat(),
             "",
         );
         (run.code, run.stderr, folder.read("dump.jsonl"))
@@ -226,7 +226,7 @@ fn a_format_can_be_forced() {
 fn a_member_that_stands_twice_is_refused() {
     let list = "[{\"role\":\"user\",\n\"content\":\"a\",\"content\":\"b\"}]";
     let folder = Folder::with(&[("list.json", list)]);
-    let run = folder.run(&["bench", "list.json"], "");
+    let run = folder.run(["bench", "list.json"], "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
     assert!(run.stderr.contains("stands twice at"), "{}", run.stderr);
 }

@@ -75,7 +75,7 @@ fn without_docs(registry: &str) -> Json {
 #[test]
 fn what_is_learnt_lints_and_becomes_types() {
     let folder = Folder::with(&[("traces.jsonl", &lines(&library()))]);
-    let run = folder.run(&["learn", "traces.jsonl", "-o", "registry.json"], "");
+    let run = folder.run(["learn", "traces.jsonl", "-o", "registry.json"], "");
     assert_eq!(
         (run.code, run.stdout.as_str()),
         (Some(0), ""),
@@ -119,7 +119,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
     let (one, two) = (lines(&all[..9]), lines(&all[9..]));
     let folder = Folder::with(&[("one.jsonl", &one), ("two.jsonl", &two)]);
     let learn = |args: &[&str]| {
-        let run = folder.run(&[&["learn", "--format", "json"], args].concat(), "");
+        let run = folder.run([&["learn", "--format", "json"], args].concat(), "");
         assert_eq!(run.code, Some(0), "{}", run.stderr);
         let last: Json = serde_json::from_str(run.stderr.lines().last().unwrap()).unwrap();
         (run.stdout, last["conversations"].as_u64().unwrap())
@@ -139,7 +139,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
         ("0.jsonl", "measure", 1),
         ("11.jsonl", "measure", 0),
     ] {
-        let run = folder.run(&["learn", file, "--split", half], "");
+        let run = folder.run(["learn", file, "--split", half], "");
         assert_eq!(run.code, Some(code), "{file} {half}");
     }
 }
@@ -147,7 +147,7 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
 #[test]
 fn what_each_schema_earns_is_a_table_or_json() {
     let traces = lines(&library());
-    let run = accp(&["learn", "-"], &traces);
+    let run = accp(["learn", "-"], &traces);
     let heading =
         "code  schema          seen  conversations  as JSON  by position  definitions  net";
     assert!(run.stderr.starts_with(heading), "{}", run.stderr);
@@ -159,7 +159,7 @@ fn what_each_schema_earns_is_a_table_or_json() {
     );
 
     let run = accp(
-        &[
+        [
             "learn",
             "--tokenizer",
             "cl100k_base",
@@ -199,7 +199,7 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
         ("none.json", r#"[{ "tool": "a" }]"#),
     ]);
     let errors = |args: &[&str]| {
-        let run = folder.run(&[&["learn"], args].concat(), "");
+        let run = folder.run([&["learn"], args].concat(), "");
         assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
         run.stderr
     };
@@ -215,14 +215,14 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
     error: cut.json:2:15: not JSON: EOF while parsing a value; expected a list of tools, as MCP and OpenAI carry them
     error: none.json: the file has no tool; expected a list of objects with a `name` and `parameters` or `inputSchema`, each alone or under `function`
     "#);
-    assert_eq!(folder.run(&["learn", "no.jsonl"], "").code, Some(2));
+    assert_eq!(folder.run(["learn", "no.jsonl"], "").code, Some(2));
     assert_eq!(
         folder
-            .run(&["learn", "traces.jsonl", "--tools", "no.json"], "")
+            .run(["learn", "traces.jsonl", "--tools", "no.json"], "")
             .code,
         Some(2)
     );
-    assert_eq!(folder.run(&["learn"], "").code, Some(2));
+    assert_eq!(folder.run(["learn"], "").code, Some(2));
 }
 
 /// A registry for one tokenizer, tuned for another, becomes the registry that would have been
@@ -230,10 +230,10 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
 #[test]
 fn tune_chooses_names_for_another_tokenizer() {
     let traces = lines(&library());
-    let learnt = |tokenizer| accp(&["learn", "--tokenizer", tokenizer, "-"], &traces).stdout;
+    let learnt = |tokenizer| accp(["learn", "--tokenizer", tokenizer, "-"], &traces).stdout;
     let folder = Folder::with(&[("o200k.json", &learnt("o200k_base"))]);
     let tune = |from: &str, to: &str| {
-        let run = folder.run(&["tune", from, "--tokenizer", "cl100k_base", "-o", to], "");
+        let run = folder.run(["tune", from, "--tokenizer", "cl100k_base", "-o", to], "");
         assert_eq!(
             (run.code, run.stdout.as_str()),
             (Some(0), ""),
@@ -272,7 +272,7 @@ fn tune_chooses_names_for_another_tokenizer() {
 #[test]
 fn where_nothing_comes_back_the_registry_is_empty() {
     let chat = json!({ "messages": [{ "role": "user", "content": "Hello." }] });
-    let run = accp(&["learn", "-"], chat.to_string());
+    let run = accp(["learn", "-"], chat.to_string());
     assert_eq!(run.code, Some(0), "{}", run.stderr);
     assert_eq!(
         serde_json::from_str::<Json>(&run.stdout).unwrap()["schemas"],

@@ -10,7 +10,7 @@ fn a_dump_measured_again_gives_the_same_figures() {
     let folder = files();
     let files = ["booking.jsonl", "shared.jsonl", "--format", "json"];
     let measure = |more: &[&str]| {
-        let run = folder.run(&[&["bench"], &files[..], more].concat(), "");
+        let run = folder.run([&["bench"], &files[..], more].concat(), "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
         without_times(&run)
     };
@@ -82,7 +82,7 @@ fn what_a_rival_brings_back_is_compared() {
     );
     std::fs::write(folder.path("rival.jsonl"), rival).unwrap();
     let run = folder.run(
-        &[
+        [
             "bench",
             "shared.jsonl",
             "--policy",
@@ -121,7 +121,7 @@ fn long() -> Json {
 
 fn measured(folder: &crate::Folder, more: &[&str]) -> Vec<Json> {
     let base = ["bench", "store.jsonl", "--format", "json"];
-    let run = folder.run(&[&base[..], more].concat(), "");
+    let run = folder.run([&base[..], more].concat(), "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     run.json()
 }
@@ -245,7 +245,7 @@ fn the_window_is_told_once() {
         window(&[&two[..], &["--model-window", "3000"]].concat()),
         Some(json!(3000))
     );
-    let run = folder.run(&["bench", "store.jsonl", "--policy", "ctx:4000"], "");
+    let run = folder.run(["bench", "store.jsonl", "--policy", "ctx:4000"], "");
     let heading = "window    prompts  over window  invalid lists  intent verbatim  recovered";
     assert!(run.stdout.contains(heading), "{}", run.stdout);
     assert!(
@@ -255,5 +255,5 @@ fn the_window_is_told_once() {
         run.stdout
     );
     let none = ["bench", "store.jsonl", "--model-window", "0"];
-    assert_eq!(folder.run(&none, "").code, Some(2));
+    assert_eq!(folder.run(none, "").code, Some(2));
 }
