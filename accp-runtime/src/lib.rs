@@ -67,7 +67,7 @@ pub mod context {
 ///
 /// A program that keeps its session in SQLite or PostgreSQL takes the driver of the crate
 /// `accp-store`, and needs the names of this module only. A program with a store or a link of its own
-/// also needs [`driver`](self::driver).
+/// also needs [`driver`](session::driver).
 #[cfg(feature = "session")]
 pub mod session {
     #[doc(inline)]
@@ -106,7 +106,8 @@ pub mod session {
     ///             store.extend(batch.entries); // a store commits the whole batch
     ///             link.extend(batch.sends); // only then its frames may leave
     ///         }
-    ///         Output::Read(read) => todo!("answer {read:?} from the store, by an `Input`"),
+    ///         // A store answers by an `Input`; this one has nothing to read yet.
+    ///         Output::Read(read) => return Err(format!("nothing is kept of {read:?}").into()),
     ///         _ => {}
     ///     }
     /// }

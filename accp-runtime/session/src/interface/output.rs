@@ -217,8 +217,8 @@ pub struct Stored {
     pub last: u64,
     /// Entries that are still due, at or before the snapshot, ascending.
     pub due: Vec<Entry>,
-    /// Every entry that took a `seq` ([`EntryKind::Frame`], [`Repeat`](EntryKind::Repeat),
-    /// [`Part`](EntryKind::Part) and [`Dropped`](EntryKind::Dropped)), ascending by position. Only a host needs them.
+    /// Every entry that took a `seq` ([`EntryKind::Frame`](crate::EntryKind::Frame), [`Repeat`](crate::EntryKind::Repeat),
+    /// [`Part`](crate::EntryKind::Part) and [`Dropped`](crate::EntryKind::Dropped)), ascending by position. Only a host needs them.
     pub seen: Vec<Seen>,
     /// The outbox, in order.
     pub outbox: Vec<Outgoing>,
