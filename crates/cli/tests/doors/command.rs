@@ -1,40 +1,6 @@
 //! The command, on a session whose registry is not the standard one.
 
-use std::path::Path;
-use std::process::Command;
-
-use super::processes::Hub;
-use crate::cli::Words;
-
-/// Runs `accp` in a folder, and returns whether it succeeds and what it prints.
-pub(crate) fn accp(folder: &Path, args: impl Words) -> (bool, String) {
-    finish(command(folder).args(args.words()))
-}
-
-/// Returns `accp` as a process that runs in a folder.
-pub(crate) fn command(folder: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_accp"));
-    command.current_dir(folder);
-    command
-}
-
-fn finish(command: &mut Command) -> (bool, String) {
-    let done = command.output().unwrap();
-    let output = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    (done.status.success(), output.concat())
-}
-
-impl Hub {
-    /// Runs `accp` on the session `team` of this hub, as [`accp`] does.
-    pub(crate) fn accp(&self, args: impl Words) -> (bool, String) {
-        finish(self.command().args(args.words()))
-    }
-
-    /// Returns what [`accp`](Self::accp) prints.
-    pub(crate) fn output(&self, args: impl Words) -> String {
-        self.accp(args).1
-    }
-}
+use super::processes::{Hub, accp};
 
 const FRAMES: [&str; 4] = [
     "@dev>req:note{text:soup|size:4|schema:NOTE}",

@@ -12,8 +12,25 @@ use accp_store::{MemoryStore, SqliteStore};
 use accp_tokens::Bpe;
 
 use super::REGISTRY;
-use super::command::command;
-use crate::cli::Words as _;
+use crate::cli::Words;
+
+/// Runs `accp` in a folder, and returns whether it succeeds and what it prints.
+pub(crate) fn accp(folder: &Path, args: impl Words) -> (bool, String) {
+    finish(command(folder).args(args.words()))
+}
+
+/// Returns `accp` as a process that runs in a folder.
+pub(crate) fn command(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_accp"));
+    command.current_dir(folder);
+    command
+}
+
+fn finish(command: &mut Command) -> (bool, String) {
+    let done = command.output().unwrap();
+    let output = [done.stdout, done.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    (done.status.success(), output.concat())
+}
 
 /// A hub in a folder, on a port that stays its own when it starts again.
 pub(crate) struct Hub {
@@ -99,6 +116,16 @@ impl Hub {
             .env("ACCP_HUB", self.http())
             .env("ACCP_SESSION", "team");
         command
+    }
+
+    /// Runs `accp` on the session `team` of this hub, as [`accp`] does.
+    pub(crate) fn accp(&self, args: impl Words) -> (bool, String) {
+        finish(self.command().args(args.words()))
+    }
+
+    /// Returns what [`accp`](Self::accp) prints.
+    pub(crate) fn output(&self, args: impl Words) -> String {
+        self.accp(args).1
     }
 
     /// Returns the frames in the log that a program has sent.
