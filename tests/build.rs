@@ -4,7 +4,7 @@ use accp_build::{Builder, include_file};
 
 fn main() -> Result<(), accp_build::Error> {
     let team = Builder::new().registry("goldens/team").out_file("team.rs");
-    // As the README does.
+    // These settings are those of the README.
     let frames = Builder::new()
         .registry("goldens/readme")
         .owned(true)

@@ -13,7 +13,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let read = Packet::parse_bytes(bytes);
     assert_eq!(read.is_ok(), report.is_valid());
     let Ok(packet) = read else {
-        // A text that the grammar takes lacks a field or has one twice.
+        // If the grammar accepts a text that the reader refuses, a field is missing, empty or
+        // repeated.
         if let Ok(tree) = accp_grammar::aacp::parse_bytes(bytes) {
             let keys = [
                 "return-missing",

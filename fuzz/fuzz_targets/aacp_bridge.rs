@@ -9,7 +9,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(packet) = Packet::parse_bytes(bytes) {
         comes_back(&packet);
     }
-    // The same bytes as a frame.
+    // The target also reads the same bytes as a frame.
     let Ok(message) = Message::decode_bytes(bytes, bridge::profile()) else {
         return;
     };

@@ -76,7 +76,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     for who in &protocol.participants {
         match next(&folder, who) {
             Ok(next) => assert!(next.text("folder").starts_with("next action: ")),
-            // A log without events has nobody who could go on.
+            // `next` may fail only if the log has no events.
             Err(_) => assert_eq!(state.last(), 0),
         }
         for name in EventName::ALL {
@@ -91,7 +91,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
                 role: Some(Role::Primary),
                 sha256: folder.sha256("d/p.md"),
             };
-            // What may be appended, the state machine takes.
+            // The state machine accepts every event that may be appended.
             if check(&event, &folder).is_empty() {
                 assert!(state.clone().apply(&event).is_ok());
             }

@@ -74,7 +74,7 @@ fn of_list(list: &MessageList) {
         }
     }
     if faults.is_empty() {
-        // About as much as the list has, and far less.
+        // One size is about that of the list, the other about a third of it.
         let tokens = Quarters.count(&list.to_string()) as u64;
         for size in [tokens + 20, tokens / 3 + 20] {
             grows(list, size);
@@ -111,7 +111,7 @@ fn of_script(form: u8, shape: u8, rest: &[u8]) {
             shown.iter().cloned().chain(since).collect()
         };
         let given = MessageList::of(form, given.iter().map(String::as_str)).expect("messages");
-        // A list that ends within a turn may break a rule, and is not given.
+        // A list that ends within a turn may break a rule. The target leaves such a list out.
         if check(&given).is_empty() && compress(&mut session, &mut files, &given, &window) {
             let plan = session.plan(&given, &options(&window, &files), &files, &mut ());
             let out = plan.expect("it was planned before").list(&given);
@@ -162,7 +162,7 @@ fn compress(
         let is_new = files.0.insert(file.path.clone());
         assert!(is_new || file.grows, "{}", file.path);
     }
-    // The list that came out, and the conversation: nothing was said since.
+    // The conversation has no new messages, so planning again for either list changes nothing.
     for given in [&out, list] {
         let plan = session.plan(given, &options(window, files), files, &mut ());
         let plan = plan.expect("it was planned before");

@@ -21,7 +21,7 @@ impl TokenCounter for Bytes {
 }
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    // Documents end after the first error.
+    // The iterator of documents ends after its first error.
     for document in Documents::new(bytes).flatten() {
         let forced = Format::ALL.map(Some);
         for format in std::iter::once(None).chain(forced) {
@@ -42,7 +42,7 @@ fn check(read: Result<Conversation, ReadError>) {
             );
             let mut converter = Converter::new(ConvertOptions::default(), Bytes);
             assert_eq!(converter.verify(&conversation), Ok(()));
-            // Another format says it, or refuses it by place.
+            // If another format can write the conversation, the result can be read again.
             let others = Format::ALL.into_iter();
             for format in others.filter(|format| *format != conversation.format()) {
                 if let Ok(json) = conversation.written(format) {

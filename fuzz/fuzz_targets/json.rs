@@ -18,7 +18,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         inline: true,
         ..EncodeOptions::default()
     };
-    // The nesting alone may be too deep for any frame.
+    // Even without limits, the value may be nested too deep for any frame.
     let Ok(frame) = message.encode_with(registry, options) else {
         return;
     };

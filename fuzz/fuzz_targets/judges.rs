@@ -1,7 +1,8 @@
 //! The scanner and the reference parser agree on arbitrary bytes.
 #![no_main]
 
-// By its path, because accp-tests itself brings a database and a grammar engine.
+// The target includes the file by its path, because the crate accp-tests depends on a database and
+// a grammar engine.
 #[path = "../../tests/src/judges.rs"]
 mod judges;
 

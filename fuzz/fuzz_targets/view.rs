@@ -72,7 +72,7 @@ fn lenient(view: &View, text: &str, strict: Option<&Vec<Message<'static>>>) {
         .iter()
         .map(|message| view.block(message).text)
         .collect();
-    // A frame as peers write it may have metadata, which a view leaves out.
+    // A frame from a peer may have metadata, which a view leaves out.
     for message in &mut messages {
         message.envelope = Envelope::default();
     }

@@ -154,8 +154,8 @@ fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Packet<'a>, Synta
     let most = limits.params;
     let beyond = usize::try_from(most).ok().and_then(|most| marks.nth(most));
     if let Some((mark, _)) = beyond {
-        // The grammar runs up to and including the mark of the field that is too many: a fault may
-        // come before it.
+        // The parser reads up to and including the mark of the first field over the limit, because
+        // a fault may come before it.
         let at = mark + 1;
         return Err(match run(&text[..at]) {
             Err(error) if error.at() < at => error,

@@ -40,7 +40,7 @@ pub fn parse_with<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, Synta
 fn parse_bounded<'a>(text: &'a str, limits: &Limits) -> Result<Frame<'a>, SyntaxError> {
     let depth = limits.depth.min(Limits::MAX_DEPTH);
     if let Some(at) = limits::too_deep(text, depth) {
-        // The grammar runs up to and including the bracket: the bracket itself may be wrong there,
+        // The parser reads up to and including the bracket: the bracket itself may be wrong there,
         // or a fault may come before it.
         return Err(match run(&text[..=at]) {
             Err(error) if error.at() <= at => error,

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn is_the_sha_256_of_the_canonical_text() {
-        // The empty object, by FIPS 180-2.
+        // The SHA-256 of the empty object, computed as FIPS 180-2 defines it.
         assert_eq!(
             hash_of(&json!({})).to_string(),
             "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a",

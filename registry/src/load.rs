@@ -273,7 +273,7 @@ mod tests {
         DIR/b.json:1:19: this is not JSON: trailing characters
             keys stand in double quotes; a comment is `// ..` to the end of the line, or `/* .. */`
         ");
-        // What a peer sends has no comments.
+        // A registry from a peer must not have comments.
         assert!(Registry::from_json(commented).is_err());
     }
 

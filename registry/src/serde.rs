@@ -57,7 +57,7 @@ impl Visitor<'_> for Spelling {
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Decimal, E> {
         let mut text = String::new();
         lexical::write_float(&mut text, value);
-        // A float without the spelling of a decimal stands after a mark.
+        // `write_float` puts a mark before a float that is not spelt like a decimal.
         self.visit_str(text.trim_start_matches(char::from(lexical::NUMBER_MARK)))
     }
 

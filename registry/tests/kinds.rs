@@ -113,7 +113,7 @@ fn records_without_end() {
     registry:1:95 at /schemas/node/required: a `node` requires `next`, and so holds a `ND` without end: node.next > tree.root > node
         take `next` out of `required`, or make it a list
     ");
-    // A schema that only leads to a cycle is not at fault.
+    // A schema that only leads to a cycle is not reported.
     let leads = node("ND", "next") + other;
     assert_eq!(of(&leads).unwrap_err().into_iter().count(), 1);
     assert!(of(&(node("TR", "name") + other)).is_ok());

@@ -126,7 +126,7 @@ fn spawn(options: &HubOptions, address: &str) -> Result<Child, String> {
         let _ = child.kill();
         return Err(format!("the hub did not start: {line}"));
     }
-    // What the hub says later must not fill the pipe.
+    // A thread reads what the hub prints later, so that the pipe does not fill up.
     std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
     Ok(child)
 }

@@ -42,7 +42,7 @@ impl Machine {
     /// If it is not one.
     pub fn json_schema(text: &str) -> Self {
         let mut schema: serde_json::Value = serde_json::from_str(text).unwrap();
-        // Compact JSON, as a message writes itself.
+        // A message writes itself as compact JSON, so the schema allows no other whitespace.
         schema["x-guidance"] = serde_json::json!({ "whitespace_flexible": false });
         Self::new(TopLevelGrammar::from_json_schema(schema), b"\"}],:")
     }
@@ -103,7 +103,8 @@ impl Machine {
                 let last = mixed.len().saturating_sub(1);
                 mixed.rotate_left((rng.below(last as u64 + 1) as usize).min(last));
             }
-            // Structure is one byte of many. By chance alone, a sample would be one long string.
+            // Few of the allowed bytes are structure. With an even choice, a sample would be one
+            // long string.
             let chosen = match rng.below(6) {
                 _ if is_long => first(&mixed),
                 0 | 1 => first(&mixed),

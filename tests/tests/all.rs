@@ -13,7 +13,7 @@ mod conformance_values;
 mod conformance_vocabulary;
 mod context_budget;
 mod derive;
-// Generated types stand in public modules, as in a crate of a user.
+// Generated types are in public modules, as in the crate of a user.
 pub mod generated;
 pub mod generated_by_build;
 mod generated_text;

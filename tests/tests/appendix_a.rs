@@ -48,7 +48,8 @@ const SCENARIOS: [Scenario; 4] = [
                 retries. This is escalated to the supervisor.",
         frame: "@data_agent>fail:fetch{src:api.crm|err:timeout_30s|retry:3|esc:@supervisor}",
     },
-    // The draft's frame has three fields, and a checksum is not a reference.
+    // The draft's own frame has only three fields. The `$` is escaped, because a sum of money is not a
+    // reference.
     Scenario {
         name: "state sync, ten fields",
         claimed: [120, 95, 35],
@@ -101,7 +102,8 @@ fn count(scenario: &Scenario) -> [usize; 9] {
     let json = message.to_json();
     let tokens = |text: &str| Bpe::o200k_base().count(text);
     let frame = tokens(&encode(&message));
-    // The canonical spelling does not explain the distance from the claim.
+    // The canonical text is at most one token longer than the draft's frame. So the spelling does
+    // not explain the difference from the claim.
     assert!(frame <= tokens(scenario.frame) + 1, "{}", scenario.name);
     let claimed = scenario.claimed;
     [

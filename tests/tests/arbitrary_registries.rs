@@ -62,7 +62,8 @@ fn case() -> impl Strategy<Value = Case> {
             .iter()
             .map(|spec| [spec.intent(), spec.operation()]);
         let mut heads: Vec<_> = listed.collect();
-        // A schema that lists no frame takes any; one that lists some takes others without defaults.
+        // A schema that lists no frame accepts all frames. A schema that lists some accepts others,
+        // too, but without defaults.
         if heads.is_empty() || open == 0 {
             heads = vec![["req", "unlisted"]];
         }
@@ -76,7 +77,7 @@ fn case() -> impl Strategy<Value = Case> {
             .collect();
         let message = messages::frame(registry, schema, head, Metadata::Whole);
         let message = message.prop_map(move |mut message| {
-            // The codec takes any integer, a session only the seconds until the end.
+            // The codec accepts any integer as `ttl`. A session accepts only smaller ones.
             let ttl = &mut message.envelope.ttl;
             *ttl = ttl.map(|ttl| ttl & 0xffff);
             for name in texts.iter().filter(|_| long) {
@@ -162,7 +163,7 @@ impl<'r> Judges<'r> {
         let verdict = read.as_ref().map(drop).map_err(DecodeError::code);
         prop_assert_eq!(check(text, self.registry), verdict, "check: {}", shown);
         let delivered = self.host.receive(text);
-        // No error answers an error that cannot be read.
+        // A host does not answer an unreadable error with an error.
         let is_silent = |code: ErrorCode| text.contains(">fail:").then_some(code);
         let refused = |told: &Option<ErrorCode>| told.or_else(|| is_silent(verdict.err()?));
         let hosted = delivered.as_ref().map(drop).map_err(refused);
@@ -172,7 +173,7 @@ impl<'r> Judges<'r> {
             prop_assert_eq!(&read.payload, &delivered.payload, "host: {}", shown);
         }
         if let (Err(error), Some(grammar)) = (&read, &self.grammar) {
-            // No grammar can say that a key of a map stands only once, nor count.
+            // No grammar can express that each key of a map comes only once, or limit a count.
             let beyond =
                 error.expected().contains("once") || error.expected().starts_with("at most");
             prop_assert!(
@@ -204,7 +205,7 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
         }
     };
     let whole = described.completed(&message.payload, code, &head);
-    // A member sends it. Long values travel apart, and come back.
+    // A member sends the message. Its long values are sent separately, and are put back in.
     let sent = judges.host.send(message);
     let sent = sent.map_err(|code| TestCaseError::fail(format!("session: {code} {text}")))?;
     prop_assert_eq!(&sent.payload, &whole, "session: {}", text);
@@ -242,7 +243,7 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
             let written = message.encode_with(registry, inline()).map(drop);
             let written = written.map_err(|error| error.code());
             prop_assert_eq!(written, Err(code), "encode, {:?}: {}", fault, shown);
-            // Values that are too large for a frame travel apart.
+            // A session sends values that are too large for a frame separately.
             if !matches!(fault, Fault::Elements | Fault::Bytes | Fault::Depth) {
                 let sent = judges.host.send(message).map(drop);
                 prop_assert_eq!(sent, Err(code), "session, {:?}: {}", fault, shown);
@@ -251,10 +252,11 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
         *counts.faults.entry(*fault).or_default() += 1;
     }
 
-    // Any value in the place of any other: the judges need not refuse it, but must agree.
+    // Here any value takes the place of any other. The judges need not refuse it, but they must
+    // agree.
     let names: Vec<&str> = message.payload.iter().map(|(name, _)| name).collect();
     for (raw, index) in case.raw.iter().zip(&case.faults) {
-        // A host refuses a reference to a value that nobody has put.
+        // A host refuses a reference to a value that no side has put.
         if names.is_empty() || raw.contains('$') {
             continue;
         }

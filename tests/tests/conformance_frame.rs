@@ -52,7 +52,7 @@ proptest! {
     fn frame_01_refuses_anything_less_or_more(text in frame_text(), byte: u8) {
         let [header, body, _] = accepted(&text).parts();
         for end in 0..text.len() {
-            // A frame is whole without its metadata.
+            // A frame without its metadata is complete.
             if end != header.len() + body.len() {
                 refused(&text.as_bytes()[..end]);
             }

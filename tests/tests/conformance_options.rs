@@ -123,7 +123,7 @@ fn opt_02_accepts_names_of_one_token() {
     for schema in Registry::shared().schemas() {
         for field in &schema.fields {
             let (code, short) = (&schema.code, field.short.as_str());
-            // The name that the draft's own examples have.
+            // The draft's own examples use this name.
             if short != "asgn" {
                 assert_eq!(tokens(short), tokens("d"), "{code}: {short}");
             }

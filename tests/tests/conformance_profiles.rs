@@ -415,7 +415,7 @@ fn pro_all_accepts_frames_of_every_profile_in_one_conversation() {
     for text in FRAMES {
         let typed = Typed::<Any<'_>>::decode(text).unwrap();
         same(text, &typed);
-        // Another registry beside the profiles changes none of them.
+        // Adding another registry to the profiles does not change how the frames are read.
         let message = Message::decode(text, Registry::shared()).unwrap();
         assert_eq!(Message::decode(text, &registry).as_ref(), Ok(&message));
     }
@@ -429,7 +429,7 @@ fn pro_all_refuses_a_profile_that_is_not_active_and_two_that_clash() {
         let code = Message::decode(text, &registry).unwrap_err().code();
         assert_eq!(code, ErrorCode::UNKNOWN_SCHEMA);
     }
-    // Errors are of section 3.6, and not of a profile: everybody reads them.
+    // Errors are defined by section 3.6, and not by a profile, so every registry can read them.
     assert_eq!(
         Message::decode(error, &registry),
         Message::decode(error, Registry::shared())

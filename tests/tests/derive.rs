@@ -284,7 +284,7 @@ fn a_required_field_is_neither_missing_nor_null() {
     let of = |tool: &str| format!("@a>done:tool{{{tool}res:~|schema:TC}}[mid:1,seq:1,cid:c]");
     insta::assert_snapshot!(error::<ToolDone<'_, String>>(&of("")), @"E1004 at byte 28: expected the field `tool_name`, which schema TC requires");
     insta::assert_snapshot!(error::<ToolDone<'_, String>>(&of("tool:~|")), @"E1004 at byte 18 in ToolDone.tool_name: expected a value, which schema TC requires; null is none");
-    // A type of the user's own may take a null, but the field never holds one.
+    // The type of a user may accept a null, but a required field never holds one.
     insta::assert_snapshot!(error::<ToolDone<'_, Option<String>>>(&of("tool:~|")), @"E1004 at byte 18 in ToolDone.tool_name: expected a value, which schema TC requires; null is none");
     let frame = ToolDone {
         tool_name: None::<String>,

@@ -135,7 +135,7 @@ fn enumerations_travel_by_symbol() {
         other,
         "@dev>sync:signal{trend:flat|levels:[medium,high]|mode:HTTPOnly|schema:SG}[mid:100001000001,seq:1,cid:c1]",
     );
-    // The full name is read too.
+    // The reader also accepts the full name.
     let text = "@dev>sync:signal{trend:down|mode:self|schema:SG}[mid:100001000001,seq:1]";
     let signal = Typed::<enums::SignalSync<'_>>::decode(text).unwrap().frame;
     assert_eq!(signal.trend, enums::SignalTrend::Down);

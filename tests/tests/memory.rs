@@ -110,7 +110,7 @@ fn a_host_that_refuses_for_ever(share: u64) {
     let region = Region::new(ALLOCATOR);
     let message = Message::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
     let mut mid = member.send(&Outbound::message(&message), NOW).unwrap();
-    // Only frames with others behind them are remembered.
+    // The member remembers only frames that other frames follow.
     member.send(&Outbound::message(&message), NOW).unwrap();
     let mut most = 0;
     for _ in 0..count {

@@ -95,7 +95,7 @@ proptest! {
         prop_assert_eq!(&read, &review);
         prop_assert_eq!(read.to_packet().unwrap(), &*text);
 
-        // What stands in the text is what the struct holds, and nothing else.
+        // The text has exactly the fields that the struct has.
         let written: Vec<&str> = packet.fields().iter().map(|field| field.0).collect();
         let others: Vec<&str> = review.others.iter().map(|field| &*field.0).collect();
         prop_assert!(written.ends_with(&others));

@@ -18,7 +18,7 @@ fn sessions_over_a_link_that_fails() {
         }
     }
     assert!(counts.frames > 60 * 50);
-    // The program itself demands these of 5,000 seeds.
+    // The example `simulate` itself requires these of 5,000 seeds.
     let are_rare = ["  forked", "  members removed", "  gaps told to members"];
     for (name, count) in counts.rows() {
         assert!(*count > 0 || are_rare.contains(&name), "no {name}");

@@ -418,7 +418,7 @@ impl Emptiness<'_> {
                     item: Box::new(item),
                 },
             }),
-            // One alternative for each part that may be the first that is not empty.
+            // The choice has one alternative for each part that can be the first non-empty part.
             Expr::Sequence(parts) => {
                 let mut firsts = Vec::new();
                 for (at, part) in parts.iter().enumerate() {

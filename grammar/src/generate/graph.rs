@@ -159,7 +159,7 @@ impl Builder<'_> {
         let nowhere = self.add(GraphNode::Split(Vec::new()))?;
         let points = self.graph.points.len();
         let next_part = self.part(next, nowhere)?;
-        // A PEG never reads what may not follow, so it decides nothing in it.
+        // A PEG consumes nothing of `next`, so the decisions inside `next` do not count.
         self.graph.points.truncate(points);
         let set = self.classes.never_fails_before(next);
         let id = self.add(GraphNode::NotBefore { set, next: end })?;
@@ -299,12 +299,13 @@ impl Builder<'_> {
         };
         let exit = self.mark(next)?;
         let ways = if max == Some(min) {
-            // A PEG decides nothing where the count is fixed.
+            // If the count is fixed, a PEG has nothing to decide.
             self.add(GraphNode::Split(vec![from, exit]))?
         } else {
             let (taken, never_fails) = match max {
                 None => (single, self.classes.never_fails_before(item)),
-                // The walk does not count: the repetition may end at its limit.
+                // The walk does not count items. It assumes that the repetition may have reached
+                // its limit.
                 Some(_) => (None, CharSet::default()),
             };
             self.decide(expr, Fragment { from, to }, (exit, never_fails), taken)?

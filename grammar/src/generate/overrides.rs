@@ -111,7 +111,7 @@ impl Overrides {
                     "`* {rest}` is not a decision for all rules; only `* greedy` is"
                 ));
             }
-            // The checks find this out, so the row changes nothing.
+            // The row changes nothing, because the checks find this out by themselves.
             return Ok(());
         }
         let Some(rule) = rules.find(name).filter(|rule| !rule.is_core) else {
@@ -248,7 +248,7 @@ fn order(line: usize, rule: &Definition, operand: &str) -> Result<Vec<Node>, Gen
 
 /// Reads the operand of `not-before`: an expression in ABNF.
 fn expression(line: usize, operand: &str, rules: &Rules) -> Result<Node, GenerateError> {
-    // The ABNF parser reads rules, so the expression becomes one.
+    // The ABNF parser reads only rules, so the expression becomes a rule.
     let wrapped = format!("operand = {operand}\n");
     let mut parsed = abnf::rulelist(&lowercase_marks(&wrapped))
         .unwrap_or_default()

@@ -133,7 +133,7 @@ fn nested_groups_have_a_limit() {
             .unwrap()
             .contains("a = { ^\"x\" }")
     );
-    // Parentheses in texts and comments do not count.
+    // Parentheses in texts and comments do not count as nesting.
     let texts = format!("a = \"{0}\" ; {0}\n", "(".repeat(3000));
     assert!(generate(&texts, "").is_ok());
 }

@@ -269,7 +269,7 @@ impl<'g> Walker<'g> {
                         });
                     }
                     (_, UNKNOWN) => {
-                        // A text may end behind every rule.
+                        // A text may end after any rule.
                         if matches!(tagged.tag, Tag::Here | Tag::Earlier) {
                             reached.ends.push(tagged.tag);
                         }

@@ -60,6 +60,6 @@ impl Spelling for Lark<'_> {
 
 /// Appends printable ASCII and line feeds in double quotes.
 pub(super) fn quoted(out: &mut String, text: &str) {
-    // Such a text has the same escapes in Rust and in the formats.
+    // Such a text has the same escapes in Rust as in the exported formats.
     let _ = write!(out, "{text:?}");
 }

@@ -68,7 +68,7 @@ impl Text<'_> {
         let mut parts = Vec::new();
         parts.push(literal(&format!("{}{open}", protocol.title(head))));
         if let Some(key) = protocol.schema_key {
-            // The schema stands last, so that a mark follows each of the others.
+            // The schema comes last, so that a separator follows each of the other fields.
             for param in &frame.params {
                 let entry = sequence([self.entry(param, depth), literal(separator)]);
                 parts.push(if param.must { entry } else { optional(entry) });

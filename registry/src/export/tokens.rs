@@ -138,7 +138,7 @@ pub(super) fn marked() -> Expr {
             nonzero(),
         ]));
     }
-    // Numbers with 290 zeros and 15 digits are far above the floats that hold fewer digits.
+    // A number with 290 zeros and 15 digits is far larger than the floats that hold fewer digits.
     marked.push(sequence([
         literal("0."),
         repeat(literal("0"), PLACES - 1, Some(290)),
@@ -167,7 +167,7 @@ pub(super) fn marked() -> Expr {
 pub(super) fn pair_key() -> Expr {
     let digit = || class(&[DIGIT]);
     let rest = || many(unit(""));
-    // The character after the beginning of a number that makes the text a string.
+    // This character follows the beginning of a number, and makes the text a string.
     let other = || unit(".0123456789");
     let fraction = || optional(sequence([literal("."), digits(0, None)]));
     let minus = || optional(literal("-"));

@@ -376,7 +376,7 @@ fn quoted() -> Expr {
     let of = |set: &'static str| bytes(move |byte| set.contains(byte as char));
     let plain = chars(' '..=char::MAX, |c| !is_hidden(c) && c != '"' && c != '\\');
     let low = || repeat(hex(), 2, Some(2));
-    // Half of a pair of surrogates is not a character.
+    // A lone surrogate is not a character.
     let unit = choice([
         sequence([of("0123456789ABCEFabcef"), repeat(hex(), 3, Some(3))]),
         sequence([of("Dd"), of("01234567"), low()]),

@@ -86,7 +86,7 @@ impl Args {
         let registry = folder.path().join("r.aacp");
         let stub = Stub::start(style)?;
         let english = "Collect the parking permits";
-        // The model answers when every process that gets so far waits for it.
+        // The model answers the first call only after all processes were started.
         let children = (0..self.processes).map(|_| self.encode(&stub, &registry, english));
         let children = children.collect::<Result<Vec<_>>>()?;
         stub.called()?.answer();
@@ -134,7 +134,7 @@ impl Args {
                 }
                 _ => {
                     call.answer();
-                    // Later with each kill, up to the end of the process.
+                    // Each kill comes later than the one before, up to the end of the process.
                     for _ in 0..kill * 40 {
                         std::thread::yield_now();
                     }

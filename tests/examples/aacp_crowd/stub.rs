@@ -61,7 +61,7 @@ impl Stub {
         let (counted, (arrive, arrived)) = (Arc::clone(&calls), channel());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // A process that is killed before it has asked has not called.
+                // The stub does not count a process that was killed before it sent its request.
                 if read(&stream).is_ok() {
                     counted.fetch_add(1, Ordering::SeqCst);
                     if arrive.send(stream).is_err() {
@@ -121,7 +121,7 @@ impl Call {
     pub(crate) fn answer(mut self) {
         let body = self.style.body();
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
-        // Who was killed does not want it.
+        // A killed process does not read the answer, so the write may fail.
         let _ = self.stream.write_all((head + &body).as_bytes());
     }
 }

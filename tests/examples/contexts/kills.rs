@@ -77,7 +77,7 @@ impl Bench {
     fn step(&mut self, rng: &mut Rng, counts: &mut Counts) -> Result<()> {
         let said = self.messages.len();
         grow(&mut self.messages, rng);
-        // A program gives the whole conversation, or the last list with what was said since.
+        // A program gives the whole conversation, or the last list and the messages since then.
         let given = if rng.below(2) == 0 {
             self.messages.clone()
         } else {
@@ -212,7 +212,7 @@ fn parsed(list: &str) -> Result<Vec<Json>> {
 fn begins_to_write(root: &Path, child: &mut Child) -> Result<()> {
     let log = root.join("cache/cold.accp-wal");
     let note = root.join("cache/.unfinished");
-    // The process before has left neither.
+    // The process before this one left neither the note nor bytes in the log.
     while !note.exists() && fs::metadata(&log).map_or(0, |about| about.len()) == 0 {
         if child.try_wait()?.is_some() {
             break;

@@ -168,7 +168,7 @@ impl Bench {
     fn command(&self, args: &[impl AsRef<OsStr>]) -> Command {
         let mut command = Command::new(&self.accp);
         command.args(args).current_dir(self.folder.path());
-        // What a killed command leaves in the folder for temporary files goes with the bench.
+        // The temporary files of a killed command are deleted with the folder of the bench.
         command.env("TMPDIR", self.folder.path());
         command.stdin(Stdio::null());
         command
@@ -230,7 +230,7 @@ impl Bench {
     fn check(&self, whole: &Whole, counts: &mut Killed) -> Result<(), String> {
         counts.kills += 1;
         let is_whole = self.is_whole(whole, counts)?;
-        // The demo refuses a file that has sessions. It keeps all of them at once.
+        // The demo refuses a file that has sessions. It stores all its sessions at once.
         if !is_whole || matches!(self.job, Job::Import) {
             self.succeed(self.job.args())?;
         }

@@ -55,7 +55,7 @@ impl Life {
                 let mut stdout = BufReader::new(stdout);
                 let mut line = String::new();
                 while stdout.read_line(&mut line).is_ok_and(|bytes| bytes > 0) {
-                    // A line that was cut off in the middle did not leave the process.
+                    // A line without a line feed was cut off, so it does not count.
                     let Some(whole) = line.strip_suffix('\n') else {
                         break;
                     };
@@ -82,7 +82,7 @@ impl Life {
         let Some(input) = self.input.as_mut().filter(|_| !self.killed) else {
             return false;
         };
-        // If the process has died by itself, its silence shows it.
+        // If the process has died by itself, the caller notices that it prints no more lines.
         let is_told = input.write_all(format!("{line}\n").as_bytes()).is_ok();
         self.burn(1, line.ends_with(" go"));
         is_told

@@ -111,7 +111,7 @@ fn many(args: Args) -> Result<String, String> {
     while counts.kills < kills {
         let plan = CrashPlan {
             seed,
-            // All four combinations, one after another.
+            // Successive seeds try all four combinations of side and scope.
             side: side.unwrap_or([Kind::Host, Kind::Member][seed as usize % 2]),
             scope: [Scope::Sender, Scope::Shared][seed as usize / 2 % 2],
             kills: KILLS_A_FILE.min(kills - counts.kills),
@@ -122,7 +122,7 @@ fn many(args: Args) -> Result<String, String> {
             .map_err(|what| format!("{counts}FAILED with seed {seed}, {}: {what}", plan.side))?;
         seed += 1;
     }
-    // So many kills of both sides meet everything that the run counts.
+    // A run with so many kills of both sides must reach every event that it counts.
     if kills >= MANY && side.is_none() && !counts.missing().is_empty() {
         let missing = counts.missing().join(", ");
         return Err(format!("{counts}FAILED: none of these: {missing}"));

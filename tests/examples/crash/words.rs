@@ -29,7 +29,7 @@ impl Word {
     pub(crate) fn draw(rng: &mut Rng) -> Self {
         match rng.below(100) {
             0..15 => Self::Long(60 + rng.below(400) as usize),
-            // These values travel in pieces.
+            // A side sends values of this length in several pieces.
             15..18 => Self::Long(3_000 + rng.below(30_000) as usize),
             18..27 => Self::Wide,
             27..37 => Self::Brief,

@@ -158,8 +158,8 @@ impl<'p> World<'p> {
         let millis = 100 + self.rng.below(400);
         self.now = self.now + Duration::from_millis(millis);
         self.handed.clear();
-        // With shared numbering only one frame of a member is under way, so more would not get
-        // through.
+        // With shared numbering, only one frame of a member is under way at a time, so a member
+        // writes fewer messages.
         let often = match self.plan.scope {
             Scope::Shared => 100,
             Scope::Sender => 300,
@@ -234,7 +234,8 @@ impl<'p> World<'p> {
         let pick = self.rng.next_u64();
         let is_host = id == MemberId::HOST;
         match chance {
-            // Only entries that this program has seen may go, so that its copy stays whole.
+            // A side may only discard entries that this program has seen, so that the program's
+            // copy of the log stays complete.
             0..60 => Some(Chore::Retain(self.log.entries.len() as u64)),
             60..80 if is_host => Some(Chore::Phase),
             80..90 if is_host => Some(Chore::Grant(format!("other_{}", pick % 9))),

@@ -21,7 +21,7 @@ fn head(hub: SocketAddr, more: &str) -> String {
 /// Reads the status of a request that must fail. Returns true if the hub has said which error it is.
 async fn refused(raw: &mut Raw, statuses: &[u16]) -> Result<bool, String> {
     match raw.status().await? {
-        // A hub that closes first may take its answer back.
+        // If the hub closes the connection first, its answer may be lost.
         None => Ok(false),
         Some(status) if statuses.contains(&status) => Ok(true),
         Some(other) => Err(format!("the answer is {other}, not one of {statuses:?}")),
@@ -97,7 +97,7 @@ pub(crate) async fn bits(hub: SocketAddr, times: u64) -> Result<String, String> 
             .collect();
         raw.send(&body).await;
         raw.send(b"0\r\n\r\n").await;
-        // A machine that is slow needs more time than a frame has.
+        // A slow machine may need more time than a frame has. Then the answer is 408.
         refused(&mut raw, &[400, 408]).await
     });
     Ok(format!("{times} bodies, {} told 400 or 408", told.await?))

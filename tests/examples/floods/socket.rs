@@ -26,7 +26,7 @@ pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String
         let mut raw = if at % 2 == 0 {
             Raw::socket(hub, "calm").await?
         } else {
-            // A session has a bounded number of members.
+            // A session has a bounded number of members, so the sockets use several sessions.
             let session = format!("broken{}", at / 1000);
             Raw::member(hub, &session, &format!("m{at}"), 'c').await?
         };
@@ -34,10 +34,10 @@ pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String
             0 => framed(0x80 | op::TEXT, false, 5, b"hello"),
             1 => message(op::TEXT, b"\xff\xfe\xc3("),
             2 => message(op::BINARY, b"@a>req:note{text:x}[mid:f00000000001,seq:1]"),
-            // A reserved bit, and a kind that nobody has defined.
+            // A reserved bit, and an undefined opcode.
             3 => framed(0xc0 | op::TEXT, true, 5, b"hello"),
             4 => message(3, b"hello"),
-            // Control messages are short, and whole.
+            // A control message must be short, and must not be split.
             5 => message(op::PING, &[b'x'; 300]),
             6 => framed(op::PING, true, 1, b"x"),
             _ => message(op::CLOSE, b"\x00"),

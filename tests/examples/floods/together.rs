@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Args, seconds: u64) -> Result<String, String> {
     }
     let answers = total(&pairs)?;
     let mut times: Vec<Duration> = pairs.iter().flat_map(Calm::times).collect();
-    // A flood that has ended before has failed. The others stop where they are.
+    // A flood that has already ended has failed. The other floods are stopped.
     while let Some(flooded) = flooding.try_join_next() {
         flooded.map_err(|error| error.to_string())??;
     }

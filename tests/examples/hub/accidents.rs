@@ -60,7 +60,7 @@ impl AccidentPlan {
         match accident {
             Accident::Kill => {
                 hub.kill();
-                // One hub alone would only keep everybody waiting.
+                // With only one hub, the pause would only make all agents wait.
                 if ways.len() > 1 && random.below(2) == 0 {
                     sleep(LEASE + LEASE / 2).await;
                 }

@@ -96,7 +96,7 @@ impl<'p> Prompt<'p> {
         let (speaker, mut text) = if let Some(text) = text.strip_prefix("= ") {
             (None, text)
         } else {
-            // A name in quotes may have anything in it.
+            // A name in quotes may contain any character.
             let quoted = text.starts_with('"').then(|| quoted_end(text));
             let name = quoted.flatten().unwrap_or_default();
             let end = text[name..].find(": ").ok_or("a speaker and `: `")?;
@@ -224,7 +224,7 @@ impl<'p> Prompt<'p> {
                     next += 1;
                 }
                 Some(mark) if mark.is_gap && mark.message == of => {
-                    // A part of the line before may be left out, too.
+                    // The gap may also contain a part of the line before it.
                     if mark.from != next && mark.from + 1 != next || mark.to < mark.from {
                         return Err(format!("`{line}` in message {of} stands at line {next}"));
                     }

@@ -149,7 +149,7 @@ fn fetch(
     let answer = answer.map_err(|error| error.to_string())?;
     let line = answer.lines().nth(1).unwrap_or_default();
     let line: Vec<&str> = line.split_whitespace().collect();
-    // What the middle itself refers to is fetched whole.
+    // If the middle itself is a reference, the answer is the whole text that it refers to.
     if line.join(" ").starts_with(words) || words.starts_with("[as in p") {
         Ok(())
     } else {

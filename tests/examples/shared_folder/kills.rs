@@ -90,7 +90,7 @@ impl Bench {
             collab,
             shared,
             events,
-            // Two commands ran.
+            // Two commands ran in this time.
             takes: begin.elapsed() / 2,
         })
     }
@@ -150,7 +150,8 @@ impl Bench {
             counts.absent += u64::from(!is_there);
         }
         self.events = events.to_vec();
-        // Every second event that is not there is appended without a kill. The folder is in order then.
+        // Half of the missing events are appended again without a kill. Then the folder must be in
+        // order.
         if !is_there && rng.below(2) == 0 {
             self.collab.succeed(&args)?;
             let folder = self.shared.read(Scope::All);

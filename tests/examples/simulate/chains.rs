@@ -66,7 +66,7 @@ impl Chains {
             "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
                 self.above.remove(&chain);
                 self.begun.insert(chain.clone(), position);
-                // Nobody puts the chain of another below a chain.
+                // A member cannot put the chain of another member below a chain.
                 let is_own = maker(&chain).is_none_or(|maker| maker == sender);
                 if let Some(above) = self.cause(text).filter(|_| is_own) {
                     self.above.insert(chain.clone(), above);

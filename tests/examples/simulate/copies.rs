@@ -77,7 +77,7 @@ impl World {
         self.counts.copies_back += 1;
         self.copies.back.insert(who);
         let id = self.nodes[who].id;
-        // The links of the side are new.
+        // The restored side starts with new links.
         self.room.wire.cut(id);
         self.note(|| format!("{who} is put back to its copy"));
         if who == 0 {
@@ -147,7 +147,7 @@ impl World {
             self.note(|| "the host forks its log".into());
         } else if self.copies.may_recover && self.rng.per_mille(200) {
             self.copies.may_recover = false;
-            // The host may have started again since, and know no member that is ahead.
+            // The host may have restarted since then, and may not know of a member that is ahead.
             if host.handle(Input::Recover, now).is_ok() {
                 self.note(|| "the host recovers its log".into());
             }
@@ -169,7 +169,7 @@ impl World {
             self.nodes[who].working.clear();
             self.room.members[who - 1] = self.open(who)?;
             self.let_in(who)?;
-            // Nobody has the bytes any more that only this member had.
+            // The bytes that only this member had are lost.
             let prefix = format!("k{id}_");
             for key in self
                 .observer

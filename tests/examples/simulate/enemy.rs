@@ -188,7 +188,8 @@ impl Enemy {
         let (head, more) = match rng.below(7) {
             0 => ("@x>req:plan{}".into(), String::new()),
             1 => ("@x>req:plan{}".into(), format!(",cid:{long}{}", self.next)),
-            // Of more, the host would forget the first: see the test bounds::cancelled_chains.
+            // After more cancellations the host would forget the first ones: see the test
+            // bounds::cancelled_chains.
             2 if self.cancels < 500 => {
                 self.cancels += 1;
                 let chain = format!(",cid:{long}{}", self.next);
@@ -236,7 +237,7 @@ impl Enemy {
             ),
             8 => self.hello(rng, position),
             9..11 => {
-                // The bytes of one of its values, or others.
+                // The right bytes of one of its values, or wrong ones.
                 let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
                 let data = if rng.per_mille(500) { "eA==" } else { "eQ==" };
                 format!("@x>sync:bytes{{at:0|d:{data}|key:{key}|len:1|sha:{DIGEST}}}")
@@ -316,7 +317,7 @@ impl World {
             last,
             version: self.observer.rights.version,
         };
-        // Some frames come over a link of its own, which loses nothing.
+        // At times the hostile member sends over a link of its own, which loses no frame.
         let fills = self.plan.flood > USUAL && self.rng.per_mille(400);
         for _ in 0..self.rng.below(1 + self.plan.flood) {
             self.counts.forged += 1;
@@ -345,7 +346,8 @@ impl World {
         if self.enemy.is_none() {
             return Ok(());
         }
-        // What a member has sent by now; it goes on to answer the hostile member.
+        // The newest frame that is now in the outbox of each side. The sides answer the hostile
+        // member with later ones.
         let last = |seen: &Seen| seen.outbox.values().map(|frame| frame.order).max();
         let last: Vec<_> = self.observer.sides.iter().map(last).collect();
         let is_settled = |(seen, last): (&Seen, &Option<u64>)| {
@@ -371,8 +373,8 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        // A member answers in the second step after it was told the next number. A turn lasts a
-        // second.
+        // A member answers in the second step after the host has told it the next number. A turn
+        // lasts a second.
         let steps = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 2,
@@ -424,7 +426,7 @@ impl World {
         let now = self.host_clock();
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(enemy.id), now).map_err(said)?;
-        // Nobody has the bytes of its values that it did not send.
+        // If the hostile member did not send the bytes of a value, no side has them.
         let prefix = format!("k{}_", enemy.id);
         let keys = self.observer.keys();
         for key in keys.iter().filter(|key| key.starts_with(&prefix)) {

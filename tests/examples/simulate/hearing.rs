@@ -196,7 +196,7 @@ impl Heard {
             return Err(ErrorCode::INVALID_TYPE);
         }
         if let Some(data) = self.chunks.get(&index) {
-            // What was taken out is compared with nothing.
+            // A chunk that was already taken out is not compared.
             let is_same = index < self.taken || *data == chunk.data;
             return is_same.then_some(()).ok_or(ErrorCode::INVALID_TYPE);
         }

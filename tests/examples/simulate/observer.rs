@@ -223,7 +223,8 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
-        // An announcement belongs to no chain, and the copy of an answer comes in any case.
+        // An announcement belongs to no chain, and the host sends the copy of an answer even if the
+        // chain is cancelled.
         let is_put = entry.text.contains(">sync:put{");
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         let is_cancelled = !(self.is_flooded || is_put || is_copy)
@@ -329,7 +330,7 @@ impl Observer {
         if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
             return Err(format!("{mid} is consumed at {before} and again"));
         }
-        // The host remembers only so many refusals, and the hostile member has more.
+        // The host remembers a limited number of refusals, and the hostile member may exceed it.
         let is_honest = Some(sender) != self.enemy;
         if is_honest && self.refused.contains(&(sender, mid.clone())) {
             return Err(format!("{mid} was refused and is consumed"));
@@ -340,7 +341,7 @@ impl Observer {
             return Err(format!("{mid} was given up by its sender and is consumed"));
         }
         let next = self.next_sequence(sender);
-        // A host that has lost time may lack frames that it had dropped.
+        // A host that has lost part of its log may lack frames that it had dropped.
         let has_lost = self.timeline.has_lost() || Some(sender) == self.enemy;
         let may_jump = has_lost && entry.sequence > next;
         if entry.sequence != next && !may_jump {
@@ -364,7 +365,7 @@ impl Observer {
         }
         let sender = self.senders.entry(entry.sender).or_default();
         if let Some(n) = field(text, "n") {
-            // A member with an older store sends some frames anew.
+            // A member with an older copy of its store sends some frames again.
             let is_early = self.timeline.was_put_back(entry.sender);
             let was_renamed = self.timeline.renamed.contains(&(entry.sender, n));
             if n <= sender.said && !is_early || !sender.all.insert(n) && !was_renamed {
@@ -417,7 +418,8 @@ impl Observer {
             self.judge_checkpoint(text)?;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if text.contains(">sync:put{") {
-            // A refused announcement leaves a gap, and so does an older copy that uses keys again.
+            // A refused announcement leaves a gap in the keys. An older copy that uses keys again
+            // does, too.
             let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;
             let may_leave_gaps = self.timeline.was_put_back(entry.sender)
                 || Some(entry.sender) == self.enemy

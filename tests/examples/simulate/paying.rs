@@ -22,7 +22,7 @@ impl World {
         message = message.with("transaction_id", format!("t{id}"));
         message = message.with("amount", amount).under("TX");
         if self.rng.per_mille(200) && !self.nodes[who].plain {
-            // Under a key that differs each time.
+            // The session puts this long value under a different key each time.
             message = message.with("reference", "invoice ".repeat(10));
         }
         if self.rng.per_mille(200) {

@@ -71,7 +71,7 @@ fn request_of(message: &Message<'_>) -> Option<(String, BTreeMap<String, String>
     let fields = message.payload.iter();
     let fields = fields.filter(|(_, value)| !matches!(value, Value::Ref(_)));
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_string()));
-    // A message that is not sent yet has no defaults, and its long values go by reference.
+    // A message lacks the defaults until it is sent. Sending it replaces long values by references.
     let is_default = |name: &str, value: &str| DEFAULTS.contains(&(name, value));
     let fields = fields.filter(|(name, value)| value.len() <= SHORT && !is_default(name, value));
     Some((id.to_string(), fields.collect()))
@@ -178,7 +178,7 @@ impl Payments {
             return Err(format!("{mid} asks for {key:?} with other fields"));
         }
         match &mut known.phase {
-            // It hears the answer to the first.
+            // The request is in the chain of the first one, and gets the answer to that one.
             Phase::Open(first, _) if first.1 == asker.1 => {}
             Phase::Open(_, waiting) => waiting.push(asker),
             Phase::Ended(words) => {

@@ -38,7 +38,8 @@ impl Observer {
             self.values.insert((cold.key.clone(), cold.digest));
             let Some(bytes) = &cold.bytes else { continue };
             self.fresh.insert(cold.key.clone());
-            // What has a mark of ours stays a reference: such a member would misread it.
+            // A value with a mark of this library stays a reference, because a member that speaks
+            // the draft alone would misread it.
             let is_marked = bytes.iter().any(|byte| matches!(byte, b'"' | b'#'))
                 || bytes.windows(3).any(|three| three == b"{_:");
             if !is_marked {
@@ -70,7 +71,8 @@ impl Observer {
             let is_change = self.is_change(*numbers.start()) && numbers.start() == numbers.end();
             let may_miss = is_change || self.may_miss(id);
             if let Some(plain) = self.sides[who].plain.as_mut() {
-                // A late hello may take it back, and then it has these already.
+                // A late hello may have set the member's number back. Then the member has these
+                // frames already.
                 if !may_miss && *numbers.end() > plain.highest {
                     return Err(format!("{id} has missed {numbers:?}, which the host has"));
                 }
@@ -126,7 +128,8 @@ impl Observer {
         };
         let ttl = number_in::<i64>(text, "ttl").unwrap_or_default();
         let since = plain.since.get(mid).map_or(0, |since| since.as_secs());
-        // Two clocks differ by at most two thirds of what is tolerated, and the stamp is in seconds.
+        // Two clocks differ by at most two thirds of the tolerance, and the timestamp is in
+        // seconds.
         let has_expired = self.now.as_secs() - since + 1 >= ttl + self.skew / 3;
         let may_differ = !self.is_steady || self.timeline.has_lost();
         has_expired || may_differ || self.chains.may_be_cancelled(text)
@@ -222,7 +225,7 @@ impl Observer {
         let mid = Mid::parse(meta(text, "mid").unwrap_or_default());
         let number = number_in::<u64>(text, "seq").unwrap_or_default();
         let is_link = mid.to_string().starts_with('9');
-        // A host that does not know this member yet speaks of positions.
+        // A host that does not know this member yet sends positions of the log instead of numbers.
         let last = if is_link {
             self.log.len() as u64
         } else {
@@ -232,7 +235,7 @@ impl Observer {
             return Err(format!("{to} is told of {number}, which is not durable"));
         }
         if is_link {
-            // The host goes on where the member says.
+            // With its hello, the host goes on at the number that the member has sent.
             if text.starts_with("@hub>sync:registry{")
                 && let Some(plain) = self.plain_mut(to)
             {

@@ -221,7 +221,7 @@ impl RunPlan {
             groups: if rng.per_mille(700) { 1 } else { 8 },
         };
         if plan.tolerance == 1 {
-            // A frame of a clock that is ahead for good would wait longer, each time.
+            // With a clock that stays ahead, every frame would wait longer.
             plan.skew.iter_mut().for_each(|skew| *skew /= 25);
         }
         plan
@@ -275,7 +275,8 @@ impl RunPlan {
             }
         }
         if self.drafts {
-            // docs/design/next.md: a member that misses a cancellation, and one with a full outbox.
+            // docs/design/next.md has these cases: a member that misses a cancellation, and one
+            // with a full outbox.
             (self.leaves, self.narrow) = (0, false);
         }
         self.sends = trim.sends.map_or(self.sends, |most| self.sends.min(most));
@@ -283,7 +284,8 @@ impl RunPlan {
             (self.hostile, self.flood) = (true, flood);
         }
         if self.hostile && self.flood > USUAL {
-            // A side that takes six frames at a time would be busy with the hostile ones for long.
+            // A side that takes only six frames at a time would need long for the frames of the
+            // hostile member.
             (self.late, self.narrow, self.copies) = (false, false, 0);
             (self.sends, self.pace) = (self.sends.min(70), self.pace.min(700));
         } else {

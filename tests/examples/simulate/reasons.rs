@@ -19,7 +19,7 @@ impl Observer {
         match code {
             code if rule == Some(code) => true,
             ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
-                // The references of a frame in parts are in its other parts, too.
+                // The missing reference may be in another part of the frame.
                 let is_part = meta(text, "pt").is_some();
                 // The log keeps only the envelope of a long frame.
                 let is_cut = text.contains(":refused{}[");
@@ -45,7 +45,8 @@ impl Observer {
                 intent(text) == "sync" && (is_cut || !self.rights.has_room(text))
             }
             ErrorCode::POLICY_DENIED => {
-                // An old copy does not know which keys it has used.
+                // A member with an old copy of its store does not know which keys it has used since
+                // then.
                 let is_put = text.contains(">sync:put{");
                 let is_used = is_put && self.timeline.was_put_back(sender);
                 let cancels = intent(text) == "cancel" && !self.may_cancel(sender, text);

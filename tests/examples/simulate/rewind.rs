@@ -64,14 +64,14 @@ impl Observer {
         if let Some(plain) = side.plain.as_mut().filter(|_| self.timeline.has_lost()) {
             plain.loses();
         }
-        // Ids that nobody has seen may be used again.
+        // The side may use an id again if no frame with that id was consumed.
         let is_plain = self.sides[who].plain.is_some();
         let used = used
             .into_iter()
             .filter(|mid| is_plain || self.consumed.contains_key(mid));
         self.sides[who].used.extend(used);
         self.timeline.early.insert(id);
-        // What it had given up may come again.
+        // The side may send frames again that it had given up.
         self.withdrawn.clear();
     }
 

@@ -147,7 +147,8 @@ impl Observer {
 
     fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
         let side = &mut self.sides[who];
-        // An older copy does not know its last ids. The session renames the frame later.
+        // A side with an older copy of its store does not know its last ids. The session gives the
+        // frame another id later.
         let may_repeat = self.timeline.was_put_back(side.id) && side.plain.is_none();
         let is_old = self.consumed.contains_key(&frame.mid);
         let is_used = !side.used.insert(frame.mid.clone());
@@ -188,7 +189,7 @@ impl Observer {
         };
         let has_words = |e: &&Entry| first.is_some() || head(&e.text) == frame.head;
         let is_consumed = entry(mid).as_ref().is_some_and(has_words);
-        // Of a frame in parts the log has the whole, under the id of the first part.
+        // The log has a frame in parts as a whole, under the id of the first part.
         let is_logged = |name: &Mid| {
             let is_it = |e: &Entry| {
                 let words = first.is_some() || head(&e.text) == frame.head;
@@ -198,7 +199,8 @@ impl Observer {
         };
         let is_dropped = entry(mid).is_some_and(|entry| entry.kind == EntryKind::Dropped);
         let is_true = match fate {
-            // The entry of an earlier run has the id, and an older copy has missed it (docs/design/next.md).
+            // An entry of an earlier run may have the id, and the older copy may lack that entry
+            // (docs/design/next.md).
             Some(Event::Acknowledged(_)) => {
                 let is_missed = |entry: &Entry| !self.sides[who].held.contains_key(&entry.position);
                 let was_put_back = self.timeline.was_put_back(id);
@@ -209,14 +211,15 @@ impl Observer {
             None if first.is_some() => self.ended.contains(name),
             None => return Err(format!("{id} forgets {mid} without an event")),
             Some(Event::Refused(_, error)) => {
-                // A frame is refused with the announcement of the values that it refers to.
+                // If the host refuses the announcement of a value, it also refuses the frame that
+                // refers to the value.
                 let has_lost = self.timeline.has_lost();
                 let of = error.of.clone().filter(|_| !is_consumed || has_lost);
                 let refused = (id, of.unwrap_or_else(|| mid.clone()));
                 let was_refused = self.refused.contains(&refused);
                 // The frame may need values that the host has refused.
                 let may_be = self.timeline.was_put_back(id) && !is_consumed;
-                // The log of the host has no room for more of a member that has left.
+                // The host logs only a limited number of frames of a member that has left.
                 let has_left = error.code == ErrorCode::POLICY_DENIED
                     && self.refused.iter().filter(|(of, _)| *of == id).count() >= LOGGED;
                 has_left || was_refused || self.timeline.refused.contains(&refused) || may_be
@@ -230,12 +233,13 @@ impl Observer {
             Some(Event::Expired(_)) => {
                 counts.told_expired += 1;
                 let was_refused = self.refused.contains(&(id, mid.clone()));
-                // In a flood, the cancellation that was the reason may be forgotten.
+                // In a flood, the host may have forgotten the cancellation that was the reason.
                 let is_dropped = is_dropped || !is_consumed && self.may_give_up(id, mid, &text);
                 is_dropped && (self.is_flooded || text.contains(",ttl:"))
                     || was_refused && self.timeline.was_put_back(id)
             }
-            // An older copy may use an id again, and even for the same words.
+            // A side with an older copy of its store may use an id again, even for a frame with the
+            // same text.
             Some(_) => !is_consumed || self.timeline.was_put_back(id),
         };
         if first.is_some() && fate.is_some() {

@@ -18,7 +18,7 @@ impl World {
         let mut sending =
             sending.unwrap_or_else(|| Sending::new(format!("s_{agent}_{n}"), &mut self.rng));
         if is_open && (sending.left.is_empty() || self.rng.per_mille(80)) {
-            // Some end too early, which the host refuses.
+            // Some streams end too early, and the host refuses such an end.
             let mut message = Message::new(agent, "end", "infer").map_err(said)?;
             message.envelope.correlation_id = Some(sending.cid.into());
             return Ok(self.sends(who, &message, false)?.is_some());
@@ -58,7 +58,7 @@ impl World {
             return Ok(());
         }
         let (sender, cid) = (self.sender_of(who, inbound), meta(inbound.text(), "cid"));
-        // A hostile member streams anything.
+        // A hostile member may stream anything, so its chunks are not checked.
         let Some(cid) = cid.filter(|_| Some(sender) != self.observer.enemy) else {
             return Ok(());
         };

@@ -102,7 +102,7 @@ impl World {
             }
             let update = if self.rng.per_mille(200) {
                 let version = shared.version() + 1 + self.rng.below(3);
-                // A long value of the hostile member would go by reference.
+                // A long value from the hostile member would become a reference.
                 let short = target
                     .iter()
                     .filter(|(_, value)| value.to_string().len() < 50);
@@ -121,7 +121,7 @@ impl World {
             .map_err(said)?
             .with("n", n as i64);
         if is_chat {
-            // Defaults go without saying, and are read back.
+            // The writer leaves defaults out, and the reader puts them back.
             let content = format!("c{n}");
             message = message.with("role", "assistant").with("content", content);
             message = message.with("lang", "en").under("CH");
@@ -159,7 +159,8 @@ impl World {
             message = message.with("list", Value::Array(items.collect()));
         }
         if !node.plain && self.rng.per_mille(120) {
-            // Some lead just beyond the end of the log, and are refused unless they come late.
+            // Some references lead just beyond the end of the log. The host refuses them, unless
+            // the log has grown by then.
             let last = side.state().position();
             let position = if self.rng.per_mille(300) {
                 last + 1 + self.rng.below(4)
@@ -257,7 +258,7 @@ impl World {
         if let Err(error) = inbound.message(&session.options().registry) {
             return Err(format!("@{agent} cannot read {position}: {error}"));
         }
-        // Nobody answers a flood.
+        // The handlers do not answer a flood.
         let is_flood = self.plan.flood > USUAL && Some(sender) == self.observer.enemy;
         let answers = if is_flood {
             Vec::new()

@@ -72,7 +72,8 @@ impl World {
                 // `k101_7` was put by member 101.
                 let owner = key.get(1..4).and_then(|owner| owner.parse::<usize>().ok());
                 let owner = owner.map_or(0, |number| number - 100);
-                // A member whose store is an old copy may have lost it. The host has it.
+                // A member with an old copy of its store may have lost the bytes. The host has
+                // them.
                 let original = self.cold(owner, key)?.and_then(|cold| cold.bytes);
                 let original = match original {
                     None => self.cold(0, key)?.and_then(|cold| cold.bytes),

@@ -30,9 +30,9 @@ impl World {
     /// Returns the turns of half a second in which all sides come to rest, once the link is whole.
     /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
-        // Two waits of 32 seconds between tries, and then the time by which clocks may differ. After
-        // old copies, the sides find out first which log holds, and the host begins again when a member
-        // says hello.
+        // This covers two waits of 32 seconds between tries, and then the time by which clocks may
+        // differ. With old copies, the sides first find out which log is valid, and the host begins
+        // again when a member sends a hello.
         let waits = match (self.plan.copies > 0, self.plan.host_copies) {
             (true, true) => 800,
             (true, false) => 480,
@@ -49,12 +49,12 @@ impl World {
             Scope::Sender if self.plan.narrow => 16 * self.plan.members,
             _ => 0,
         };
-        // A member that speaks the draft alone gives up one frame after the other of which its host
-        // says nothing.
+        // A member that speaks the draft alone gives up its unanswered frames one after the other.
         let drafts = self.observer.sides.iter();
         let drafts = drafts.filter(|side| side.plain.is_some());
         let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();
-        // Eight tries with up to 32 seconds between them, for eight values at a time: a copy may lack all of them.
+        // A copy may lack all values. A side asks for eight of them at a time, and makes eight
+        // tries with up to 32 seconds between them.
         let lost = if self.plan.copies > 0 && self.plan.host_copies {
             let own = self
                 .observer
@@ -172,7 +172,8 @@ impl World {
             None => String::new(),
         };
         let text = format!("@a>req:plan{{}}[mid:0{}{}]", id("cid", cid), id("aid", aid));
-        // The session may know more than its store. An older copy may know a log that is lost.
+        // The session may be ahead of its store. A side with an older copy may follow a log that is
+        // lost.
         let side = self.room.sides().nth(who);
         let position = side.map_or(0, |side| side.session().position());
         let timeline = &self.observer.timeline;
@@ -191,7 +192,7 @@ impl World {
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
             error => match message.payload.get("see") {
                 Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
-                // The host judges its own messages when they are sent.
+                // The host checks its own messages when it sends them.
                 _ if who == 0 && is_ahead => message.schema.is_some() || is_end,
                 _ => who == 0 && rule == Some(error.code()),
             },
@@ -234,7 +235,7 @@ pub(super) fn asks_and_sends_little(who: usize, batch: &Batch) -> Result {
             *relayed += send.text.len();
         }
     }
-    // The pairs of a relay, and an entry that begins below the bound.
+    // Twice 128 KiB, because of the pairs of a relay and of an entry that begins below the bound.
     let most = 2 * 128 * 1024;
     let too_much = |(asked, relayed): &(usize, usize)| *asked > 8 || *relayed > most;
     match peers.iter().find(|(_, sums)| too_much(sums)) {

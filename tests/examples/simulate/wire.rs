@@ -57,7 +57,7 @@ impl Observer {
         } else if let Some(position) = number_in::<u64>(text, "pos") {
             return self.relays(position, text).or_else(says);
         } else {
-            // A frame of a member has to wait in its outbox.
+            // A member sends a frame only from its outbox.
             let kept = self.sides[who].outbox.get(&Mid::parse(mid));
             if let Some(key) = self.unannounced(who, text) {
                 return says(format!("{who} refers to {key}, which it does not announce"));
@@ -70,7 +70,7 @@ impl Observer {
         match (who, mid_in(text, "of")) {
             // A hostile member may ask about anything.
             (0, Some(_)) if Some(to) == self.enemy => Ok(()),
-            // The answer is about no frame.
+            // `~` means that the answer is about no frame.
             (0, Some(of)) if of == Mid::parse("~") => Ok(()),
             (0, Some(of)) => self.answers(to, &of, text).or_else(says),
             _ => Ok(()),
@@ -153,16 +153,17 @@ impl Observer {
         }
         let code = text.split("{code:").nth(1).and_then(|rest| rest.get(..5));
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
-        // The host may have answered so before the frame's turn had come.
+        // The host may have given this answer before it was the turn of the frame.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
         let has_left = self.left.contains(&to);
-        // A stamp in the future may have become a stamp that is too old, by a clock that was wrong.
+        // While a clock was wrong, the timestamp may have been in the future. Later it may be too
+        // old.
         let is_for_now = code == Some("E3001");
         if is_dropped && !is_early && !is_for_now {
             return Err(format!("{of} was dropped and is answered"));
         }
         let is_true = match code {
-            // A part of a frame that came back whole.
+            // The frame is a part of a frame that came back as a whole.
             Some("E3002") if place.is_none() => self.timeline.has_lost(),
             Some("E3002") => place.is_some_and(|entry| {
                 field(text, "holder") == Some(u64::from(entry.sender.number()))
@@ -171,7 +172,8 @@ impl Observer {
             Some("E5001") if has_left => true,
             // The clock of the sender is ahead. The frame may be consumed meanwhile.
             Some("E3001") => true,
-            // A host that has lost frames of a member goes on where the member says.
+            // A host that has lost frames of a member goes on at the number that the member has
+            // sent.
             Some("E3003") if self.timeline.has_lost() => exp.is_some(),
             Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),
             _ => {

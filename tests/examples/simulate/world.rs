@@ -83,7 +83,8 @@ impl World {
     fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
         let mut rng = Rng::new(seed);
         let mut plan = RunPlan::new(&mut rng);
-        // No random number decides this, because all seeds would be other runs then.
+        // This does not depend on a random number, because drawing one would change the run of
+        // every seed.
         plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
         plan.trim(trim);
         let nodes: Vec<_> = (0..=plan.members)
@@ -256,8 +257,8 @@ impl World {
         self.nodes[who].working.clear();
         self.set_alarm(who)?;
         self.observer.started(who);
-        // A crash gives back the ids that nobody has seen and that are not durable, so they may be
-        // used again.
+        // After a crash, a side may use an id again that is not durable and that no other side has
+        // seen.
         let observer = &self.observer;
         let is_durable = |mid: &Mid| {
             observer.consumed.contains_key(mid) || observer.sides[who].outbox.contains_key(mid)
@@ -293,7 +294,7 @@ impl World {
             if let Some(who) = self.nodes.iter().position(|node| node.id == frame.to) {
                 let is_answer = self.nodes[who].is_answer(&frame.text);
                 self.nodes[who].is_unmet &= !is_answer;
-                // With a snapshot in the answer, the side fetches that first.
+                // If the answer names a snapshot, the side fetches the snapshot first.
                 self.observer.sides[who].is_met |= is_answer && !frame.text.contains("|snap:");
                 self.set_alarm(who)?;
             }

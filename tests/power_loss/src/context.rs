@@ -73,7 +73,7 @@ impl<'p> Program<'p> {
         let open = match self.open.take() {
             Some(open) if open.0 == session => open,
             other => {
-                // The next one waits until this one has let go.
+                // The next session cannot be opened until this one is closed.
                 drop(other);
                 let opened = Context::open_on(self.root, id(session), self.files.clone());
                 let opened = opened.map_err(|error| error.to_string())?;
@@ -296,7 +296,8 @@ fn cut(recording: &Recording, cuts: usize, seed: u64) -> Result<Counts, String> 
 /// Checks what a cut has left against what was acknowledged, and goes on from there.
 fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Result<(), String> {
     let known = &recording.known[done];
-    // A model reads the files that its list names, and asks nobody before.
+    // A model may read the files of its list before a session is opened, so they must be whole
+    // already.
     let left = files(root);
     for (path, bytes) in &known.files {
         let there = left.get(path).ok_or_else(|| format!("{path} is lost"))?;
@@ -310,10 +311,11 @@ fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Resu
         .get(done)
         .and_then(ConversationStep::session)
         .unwrap_or_default();
-    // Whichever session comes first, finishes what another began.
+    // The session that is opened first finishes what the other one began.
     let first = if other { 1 - next } else { next };
     for session in [first, 1 - first] {
-        // The step that was cut is there, or is not. Its list was never seen.
+        // The interrupted step may be stored or not, and its list was never returned. Only the
+        // other session is sure.
         let is_sure = session != next && !known.said[session].is_empty();
         if is_sure {
             program.check(session, known)?;

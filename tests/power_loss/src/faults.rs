@@ -122,7 +122,7 @@ fn run_once(workload: &Workload, fault: Fault, place: usize) -> Option<usize> {
             continue;
         };
         failed(&error);
-        // Nothing of the failed step may be there. The store goes on as soon as the disk does.
+        // The store must have nothing of the failed step. It works again as soon as the disk does.
         let found = state(&mut store).expect("it reads");
         assert!(
             found == states[0],
@@ -164,7 +164,7 @@ fn break_disk(fault: Fault, place: usize) -> Arc<Breakage> {
     let mut seen = 0;
     shim::set_disk(move |event| {
         let sound = match event {
-            // A sync costs no time here.
+            // The real sync is skipped, because it takes time.
             Event::Sync(_) => Answer::DoneAlready,
             _ => Answer::Done,
         };

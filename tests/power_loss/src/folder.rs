@@ -430,7 +430,7 @@ fn break_once(start: &Start, steps: &[AppendStep], fault: Fault, place: usize) -
     let mut refused = 0;
     files.status.borrow_mut().fault = Some((fault, place));
     for step in steps {
-        // Only the appends fail.
+        // The fault applies only to the appends, not to this edit.
         edit_quietly(folder.path(), step);
         let before = contents(folder.path());
         if let Err(findings) = shared.append(&step.draft) {

@@ -177,7 +177,7 @@ fn in_place(
     };
     for wrong in wrong(place.ty) {
         let text = text.replace(&hole, &wrong.to_string());
-        // A list may be one level too many, which is another fault.
+        // If the value is a list, it may be nested one level too deep, which is another fault.
         if Frame::parse(&text).is_err() {
             continue;
         }
@@ -292,10 +292,10 @@ fn envelope(
             "cid" => envelope.correlation_id = None,
             "aid" => envelope.causation_id = None,
             "ttl" => envelope.ttl = None,
-            // A session sets the others.
+            // A session sets the other fields of the envelope.
             _ => continue,
         }
-        // Another operation has no demands on its envelope.
+        // Without its schema, the frame requires nothing of its envelope.
         let mut other = message.clone();
         other.schema = None;
         other.payload = Map::new();

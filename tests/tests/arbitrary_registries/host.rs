@@ -134,7 +134,8 @@ impl Host {
         if !found {
             return message;
         }
-        // A value is in cold state without the type of its field, which reading gives back.
+        // Cold state has a value without the type of its field. Reading the frame again restores
+        // the type.
         let options = EncodeOptions {
             limits: Limits::NONE,
             inline: true,

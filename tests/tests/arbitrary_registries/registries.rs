@@ -214,7 +214,7 @@ fn described(
     };
     for ((code, name), value) in candidates {
         let default = value.to_json();
-        // JSON holds no decimal that a float does not.
+        // JSON cannot represent a decimal that a float cannot represent.
         if messages::holds_reference(&value) || Value::from_json(&default) != value {
             continue;
         }

@@ -130,7 +130,7 @@ proptest! {
             Err(error) if error.to_string().contains("deeper") => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
-        // A type leaves out what is not given.
+        // A typed frame leaves out fields that are not given.
         let held = as_typed(&message, registry).encode_with(registry, inline());
         let held = held.map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(through(&text), Ok(held), "{:?}: {}", subject, text);

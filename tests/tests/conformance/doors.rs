@@ -13,7 +13,7 @@ fn offered(source: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     let doors = source.split("door!(").skip(1).filter_map(|door| {
         let (door, _) = door.split_once(");")?;
         let (name, rest) = door.split_once(',')?;
-        // Behind the type, whose path has colons of its own.
+        // The scenarios come after the type, whose path has colons of its own.
         let (_, scenarios) = rest.rsplit_once(": ")?;
         let scenarios = scenarios.split(',').map(str::trim);
         Some((

@@ -104,7 +104,7 @@ proptest! {
                 let wrong_schema = typed.code() == ErrorCode::UNKNOWN_SCHEMA;
                 prop_assert!(wrong_schema || message.code() == typed.code(), "{} {}", message, typed);
             }
-            // The schema is another, or a null stands where the struct needs a value.
+            // The schema differs, or the struct needs a value where the text has a null.
             (Ok(message), Err(typed)) => prop_assert!(
                 message.schema.as_deref() != Some("TA") || typed.to_string().contains("priority"),
                 "{}", typed

@@ -66,7 +66,7 @@ fn what_is_dropped_is_told() {
     assert_eq!(dropped(text), ["account", "currency", "retryable"]);
     let none = "@a>req:transaction{txn:t1|amt:1.5|stat:ok|zz:1|schema:TX}";
     assert_eq!(dropped(none), [""; 0]);
-    // A nested map drops, too. What is ignored is not refused as unknown.
+    // A nested value drops fields, too. An ignored field is not refused as unknown.
     let text = "@a>req:move{item:x|who:{note:far,sh:3,z:b}|count:2|schema:SV}";
     let moved = Typed::<Move>::decode(text).unwrap();
     assert_eq!(moved.dropped(), ["note", "shelf", "count"]);
@@ -80,7 +80,7 @@ fn a_map_holds_the_fields_that_the_struct_does_not_have() {
     let text =
         "@a>req:transaction{txn:t1|amt:1.5|currency:EUR|acc:007|stat:ok|retry:true|zz:1|schema:TX}";
     let kept = Typed::<Kept<'_>>::decode(text).unwrap();
-    // By their types: an account is a string.
+    // The map holds values by the types of their fields: an account is a string.
     assert_eq!(kept.frame.more.get("account"), Some(&Value::from("007")));
     assert_eq!(kept.frame.more.get("retryable"), Some(&Value::from(true)));
     assert_eq!(kept.dropped(), [""; 0]);

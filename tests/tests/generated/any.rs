@@ -29,7 +29,7 @@ fn a_frame_is_told_by_its_header_and_its_schema() {
     for text in [job, probe, done] {
         assert_eq!(decode(text).encode().unwrap(), text);
     }
-    // What the variant requires of the envelope is required here too.
+    // The enum requires the same fields of the envelope as its variant.
     let without_cid = done.replace(",cid:c1", "");
     let error = Typed::<AnyFrame<'_>>::decode(&without_cid).unwrap_err();
     assert_eq!(error.code(), ErrorCode::INVALID_TYPE);

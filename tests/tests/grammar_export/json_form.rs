@@ -128,7 +128,7 @@ proptest! {
             return Ok(());
         }
         prop_assert!(schema.takes(&text), "{:?}", text);
-        // A null in any place is of the schema if a message may have it there.
+        // The schema accepts a null in a place if a message may have a null there.
         let mut all = Vec::new();
         places(&json["payload"], "/payload", &mut all);
         if all.is_empty() || message.encode_with(registry, inline()).is_err() {

@@ -88,7 +88,7 @@ fn is_excepted(view: &View, message: &Message<'_>, block: &str) -> bool {
         return false;
     };
     let cells = outside_of_quotes(cells);
-    // As in frames, floats of many digits or with hundreds of zeros.
+    // As with frames, floats with many digits or with hundreds of zeros are excepted.
     let mut numbers = cells.split('#').skip(1);
     let has_many_digits = |number: &str| {
         let end = number.find(|c: char| !c.is_ascii_digit() && !"-.".contains(c));
@@ -127,7 +127,7 @@ proptest! {
         let text = subject.lark.sample(seed, length);
         let messages = match subject.view.read(&text) {
             Ok(messages) => messages,
-            // In a map whose keys are data, no grammar can prevent a key that is there already.
+            // No grammar can prevent a repeated key in a map whose keys are data.
             Err(error) if error.faults().iter().all(|fault| fault.expected.contains("once")) => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(format!("{text}\n{error}"))),
         };

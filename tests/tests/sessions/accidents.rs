@@ -68,7 +68,8 @@ fn values_that_nobody_can_supply() {
         room.members[1].cold_text("k101_13").is_some(),
         "by a member"
     );
-    // A member gives up, and says so. The host does not, and has the values when their owner is back.
+    // Both report the values as unavailable. The member gives up. The host does not, and gets the
+    // values when their owner is back.
     for _ in 0..40 {
         room.pass(10 * SECOND);
     }
@@ -175,7 +176,7 @@ fn a_frame_in_parts_is_taken_back() {
     }
     let now = room.now;
     room.host.session_mut().handle(Input::Recover, now).unwrap();
-    // The parts come before their sender hears of the frame.
+    // The parts arrive before the relay of the frame reaches their sender.
     let is_relay = |passed: &Passed| passed.to == member(101) && passed.text.contains(",by:");
     room.on_the_way(move |passed| keep(is_relay(passed), &passed.text));
     for _ in 0..4 {
@@ -195,7 +196,7 @@ fn a_frame_in_parts_is_taken_back() {
             .any(|event| matches!(event, Event::Refused(..)))
     );
     room.check_replicas();
-    // The host knows that a frame right behind another was not in parts.
+    // The host knows that a frame was not in parts if its number directly follows another one.
     let last = room.host.log().iter().map(|entry| entry.sequence).max();
     let next = last.unwrap_or_default() + 1;
     let part = format!("@qa>req:plan{{}}[mid:102000009001,seq:{next},pt:2/2,of:{plain}]");
@@ -247,8 +248,8 @@ fn a_clock_is_set_back() {
             room.pass(SECOND);
         }
         let frames = room.members[0].frames();
-        // A member whose clock is a year behind is taken at its word. A host whose clock is a year
-        // behind takes frames for future ones, until its clock is right again.
+        // The host accepts the frames of a member whose clock is a year behind. A host whose own
+        // clock is a year behind takes frames for future ones, until its clock is right again.
         assert_eq!(frames.len(), if side == 0 { 1 } else { 2 }, "{side}");
         let back = if side == 0 {
             &mut room.host

@@ -138,7 +138,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
         let heard = host.takes(101, &good);
         assert_eq!(heard.inbound[0].text(), good, "{what}");
 
-        // The refused frame is only in the log, as refused.
+        // The refused frame is in the log as refused, and nowhere else.
         let state = host.state().clone();
         host.restart_as(counting("hub"));
         assert_eq!(host.state(), &state, "{what}");
@@ -265,7 +265,7 @@ fn is_passed_over_in_link_frames() {
         assert_eq!(host.state(), &before, "{text}");
     }
     assert!(host.cold("k101_1").is_none());
-    // One of them was a request for a fold.
+    // One of these texts was a request for a fold.
     host.greets(NOW);
     host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }

@@ -105,7 +105,7 @@ fn the_frames_of_cancelled_chains() {
             &nth(n, "@dev>cancel:task{}", &format!(",cid:c{chain}")),
         );
     }
-    // The last frame of the second chain is known, and no frame of the first.
+    // The host knows the last frame of the second chain, but no frame of the first.
     for (named, is_known) in [(2_001, true), (1_000, false)] {
         n += 1;
         let text = nth(
@@ -262,7 +262,7 @@ fn values_that_are_smaller_than_a_reference() {
 fn entries_at_hand() {
     for (entries, reads) in [(1_000, 0), (1_100, 1)] {
         let mut host = host();
-        // The other member never says what it holds.
+        // The other member never reports which entries it holds.
         let hello = "@dev>sync:registry{ext:[log]|hash:ffffff|pos:4|v:1}[mid:910100000001,seq:4]";
         host.hears(101, hello, NOW);
         for n in 0..entries {
@@ -291,7 +291,7 @@ fn hashes_at_hand() {
             "@{agent}>sync:registry{{ext:[log,proof]|hash:ffffff|pos:{position}|v:1}}[mid:910{n}00000001]"
         )
     };
-    // The entries after 4 stay at hand for this member.
+    // The host keeps the entries after 4 at hand for this member.
     host.hears(102, &hello("qa", 2, 4), NOW);
     for key in ["p1", "p2"] {
         host.grant("other", key, NOW);

@@ -61,7 +61,7 @@ fn dlv_01_refuses_a_message_id_that_was_seen_before() {
             assert_eq!(refused.code, ErrorCode::DUPLICATE);
             assert_eq!((refused.holder, refused.sequence), (Some(101), Some(1)));
         }
-        // For another sender the id is a clash.
+        // If another sender uses the id, the ids clash.
         let next = if scope == Scope::Shared { 2 } else { 1 };
         let clash = format!("@qa>req:plan{{}}[mid:49679033e07c,seq:{next}]");
         let refused = host.refuses(102, &clash);
@@ -141,7 +141,8 @@ proptest! {
 
 #[test]
 fn dlv_02_refuses_a_gap_and_says_what_is_next() {
-    // With one counter for all, an overtaken sender is told, and sends again under the next number.
+    // With one counter for all, the host tells an overtaken sender the next number, and the sender
+    // sends the frame again under it.
     let mut host = host(Scope::Shared);
     host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
     let text = "@qa>req:plan{}[mid:102000001001,seq:1]";

@@ -275,7 +275,7 @@ fn env_04_refuses_the_name_of_another_session_and_links_that_are_none() {
             "{more}: {refused:?}"
         );
     }
-    // A profile that requires `cid` is obeyed.
+    // The host enforces a profile that requires `cid`.
     let done = "@dev>done:tool{tool:search|schema:TC}";
     assert_eq!(
         host.refuses(101, &frame(done, 3, 1, "")).code,
@@ -357,7 +357,7 @@ fn env_05_accepts_a_ttl_that_the_application_gives() {
     room.on_the_way(|_| Vec::new());
     room.say(0, &Outbound::message(&message).expiring(60));
     assert!(room.passed(101, 100).last().unwrap().ends_with(",ttl:60]"));
-    // The frame arrives too late. It takes its place, and the host tells nobody about it.
+    // The frame arrives too late. The host logs it, and does not relay it to any member.
     room.now = Time::from_secs(NOW.as_secs() + 91);
     room.heal();
     room.pass(Duration::from_secs(0));

@@ -46,7 +46,8 @@ fn lvl_01_refuses_to_claim_what_settings_and_hooks_switch_off() {
         let levels =
             |room: &Room| [&room.host, &room.members[0]].map(|side| side.session().level());
         assert_eq!(levels(&room), [level; 2]);
-        // Nothing is said twice, and the next frame after a change says what holds from now on.
+        // The host does not announce a level twice. After a change, the next frame announces the
+        // new level.
         room.say(0, &Outbound::message(&plan("dev", 1)));
         for (options, level) in [(hub, level), (counting("hub"), 3)] {
             room.host.reopen_as(options);

@@ -242,7 +242,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
     assert_eq!(get("g"), format!("{{x:$cold.p{position}.rows}}"));
     assert_eq!(get("h"), "$ctx.nothing");
     assert_eq!(get("j"), format!("$hot.p{position}.rows.2"));
-    // If a reference leads to another reference, that other reference is left to follow.
+    // If a reference leads to another reference, the side does not follow the second one.
     let Value::Ref(key) = of_host.payload.get("i").unwrap() else {
         panic!("{of_host:?}");
     };

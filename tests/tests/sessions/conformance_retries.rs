@@ -193,7 +193,7 @@ fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
         assert_eq!(numbers, [1, 2, 3]);
         room.check_replicas();
 
-        // A copy is refused even if the reference now leads somewhere, and under any number.
+        // The host refuses a copy under any number, even if the reference now leads somewhere.
         let text = format!("@dev>req:plan{{}}[mid:{refused},seq:4]");
         let again = room.host.hears(101, &text, NOW);
         assert!(again.sends[0].contains("code:E2001"), "{:?}", again.sends);

@@ -114,7 +114,8 @@ fn pro_st_refuses_pieces_that_contradict_one_another() {
                 ("@dev>stream:infer{idx:1|d:x|schema:ST} ,cid:a", Ok(())),
                 ("@dev>end:infer{} ,cid:a", Ok(())),
                 ("@dev>end:infer{} ,cid:b", Err("the last piece")),
-                // After its end the chain may have another stream, and a failure ends one, too.
+                // After the end of a stream, the chain may have another one. A failure ends a
+                // stream, too.
                 (
                     "@dev>stream:infer{idx:0|tot:9|d:x|schema:ST} ,cid:a",
                     Ok(()),

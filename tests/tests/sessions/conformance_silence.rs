@@ -40,7 +40,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
 
     let cancel = Message::new("dev", "cancel", "task").unwrap();
     room.say(0, &Outbound::message(&cancel).in_chain(cid.as_str()));
-    // Handlers that ask and handlers that wait both see the cancellation.
+    // Handlers that poll the token and handlers that wait for it both see the cancellation.
     assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
     for node in [&room.host.inbox, &room.members[1].inbox] {
         let fired = |text: &str| {

@@ -85,7 +85,7 @@ fn st_01_accepts_the_parent_that_aid_names() {
         for ((head, more), n) in all.into_iter().zip(1..) {
             host.takes(101, &frame(head, n, n.into(), more));
         }
-        // The answer has taken a checkpoint. The request of the chain waits for its own answer.
+        // The answer has caused a checkpoint. The request of the chain waits for its own answer.
         assert_eq!(host.state().warm().last(), 1);
         let hot_state: String = host.state().hot().lines().collect();
         let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));
@@ -102,7 +102,7 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
     assert!(tokens(payload) > 2_000);
     let heard = host.takes(101, &large);
     let position = heard.entries[0].position;
-    // A short beginning stands for the frame, with a reference to the rest.
+    // The context has a short beginning of the frame, with a reference to the rest.
     let context = host.session().context();
     assert!(
         context.contains(&format!("@dev>req:plan{{n:1,ref:$cold.p{position}}}")),

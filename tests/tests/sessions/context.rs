@@ -115,7 +115,7 @@ fn checkpoints_wait_until_they_pay() {
         cached,
         fresh: 1.25,
     };
-    // At full price for reading again, every trigger leads to a checkpoint. If reading is free,
+    // If reading again costs the full price, every trigger leads to a checkpoint. If it is free,
     // only the budget does.
     assert_eq!(first_checkpoint(prices(1.25)), (2, 1));
     assert_eq!(first_checkpoint(prices(0.1)), (6, 5));

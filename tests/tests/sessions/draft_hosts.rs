@@ -209,7 +209,7 @@ fn a_gap_is_asked_for_and_then_told() {
             .hears("@dev>req:plan{n:9}[mid:0a0000000009,seq:9,ts:1714000000]")
             .is_empty()
     );
-    // The host gives them again.
+    // The host sends the missing frames again.
     for n in 6..=8 {
         guest.hears(&format!(
             "@dev>req:plan{{n:{n}}}[mid:0a000000000{n},seq:{n},ts:1714000000]"
@@ -223,7 +223,7 @@ fn a_gap_is_asked_for_and_then_told() {
             "@dev>req:plan{n:8}"
         ]
     );
-    // Now it does not.
+    // This time the host does not send the missing frames again.
     guest.hears("@hub>ping:link{}[mid:0a00000000a0,seq:12,ts:1714000000]");
     let hellos = guest.waits(LONG);
     assert!(
@@ -306,7 +306,7 @@ fn reg_03_a_killed_member_goes_on_where_it_was() {
     );
     guest.hears("@dev>req:plan{n:8}[mid:0a0000000008,seq:10,ts:1714000000]");
     assert!(guest.handled().is_empty());
-    // An id of this run is none of the last.
+    // The ids of this run differ from those of the last run.
     let (third, _) = guest.says(&plan("qa", 3));
     assert!(![first, second].contains(&third));
 }
@@ -435,7 +435,7 @@ proptest! {
         let mut handled = Vec::new();
         let mut own = Mid::parse("0c00000000ff");
         for (what, mid, seq) in replies {
-            // The log does not keep the ids of what took no number.
+            // The log does not keep the ids of frames that took no number.
             let kind = if seq == 0 { 'b' } else { 'a' };
             let text = |head: &str| {
                 format!("{head}[mid:0{kind}000000000{mid},seq:{seq},ts:1714000000,cid:{own}]")

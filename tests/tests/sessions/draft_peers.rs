@@ -211,7 +211,7 @@ fn two_sides_do_not_greet_each_other_for_ever() {
     let host = draft.room.host.session_mut();
     host.handle(Input::Disconnected(member(102)), now).unwrap();
     assert!(draft.dev(&plan("dev", 1)).is_empty());
-    // The first word on a new connection is no hello, so the host says one.
+    // The first frame on a new connection is not a hello, so the host sends one.
     draft.says("@qa>ping:link{}[mid:5e1f00000001,seq:0,ts:1714000000]");
     draft.room.now = draft.room.now + Duration::from_secs(2);
     let asked = draft.heard();
@@ -237,7 +237,7 @@ fn every_number_is_told() {
     assert_eq!(short_forms(&request), ["@hub>ack:frame{} 1"]);
     let stop = "@qa>cancel:plan{}[mid:5e1f00000002,seq:2,ts:1714000000,cid:5e1f00000001]";
     assert_eq!(short_forms(&draft.says(stop)), ["@hub>ack:frame{} 2"]);
-    // Of a cancelled chain, and expired: the host says nothing.
+    // The host does not answer a frame of a cancelled chain, or an expired frame.
     assert!(
         draft
             .says("@qa>wait:plan{}[mid:5e1f00000003,seq:3,ts:1714000000,cid:5e1f00000001]")

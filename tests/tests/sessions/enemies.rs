@@ -210,7 +210,8 @@ fn one_member_opens_many_chains() {
     assert_eq!(host.state().position(), 3 + 5002);
     let cancel = "@qa>cancel:task{}[mid:102000009001,seq:5001,cid:lunch]";
     assert_eq!(host.refuses(102, cancel).code, ErrorCode::POLICY_DENIED);
-    // A frame below the chain of `@dev` is still told from one in a chain of its own.
+    // The host still distinguishes a frame below the chain of `@dev` from one in a chain of its
+    // own.
     host.takes(
         101,
         &frame("@dev>req:plan{}", 2, 2, ",cid:bread,aid:101000001001"),
@@ -250,10 +251,10 @@ fn values_that_are_never_supplied() {
     host.carries_out(NOW);
     assert_eq!(host.stored().entries.len() + 1, 4 + 256 + 1);
     host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
-    // Its other frames wait for that announcement, because they have later numbers.
+    // The other frames of `@qa` wait for that announcement, because they have later numbers.
     let other = "@qa>req:plan{}[mid:102000001401,seq:258]";
     assert_eq!(host.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
-    // Once a value is here, the next announcement is taken.
+    // As soon as the host has a value, it accepts the next announcement.
     let value = "x".repeat(60);
     let supplied = format!(
         "@qa>sync:bytes{{at:0|d:{}|key:k102_1|len:60|sha:{}}}[mid:910200000001,seq:1]",

@@ -74,7 +74,7 @@ fn a_host_that_starts_again_waits_for_no_guest() {
     let (replicated, last) = (hub.session().replicated(), hub.session().position());
     assert_eq!(replicated, last);
     assert_eq!(hub.session().next_timeout(), None);
-    // A link of the agent begins as any other.
+    // A link of the agent begins like any other.
     let hello = crate::sessions::sides::hello("dev", 0);
     let heard = hub.hears(dev.number(), &hello, NOW);
     assert!(
@@ -111,13 +111,13 @@ fn a_refused_frame_leaves_nothing_behind_not_even_its_values() {
     assert!(hub.session_mut().poll().is_none_or(|output| {
         matches!(output, Output::Batch(batch) if !batch.is_durable() && batch.sends.is_empty())
     }));
-    // So is a reply, and the mark with it.
+    // The session also refuses a reply, and the mark that comes with it.
     let mark = hub
         .session_mut()
         .handled_as(dev, "9", Some(&Outbound::message(&state)), NOW);
     assert_eq!(mark, Err(refused));
     assert_eq!(hub.session().inbox_of(dev), None);
-    // The next frame has the id that the refused one would have had.
+    // The next frame gets the id that the refused one would have had.
     let mid = says(&mut hub, dev, &plan("dev", 1)).unwrap();
     assert_eq!(mid.to_string(), "101000001001");
 }
@@ -188,7 +188,7 @@ fn the_token_of_a_frame_in_work_fires_when_its_chain_is_cancelled() {
     hub.session_mut().send_as(dev, &cancel, NOW).unwrap();
     hub.carries_out(NOW);
     assert!(in_work[0].cancel_token().is_cancelled());
-    // Its reply is left out, and the mark stays.
+    // The session leaves out the reply, and keeps the mark.
     let reply = plan("qa", 2);
     let reply = Outbound::message(&reply).answering(&in_work[0]).unwrap();
     hub.session_mut()
@@ -255,7 +255,7 @@ fn a_guest_waits_for_its_turn_to_take_a_number() {
         format!("@{agent}>req:plan{{}}[mid:{from}000001{n:03},seq:{seq},ts:1714000000]")
     };
     host.takes(101, &numbered(101, "dev", 1, 1));
-    // It is the turn of `@qa`, which has heard the number.
+    // It is the turn of `@qa`, because the host has told it the number.
     let refused = host.refuses(102, &numbered(102, "qa", 1, 1));
     assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP);
     assert_eq!(says(&mut host, ops, &plan("ops", 1)), Err(SendError::Busy));
@@ -263,7 +263,7 @@ fn a_guest_waits_for_its_turn_to_take_a_number() {
     assert!(ends <= NOW + Duration::from_secs(1));
     let heard = host.takes(102, &numbered(102, "qa", 1, 2));
     assert!(heard.others.iter().all(|send| send.to != ops), "{heard:?}");
-    // Now it is the guest's, and the others wait for it.
+    // Now it is the turn of the guest, and the others wait for it.
     let heard = host.ignores(101, &numbered(101, "dev", 2, 3), NOW);
     assert_eq!(heard.entries, []);
     says(&mut host, ops, &plan("ops", 2)).unwrap();

@@ -108,7 +108,7 @@ fn an_id_belongs_to_one_member() {
             }
             let seq = last.get(&from).map_or(1, |last| last + 1);
             let text = format!("@{}>req:plan{{}}[mid:{mid},seq:{seq}]", agent_of(from));
-            // A member says hello before its first frame.
+            // A member sends a hello before its first frame.
             let greeting = hello(&agent_of(from), host.session().position());
             host.hears(from, &greeting, NOW);
             let heard = host.hears(from, &text, NOW);
@@ -215,7 +215,8 @@ fn a_host_uses_up_its_ids() {
         assert!(sent.len() < 1_000);
     };
     assert!(sent.len() > 500, "{}", sent.len());
-    // The frame that finds the last epoch but one used up takes the first id of the last.
+    // When the ids of the last epoch but one are used up, the next frame takes the first id of the
+    // last epoch.
     let last = sent.pop().unwrap();
     assert_eq!(last, "100999999001");
     assert!(sent.iter().all(|mid| mid.starts_with("100999998")));

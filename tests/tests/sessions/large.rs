@@ -39,13 +39,14 @@ fn a_long_value_waits_for_no_timer() {
         let plan = plan.with("goal", "x".repeat(length));
         let dev = room.members[0].session_mut();
         dev.send(&Outbound::message(&plan), NOW).unwrap();
-        // Its reader wants it as soon as it knows it, before the host has it.
+        // The reader asks for the value as soon as it knows the reference, before the host has the
+        // value.
         let reference = Reference::parse("cold.k101_1").unwrap();
         let (mut read, mut at_rest) = (None, 0);
         while read.is_none() {
             let left = room.step(Duration::ZERO).unwrap();
             read = room.members[1].driver.read(&reference).ok().flatten();
-            // What a reader has just asked for goes out with the next step.
+            // The next step sends what the reader has just asked for.
             at_rest = if left.is_empty() { at_rest + 1 } else { 0 };
             assert!(at_rest < 3, "{length} bytes wait");
         }

@@ -111,7 +111,7 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
     assert_eq!(sent, Err(SendError::Stopped(last)));
     assert!(sent.unwrap_err().to_string().contains("old copy"));
     room.say(0, &Outbound::message(&plan("dev", 20)));
-    // It is still stopped after a restart, before anybody says hello.
+    // The host is still stopped after a restart, before a member sends a hello.
     room.on_the_way(|_| vec![]);
     room.host.restart(now).unwrap();
     let sent = room
@@ -155,7 +155,7 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
             .all(|(a, b)| a == b)
     );
     assert_eq!(room.host.state().warm().last(), state.warm().last());
-    // What may have been handled before says so.
+    // A frame that may have been handled before is marked as redelivered.
     let all = room.host.inbox.iter();
     assert!(
         all.clone()
@@ -163,7 +163,7 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
     );
     assert!(!room.host.inbox.is_empty());
     assert_eq!(room.host.cold_text("k100_1"), Some(goal));
-    // All go on, the host with ids and keys that it has not used before.
+    // All sides go on. The host uses ids and keys that it has not used before.
     talk(&mut room, 30..34);
     let goal = "y".repeat(90);
     room.host_says(&Outbound::message(
@@ -216,7 +216,7 @@ fn a_host_goes_its_own_way() {
     talk(&mut room, 0..4);
     let backup = copy(&room);
     talk(&mut room, 4..6);
-    // `@qa` does not get the rest.
+    // `@qa` does not get the later frames.
     room.on_the_way(|passed| {
         let is_for_qa = passed.to == member(102);
         (!is_for_qa)
@@ -228,7 +228,7 @@ fn a_host_goes_its_own_way() {
         room.say(0, &Outbound::message(&plan("dev", n)));
     }
     let last = room.host.session().position();
-    // Nobody reaches the host when it is back, so it goes on.
+    // No frame reaches the host when it is back, so the host goes on.
     room.on_the_way(|_| vec![]);
     restore(&mut room, backup);
     for n in 50..60 {
@@ -255,7 +255,7 @@ fn a_host_goes_its_own_way() {
     for _ in 0..4 {
         room.pass(40 * SECOND);
     }
-    // Both members hold what the host does not have.
+    // Both members hold entries that the host does not have.
     for id in [101, 102] {
         assert!(
             room.host.events.contains(&Event::Removed(member(id))),
@@ -465,7 +465,7 @@ fn the_numbers_of_a_member_go_on() {
         host.hears(101, &text, NOW);
     };
     hello(5);
-    // A number that was taken, or that cannot be, changes nothing.
+    // A number that is already taken, or that is impossible, changes nothing.
     hello(2);
     hello(1 << 47);
     host.takes(101, &frame("@dev>req:plan{}", 2, 5, ""));

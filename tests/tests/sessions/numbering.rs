@@ -77,7 +77,7 @@ fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     room.host_says(&Outbound::message(&cancel).in_chain(chain.to_string()));
     let relay = room.passed(100, 101).last().unwrap().to_owned();
     assert!(relay.contains(">cancel:task{"), "{relay}");
-    // It hears both at once.
+    // The member receives the refusal and the cancellation at once.
     refuse(&mut room, &first, "code:E2001|retry:false");
     hear(&mut room, &relay);
     room.settle();
@@ -139,7 +139,7 @@ fn frames_that_were_never_taken_are_lost_again() {
         let now = room.now;
         room.host.restart(now).unwrap();
     };
-    // The host drops them while its clock is ahead.
+    // The host drops the frames while its clock is ahead.
     room.host.ahead = 3_600_000;
     lose(&mut room, |passed| passed.text.contains("{asks:["));
     for _ in 0..20 {

@@ -116,7 +116,7 @@ fn pro_tx_accepts_a_second_request_and_repeats_the_answer() {
         );
     }
 
-    // The id of another sender is another transaction.
+    // The same id from another sender is another transaction.
     asks(&mut room, 1, "t-1", 500);
     assert_eq!(heard(&mut room).0.len(), 1);
     room.check_replicas();
@@ -128,7 +128,7 @@ fn pro_tx_refuses_other_fields_under_the_same_id() {
     let mut host = open_host(options("hub"), Rules::default());
     let pay = |fields: &str| format!("@dev>req:transaction{{txn:t1|{fields}|schema:TX}}");
     host.takes(101, &frame(&pay("amt:5.0|acc:a"), 1, 1, ""));
-    // Defaults and the order of fields are no difference.
+    // Defaults and the order of fields do not matter.
     host.takes(101, &frame(&pay("acc:a|amt:5.0|currency:USD"), 2, 2, ""));
     let others = ["amt:5.5|acc:a", "amt:5.0", "amt:5.0|acc:a|currency:EUR"];
     for (n, fields) in (90..).zip(others) {
@@ -147,7 +147,7 @@ fn pro_tx_refuses_other_fields_under_the_same_id() {
         "{}",
         refused.message
     );
-    // One answer is owed to 16 requests at most.
+    // At most 16 requests can wait for one answer.
     for n in 3..=17 {
         host.takes(101, &frame(&pay("amt:5.0|acc:a"), n, u64::from(n), ""));
     }
@@ -369,7 +369,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..24), seed: u64, loss in 0..300_u64, folds: bool,
     ) {
         let mut hub = options("hub");
-        // With a fold after nearly each entry, a host starts again from folds; else from its log.
+        // If the host stores a fold after nearly each entry, it starts again from folds. Otherwise
+        // it starts from its log.
         hub.snapshot_entries = if folds { 2 } else { hub.snapshot_entries };
         let mut room = Room::with(hub, Rules::default(), &["shop", "dev", "bank"]);
         let faults = Faults {
@@ -403,7 +404,7 @@ proptest! {
                     if let Some(mid) = &last[who] {
                         let cancel = Message::new(["shop", "dev"][who], "cancel", "task").unwrap();
                         let cancel = Outbound::message(&cancel).in_chain(mid.to_string());
-                        // Its chain may be cancelled already.
+                        // The chain may be cancelled already.
                         drop(room.members[who].session_mut().send(&cancel, now));
                     }
                 }
@@ -422,7 +423,7 @@ proptest! {
             requests.extend(new);
             answers.extend(got);
         }
-        // In the end everything is answered.
+        // In the end every request is answered.
         room.wire.set_faults(Faults::default());
         for _ in 0..64 {
             for _ in 0..80 {
@@ -452,7 +453,7 @@ proptest! {
         prop_assert_eq!(&copies, &owed);
         let all = log.iter().filter(|entry| entry.kind == EntryKind::Repeat && !entry.text.contains(">req:"));
         prop_assert_eq!(all.count(), copies.len(), "no copy twice");
-        // Each copy has reached its asker and nobody else.
+        // Each copy has reached only the member that asked.
         for (who, inbound) in &answers {
             let entry = log.iter().find(|entry| entry.position == inbound.position()).unwrap();
             prop_assert!(entry.kind != EntryKind::Repeat || entry.sender == *who);

@@ -92,7 +92,7 @@ fn a_host_is_asked_about_frames() {
         assert_eq!(listed(answer, "has"), ids(&[1, 3]));
         assert_eq!(listed(answer, "gone"), ids(&[2, 4]));
         assert_eq!(heard.entries, []);
-        // It knows as much after a restart.
+        // The host has the same knowledge after a restart.
         host.restart_as(options("hub"));
     }
 }
@@ -190,7 +190,7 @@ fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
     room.host_says(&Outbound::message(&stop).in_chain(chain.to_string()));
     lose(room, |passed| is_relay(&passed.text));
     room.pass(60 * SECOND);
-    // The host has consumed them all, and `@dev` knows no more than that.
+    // The host has consumed all frames, and `@dev` does not know their fates.
     let accepted = sent.iter().filter(|(_, fate)| *fate == "acknowledged");
     let accepted = accepted.map(|(mid, _)| mid.clone());
     assert!(logged(room).into_iter().skip(1).eq(accepted));
@@ -240,7 +240,7 @@ fn a_member_asks_about_the_frames_of_its_store() {
     discard(&mut room, 50);
     room.restart(DEV).unwrap();
     room.restart(MemberId::HOST).unwrap();
-    // It does not hear either that the frames which it sends again were accepted before.
+    // The member also misses the replies that the frames which it sends again were accepted before.
     lose(&mut room, |passed| passed.text.contains("code:E3002"));
     for _ in 0..4 {
         room.pass(40 * SECOND);
@@ -357,7 +357,8 @@ fn frames_behind_one_that_has_a_new_id() {
         }
         let asked = asking(&room, 101, 100);
         let asked: Vec<_> = asked.iter().map(|text| listed(text, "asks")).collect();
-        // Later it asks about its first frame only, of which it has heard nothing for long.
+        // Later the member asks only about its first frame, because it has heard nothing of that
+        // frame for long.
         let (silent, asked): (Vec<_>, Vec<_>) =
             asked.into_iter().partition(|asked| asked[..] == sent[1..2]);
         let expected = restarts.then_some(&sent[1..]);

@@ -340,7 +340,7 @@ pub(crate) trait Node {
     fn ignores(&mut self, from: u16, text: &str, now: Time) -> Heard {
         let before = self.state().clone();
         let heard = self.hears(from, text, now);
-        // Entries of before may be on their way.
+        // The host may still send earlier entries.
         let sends = heard.sends.iter().find(|text| !is_relay(text));
         let others = heard.others.iter().find(|send| !is_relay(&send.text));
         assert_eq!((sends, others), (None, None), "{text}");

@@ -111,7 +111,7 @@ fn the_next_checkpoint_carries_a_late_summary_to_all_sides() {
     assert_eq!(digest.late(), Some((2, "Dev has done T1.")));
     assert_eq!(digest.summary(), "dev.done.plan", "its own comes later");
     assert_snapshot!(digest.line(), @r#"@warm>sync:ckpt_3{cold:p7|sum:dev.done.plan|late:ckpt_2|late_sum:"Dev_has_done_T1.|facts:[[task,T2,{n:2}]]}"#);
-    // What was shown stays as it was; the facts of the checkpoint come behind it.
+    // The earlier text of the context stays as it was. The facts of the checkpoint come after it.
     let context = room.members[0].session().context();
     let shown = before.split_once("@facts").unwrap().1;
     let shown = shown.split("\n@").next().unwrap();
@@ -175,7 +175,7 @@ fn nothing_changes_without_a_late_summary() {
     let error = supply(&mut off, 89, "Dev planned.").unwrap_err();
     assert_eq!(error, SummaryError::NotWanted(89));
     assert_snapshot!(error, @"no summary of ckpt_89 is wanted: only of the last checkpoint, if frames left with it and Rules::late_summaries is set");
-    // It is asked no more once the rule is off, although its snapshot has the frames.
+    // Once the rule is off, the host asks for no summary, although its snapshot has the frames.
     on = reopen_with(on, rules(Scope::Shared));
     assert_eq!(wanted(&on.events), []);
     assert_eq!(on.session().frames_to_sum_up().count(), 0);
@@ -275,7 +275,7 @@ fn a_merge_takes_the_late_summaries() {
         does(&mut room, n);
         let asked = wanted(&std::mem::take(&mut room.host.events));
         let now = room.now;
-        // One checkpoint of three gets no late summary.
+        // Every third checkpoint gets no late summary.
         for (checkpoint, _) in asked.iter().filter(|(of, _)| of % 3 > 0) {
             let text = format!("Dev; did T{0}; {0}*{0};{0}*{0}", n - 1);
             let host = room.host.session_mut();
@@ -294,7 +294,7 @@ fn a_merge_takes_the_late_summaries() {
         assert_eq!(merged.late(), None);
         let text = merged.summary();
         for of in (first..=last).filter(|_| !text.ends_with("...")) {
-            // The task before left with this checkpoint.
+            // The task before left hot state with this checkpoint.
             let said = format!("did T{0}; {0}*{0};{0}*{0}", of - 1);
             assert_eq!(text.contains(&said), of > 1 && of % 3 > 0, "{of}: {text}");
         }

@@ -90,7 +90,7 @@ fn just_before(time: Time) -> Time {
 fn members_are_called_in_the_order_in_which_they_asked() {
     let mut host = host_of_three();
     assert_eq!(accepts(&mut host, (101, 1, 1), NOW), []);
-    // Nobody had a turn, so it is the turn of the first that hears which number is due.
+    // No member had a turn, so the first member that learns the due number gets it.
     is_told(&mut host, (102, 1, 1), 2);
     lets_wait(&mut host, (103, 1, 2), NOW);
     is_told(&mut host, (101, 2, 1), 2);
@@ -102,7 +102,7 @@ fn members_are_called_in_the_order_in_which_they_asked() {
     assert_eq!(accepts(&mut host, (103, 1, 3), NOW), [(101, 2, 4)]);
     assert_eq!(accepts(&mut host, (101, 2, 4), NOW), [(102, 2, 5)]);
     assert_eq!(accepts(&mut host, (102, 2, 5), NOW), []);
-    // Nobody waits any more, so anybody may go on.
+    // No member waits any more, so any member may go on.
     assert_eq!(accepts(&mut host, (103, 2, 6), NOW), []);
     let senders: Vec<_> = host.frames().iter().map(|e| e.sender.number()).collect();
     assert_eq!(senders, [101, 102, 103, 101, 102, 103]);
@@ -119,9 +119,9 @@ fn a_turn_that_is_not_used_passes_on() {
     lets_wait(&mut host, (103, 1, 2), NOW);
     let end = NOW + PATIENCE;
     lets_wait(&mut host, (101, 2, 2), just_before(end));
-    // Who comes first goes on, and who waits is called.
+    // The member that comes first goes on, and the host calls the member that waits.
     assert_eq!(accepts(&mut host, (101, 2, 2), end), [(103, 1, 3)]);
-    // The next turn has its own time. It is not used either.
+    // The next turn has its own time. The member does not use that turn either.
     let end = end + PATIENCE;
     lets_wait(&mut host, (102, 1, 3), just_before(end));
     lets_wait(&mut host, (101, 3, 3), just_before(end));
@@ -214,7 +214,7 @@ fn all_members_send_at_once() {
 #[test]
 fn a_member_falls_silent_in_its_turn() {
     let mut room = room_of_three();
-    // The host hears of the first frame of `@qa`, and no more.
+    // The host gets the first frame of `@qa`, and no later one.
     let mut heard = 0;
     room.on_the_way(move |passed| {
         let is_lost = passed.from == member(102) && passed.text.contains(">req:plan{");

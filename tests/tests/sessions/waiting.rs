@@ -62,17 +62,17 @@ fn env_05_refuses_to_hand_out_a_frame_that_has_expired_since() {
             left.push(inbound.time_left(now));
             Ok(vec![])
         });
-        // By the sender's clock it is over, but clocks may differ by half a minute.
+        // By the sender's clock the frame has expired, but clocks may differ by half a minute.
         let expected = is_in_time.then_some(Some(Duration::ZERO));
         assert_eq!(left, Vec::from_iter(expected), "{is_host} {restarts}");
         let is_lapsed = |event: &Event| matches!(event, Event::Lapsed(_));
         assert_eq!(events.unwrap().iter().any(is_lapsed), !is_in_time);
-        // It was folded like any other, and it is marked.
+        // The frame was folded like any other, and it is marked.
         assert!(side.session().state().position() >= 3);
         let name = side.side().clone();
         let mut store = side.into_parts().0;
         assert_eq!(store.summary(&name).unwrap().unwrap().due, 0);
-        // The mark tells a frame that no handler got from one that a handler had.
+        // The mark distinguishes a frame that no handler got from one that a handler had.
         let log = store.entries(&name, 1, usize::MAX).unwrap();
         let marks = log.iter().filter(|entry| entry.due == Due::Lapsed);
         let lapsed: Vec<_> = marks.map(|entry| entry.text.contains("ttl:60")).collect();

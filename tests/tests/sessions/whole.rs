@@ -150,7 +150,7 @@ fn a_long_text_arrives_whole() {
         (got, faults),
         (vec![long.clone(), "short".into(), "~".repeat(60)], vec![])
     );
-    // And from the member to the host.
+    // Now the frame goes from the member to the host.
     let frame = schedule(long.clone());
     pair.member
         .send(&Outbound::frame(&frame), pair.now)
@@ -192,7 +192,8 @@ fn values_are_asked_for_together() {
         let frame = schedule(format!("{n}").repeat(60));
         pair.host.send(&Outbound::frame(&frame), pair.now).unwrap();
     }
-    // To the member, to the host and back; a session asks for eight values at a time.
+    // The frames go to the member, its questions to the host, and the values back. A session asks
+    // for eight values at a time.
     let (got, _) = pair.member_serves(8, task);
     assert_eq!(got.len(), 9);
 }

@@ -280,7 +280,7 @@ fn the_first_command_builds_little() {
     let tree = tree.output().unwrap();
     assert!(tree.status.success(), "{tree:?}");
     let tree = String::from_utf8(tree.stdout).unwrap();
-    // `(*)` marks a package whose needs stand above.
+    // `(*)` marks a package whose dependencies are listed above.
     let crates: BTreeSet<_> = tree.lines().map(|l| l.trim_end_matches(" (*)")).collect();
     assert!((10..=100).contains(&crates.len()), "{crates:#?}");
 }

@@ -145,7 +145,7 @@ fn who_asks(sources: &Sources) -> Vec<String> {
                 ));
             }
         }
-        // An agent of A2A elsewhere is asked with a token of its own.
+        // A request to a remote A2A agent carries a token of its own.
         if is_service && !name.contains("/remote") {
             for (number, line) in lines_with(text, &["AUTHORIZATION", "RawPathParams", "Path("]) {
                 findings.push(format!(

@@ -175,7 +175,7 @@ impl Matcher<'_> {
             Abnf::Times(min, max, inner) => {
                 let mut now = BTreeSet::from([at]);
                 let mut all = BTreeSet::new();
-                // With as many items as there are characters, more items change nothing.
+                // After as many items as the text has characters, further items change nothing.
                 for count in 0..=max.unwrap_or(min + self.text.len() + 1) {
                     if count >= *min {
                         all.extend(&now);

@@ -119,12 +119,12 @@ fn a_doubled_state_hides_no_gap() {
     let state = "@hub>sync:state{v:1|state:{a:1}}[mid:0a0000000021,seq:1,ts:1714000000]";
     let asked = guest.hears(state);
     assert!(asked[0].contains("|exp:1|"), "{asked:?}");
-    // Neither its acknowledgement nor a hello claims the number of that frame.
+    // Neither the acknowledgement of the state nor a hello claims the number of the state.
     let replies = guest.hears(state);
     assert!(replies.iter().all(|text| number(text) == 0), "{replies:?}");
     guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");
     assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:1}");
-    // Here it is the frame of its number, and comes again when it is asked for.
+    // This state is the frame with its number, and comes again when the guest asks for it.
     let state = "@dev>sync:state{v:2|state:{a:2}}[mid:0a0000000022,seq:2,ts:1714000000]";
     guest.hears(state);
     guest.waits(LONG);
@@ -196,7 +196,7 @@ fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
         replies.iter().any(|text| text.contains("E2001")),
         "{replies:?}"
     );
-    // A whole state of the log, which is late, is no word about now.
+    // A full state from the log that arrives late does not replace the current state.
     guest.hears("@dev>sync:state{v:2|state:{c:7}}[mid:0a0000000033,seq:1,ts:1714000000]");
     assert_eq!(guest.side.state().shared().get("c"), None);
     guest.hears("@hub>sync:state{v:1|state:{b:9}}[mid:0a0000000032,seq:2,ts:1714000000]");

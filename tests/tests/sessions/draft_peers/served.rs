@@ -38,7 +38,7 @@ fn values_stand_in_the_frame() {
         (Some(&both[0].1), Some(&both[1].1))
     );
 
-    // Together they are over the limit of a frame; the last has room.
+    // Together, the values exceed the limit of a frame. The last one fits.
     let large = [("a", long(2_000)), ("b", long(2_500))];
     let told = payload(&draft.dev(&frame(&large)));
     assert!(
@@ -48,7 +48,7 @@ fn values_stand_in_the_frame() {
     );
     assert_eq!(told.get("b"), Some(&large[1].1));
 
-    // The link loses the bytes for long.
+    // The link loses the bytes for a long time.
     lose(&mut draft.room, |passed| {
         passed.text.contains(">sync:bytes{")
     });
@@ -174,7 +174,7 @@ fn reg_03_a_killed_host_goes_on_where_the_peer_is() {
                 "{snapshots} {seq}"
             );
         }
-        // It is still told what it has sent.
+        // The host still recognises a frame that the peer has sent.
         let again = draft.says("@qa>req:plan{}[mid:5e1f00000001,seq:2,ts:1714000000]");
         assert!(
             again[0].contains("code:E3002") && again[0].contains("|seq:2|"),

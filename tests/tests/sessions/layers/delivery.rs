@@ -208,13 +208,13 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
     let chain = room.say(0, &Outbound::message(&plan("dev", 1)));
     let other = room.say(0, &Outbound::message(&plan("dev", 2)));
-    // The cancellation is lost on its way to the handler, and the host dies with it.
+    // The cancellation is lost on its way to the handler, and then all sides are killed.
     lose(&mut room, |passed| passed.to == member(102));
     let cancel = Message::new("dev", "cancel", "plan").unwrap();
     room.say(0, &Outbound::message(&cancel).in_chain(chain.to_string()));
     kill_all(&mut room);
     calm(&mut room);
-    // Now the handler's side knows, and dies before the handler does.
+    // Now the handler's side has the cancellation. It is killed before the handler sees it.
     kill_all(&mut room);
     calm(&mut room);
     for (mid, is_cancelled) in [(&chain, true), (&other, false)] {
@@ -228,7 +228,8 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
         }
         assert_eq!(room.host.state().is_cancelled(mid), is_cancelled);
     }
-    // A handler that goes on cannot send in the chain, and a peer that does not know is not heard.
+    // A handler that goes on cannot send in the chain. The host ignores a peer that has not
+    // received the cancellation.
     let late = Message::new("qa", "done", "plan").unwrap();
     let late = Outbound::message(&late).in_chain(chain.to_string());
     let now = room.now;
@@ -265,7 +266,7 @@ fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
         let errors = room
             .passed(100, 101)
             .filter(|text| text.contains(">fail:error{"));
-        // The host may correct a number, and says nothing about the frame.
+        // The host may correct a number, but does not answer the frame itself.
         let about = errors.filter(|text| sides::of(text).as_ref() == Some(&late));
         let codes: Vec<&str> = about.filter(|text| !text.contains("code:E3003|")).collect();
         assert_eq!(codes, [""; 0], "{scope:?}");

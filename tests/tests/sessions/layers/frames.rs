@@ -67,7 +67,7 @@ proptest! {
         let kinds: Vec<EntryKind> = heard.entries.iter().map(|entry| entry.kind).collect();
         match verdict(&text) {
             Ok(()) => {
-                // References may lead nowhere.
+                // A reference in the payload may lead nowhere.
                 let is_open = kinds != [EntryKind::Frame] && !payload.contains('$');
                 prop_assert!(!is_open, "{}: {:?}", text, heard.sends);
                 prop_assert!(!heard.sends[0].contains("code:E1"), "{}: {:?}", text, heard.sends);
@@ -93,7 +93,7 @@ proptest! {
                 let at = at.index(text.len());
                 text.replace_range(at..=at, &char::from(byte).to_string());
             }
-            // Nobody can see damage that makes another frame of it.
+            // If the damage results in another valid frame, no side can detect it.
             let is_seen = verdict(&text) == Err(ErrorCode::PARSE_ERROR);
             vec![if is_seen { text } else { passed.text.clone() }]
         });
@@ -231,7 +231,7 @@ fn key_01_full_names_are_read_at_the_gate() {
     let both = both.replace("1001,sequence:1", "1002,sequence:2");
     assert_eq!(host.refuses(101, &both).code, ErrorCode::PARSE_ERROR);
 
-    // What a session sends has the abbreviations.
+    // A session sends the abbreviated names.
     let mut room = Room::new(&["dev"]);
     room.say(0, &Outbound::frame(&task).in_chain("c").expiring(60));
     let sent = room.host.frames().pop().unwrap().text;

@@ -54,7 +54,7 @@ fn pro_ch_a_question_is_answered_whoever_is_killed() {
     let (heard, answered) = exchange(&question, &answer);
     assert_eq!(heard.decode::<ChatReq<'_>>().unwrap().frame, question);
     assert_eq!(answered.decode::<ChatDone<'_>>().unwrap().frame, answer);
-    // The host holds everybody to the profile.
+    // The host refuses frames that break the profile.
     let mut host = open_host(options("hub"), Rules::default());
     for (n, payload) in (1..).zip([
         "role:user",
@@ -177,7 +177,7 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
     for _ in 0..2 {
         for (payload, more) in PAYLOADS {
             n += 1;
-            // Another transaction each time: the same one is handled once.
+            // Each frame has another transaction, because the same one is handled only once.
             let payload = payload.replace("t1", &format!("t{n}"));
             let text = frame(&format!("@dev>{payload}"), n, n.into(), more);
             let heard = host.takes(101, &text);
@@ -264,7 +264,7 @@ fn str_03_streams_are_put_in_order_whoever_is_killed() {
         }
     }
     calm(&mut room);
-    // An open stream keeps its first frame hot, also for a host that was killed.
+    // An open stream keeps its first frame in hot state, also at a host that was killed.
     let first = room.host.frames()[0].position;
     let now = room.now;
     room.host.phase(now).unwrap();
@@ -308,7 +308,7 @@ fn str_01_a_stream_without_its_last_chunk_does_not_end_after_a_kill() {
     let end = Message::new("dev", "end", "infer").unwrap();
     room.say(0, &Outbound::message(&end).in_chain("a"));
     kill_all_and_calm(&mut room);
-    // The host refuses the end, and knows the stream after its kill.
+    // The host refuses the end, and still has the stream after its kill.
     let expected = [("a".to_owned(), "x".to_owned(), None)];
     assert_eq!(heard(&room.members[1].inbox), expected);
 }

@@ -109,7 +109,7 @@ fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
         "{a:3,b:2,z:1}"
     );
 
-    // A map six levels deep leaves its frame.
+    // A session moves a map that is six levels deep out of its frame.
     let mut deep = Value::from(map());
     for _ in 0..6 {
         deep = vec![deep].into();
@@ -134,7 +134,7 @@ fn frame_10_no_exponent_leaves_a_session() {
     ]);
     assert_eq!(written, "a:#100000000000000000000|b:#0.0000001|c:#-0");
     assert!(Value::try_from(f64::NAN).is_err());
-    // What a peer writes with an exponent is a text, and no amount.
+    // A number that a peer writes with an exponent is a text, and not an amount.
     assert_eq!(heard("a:1e5").get("a"), Some(&"1e5".into()));
     let pay = frame("@dev>req:transaction{txn:t1|amt:1e3|schema:TX}", 1, 1, "");
     assert_eq!(host().refuses(101, &pay).code, ErrorCode::INVALID_TYPE);
@@ -252,7 +252,7 @@ fn opt_04_defaults_stay_at_home_and_come_back() {
     );
     assert_eq!(inbox[0].decode::<ScheduleReq<'_>>().unwrap().frame, task());
     assert_eq!(inbox[1].decode::<TransactionReq<'_>>().unwrap().frame, pay);
-    // A default that a peer writes all the same is read.
+    // The host also reads a default that a peer writes out.
     let text = frame(
         "@dev>req:schedule{asgn:qa|task:T1|pri:medium|schema:TA}",
         1,
@@ -297,7 +297,7 @@ fn opt_06_symbols_leave_a_session() {
     let read = room.host.inbox.pop().unwrap();
     let read = read.message(&registry).unwrap();
     assert_eq!(read.payload.get("trend"), Some(&"up".into()));
-    // Neither a name nor a symbol.
+    // `sideways` is neither the name nor the symbol of a value.
     let mid = "mid:101000009001,seq:2";
     let bad =
         format!("@dev>req:move{{item:box|target:{{aisle:7b}}|trend:sideways|schema:SV}}[{mid}]");

@@ -27,7 +27,7 @@ fn a_text_for_another_checkpoint_is_refused() {
             Err(SummaryError::NotWanted(other))
         );
     }
-    // The model was too slow.
+    // The model was too slow: the next task came first.
     task(&mut host, 3);
     assert_eq!(
         supply(&mut host, 2, "Dev did T1."),
@@ -54,7 +54,7 @@ fn a_text_with_an_invented_value_is_refused() {
     task(&mut host, 1);
     task(&mut host, 2);
     supply(&mut host, 2, "Dev did T1 for 1.25.").unwrap();
-    // T2 is in hot state still: it did not leave.
+    // T2 is still in hot state.
     let refused = supply(&mut host, 2, "Dev did T1, T2 and T3, T3 for $1.5, a_b.");
     assert_eq!(refused, invented(&["T2", "T3", "1.5", "a_b"]));
     assert_snapshot!(refused.unwrap_err(), @"these words stand in no frame that left hot state: T2, T3, 1.5, a_b; leave them out of the summary, or write them as the frames do");
@@ -68,7 +68,7 @@ fn a_text_with_an_invented_value_is_refused() {
     ] {
         assert_eq!(supply(&mut host, 2, text), invented(&[word]), "{text}");
     }
-    // The summary before stays.
+    // The earlier summary stays.
     task(&mut host, 3);
     assert_eq!(carried(&host), [(2, "Dev did T1 for 1.25.".to_owned())]);
 }
