@@ -274,7 +274,7 @@ fn col_13_accepts_the_fixed_sections() {
     assert_eq!(counts.collect::<Vec<_>>(), [6, 8, 8, 6, 6, 6]);
     let said = "adr: Status, Context, Decision, Alternatives Considered, Consequences, Follow-ups. \
         design-spec: Problem, Goals, Non-goals, Proposed Design, Interfaces / Contracts, Failure Modes, \
-        Validation FolderSettings, Open Questions. \
+        Validation Plan, Open Questions. \
         implementation-plan: Scope, Phases, Tasks, Dependencies, Rollout / Migration, Tests, Risks, Exit Criteria. \
         decision-memo: Question, Recommendation, Options, Tradeoffs, Decision, Next Action. \
         review-report: Scope, Findings, Risks, Required Changes, Open Questions, Recommendation. \
