@@ -2,8 +2,8 @@
 #![no_main]
 
 use accp_collab::{
-    Content, Event, EventName, Folder, RootedPath, Protocol, Role, Scope, Source, check, frames, next,
-    validate,
+    Content, Event, EventName, Folder, Protocol, Role, RootedPath, Scope, Source, check, frames,
+    next, validate,
 };
 
 /// What stands in `protocol.json` if the input has nothing for it.
