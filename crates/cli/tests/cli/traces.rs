@@ -38,7 +38,7 @@ fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
 fn a_collector_hears_who_did_what_under_the_span_of_the_caller() {
     let (collector, batches) = collector();
     let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&["--memory", "--otlp", &collector], folder.path());
+    let (hub, url) = Running::hub(["--memory", "--otlp", &collector], folder.path());
     // The specification of the W3C has this example.
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let answer = ureq::post(format!("{url}/accp/v1/frames?session=lunch"))
@@ -91,8 +91,8 @@ fn a_collector_that_is_not_there_stops_no_hub() {
         .local_addr()
         .unwrap();
     let otlp = format!("http://{free}");
-    let (hub, url) = Running::hub(&["--memory", "--otlp", &otlp], folder.path());
-    super::accp(&["send", "--hub", &url, "@dev>req:plan{}"], "").code_is(0);
+    let (hub, url) = Running::hub(["--memory", "--otlp", &otlp], folder.path());
+    super::accp(["send", "--hub", &url, "@dev>req:plan{}"], "").code_is(0);
     let (code, log) = hub.stop();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("the collector cannot be reached"), "{log}");

@@ -30,7 +30,7 @@ fn what_has_lost_its_side_writes_nothing_more() {
         batch.snapshot = Some(Snapshot {
             position: 1,
             text: "{}".into(),
-        })
+        });
     });
     for batch in [entry(2), snapshot] {
         is_stale(&old.commit(&[(&side, &batch)]).unwrap_err(), &side);
