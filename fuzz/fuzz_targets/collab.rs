@@ -28,7 +28,7 @@ struct Input<'b>(Vec<&'b [u8]>);
 
 impl Source for Input<'_> {
     fn read(&mut self, path: RootedPath<'_>) -> Content {
-        let at = FILES.iter().position(|file| *file == place.path);
+        let at = FILES.iter().position(|file| *file == path.path);
         match at.and_then(|at| self.0.get(at)) {
             Some([]) | None => Content::Absent,
             Some(bytes) => Content::Bytes(bytes.to_vec()),
