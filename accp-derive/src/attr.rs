@@ -79,7 +79,7 @@ const OF_SCHEMAS: [&str; 6] = [
 /// Returns every attribute with the items that may have it.
 fn known(protocol: &Protocol) -> Vec<Known> {
     let mut known: Vec<Known> = Vec::new();
-    // A variant is a message only where an enum can be several.
+    // A variant can have the attributes of a message only if the protocol lets an enum hold several messages.
     let targets = if protocol.is_text() {
         &[Container][..]
     } else {

@@ -227,7 +227,7 @@ fn frame<'a>(
     let head: Vec<String> = words.into_iter().collect::<Option<_>>()?;
     let schema = schema.ok()?;
     if let Some(schema) = schema.filter(|schema| !schema.lists(&head)) {
-        // The frames of a schema differ in the last word, so the error stands there.
+        // The frames of a schema differ in the last word, so the error points to that word.
         let word = owner.attrs.head.iter().flatten().next_back();
         cx.error(word, unlisted(cx.protocol, schema, &head));
     }
@@ -304,7 +304,7 @@ fn schema<'r>(
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
-        // A wrong attribute may be the missing one.
+        // An attribute with a mistake may be the one that is missing here.
         if owner.attrs.is_faulty {
             return None;
         }

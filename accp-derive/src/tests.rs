@@ -98,15 +98,15 @@ fn another_protocol_has_its_own_head_and_runtime() {
         "Intent",
         "envelope",
         "b\"pri\"",
-        // The functions that refuse and that skip unknown keys.
+        // The names of the functions that refuse or skip unknown keys.
         "unknown",
         "skip",
     ] {
         assert!(!has(word), "{word}");
     }
-    // No code reads the code of a schema: only the closure's parameter has this name.
+    // The generated code never reads the code of a schema: only the closure's parameter has this name.
     assert_eq!(words.iter().filter(|word| *word == "code").count(), 1);
-    // The protocol refuses unknown keys by itself.
+    // This protocol refuses unknown keys by default.
     let item =
         r#"#[toy(task = "FETCH-ALL", area = "HR")] struct FetchAll { priority: Option<i64> }"#;
     assert!(words_of(&TOY, item).iter().any(|word| word == "unknown"));
@@ -177,7 +177,7 @@ fn aacp_35_a_packet_has_its_own_traits_and_no_registry() {
     ] {
         assert!(!has(word), "{word}");
     }
-    // The receiver comes first and the version behind it, whatever the order of the struct.
+    // The receiver comes before the version, in whatever order the struct declares them.
     let place = |word: &str| words.iter().position(|other| other == word).unwrap();
     assert!(place("\"return\"") < place("\"aacp\""));
     assert!(place("\"aacp\"") < place("\"fields\""));

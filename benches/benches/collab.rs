@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use accp_bench::{Goal, figure, median};
 use accp_collab::disk::{Draft, Files, Locking, Os, Shared};
-use accp_collab::{Event, EventName, Kind, Mode, FolderSettings, Role, Scope, next, validate};
+use accp_collab::{Event, EventName, FolderSettings, Kind, Mode, Role, Scope, next, validate};
 
 /// The file system, without its syncs.
 #[derive(Clone, Copy)]

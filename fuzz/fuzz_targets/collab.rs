@@ -2,8 +2,8 @@
 #![no_main]
 
 use accp_collab::{
-    Content, Event, EventName, Folder, RootedPath, Protocol, Role, Scope, Source, check, frames, next,
-    validate,
+    Content, Event, EventName, Folder, Protocol, Role, RootedPath, Scope, Source, check, frames,
+    next, validate,
 };
 
 /// What stands in `protocol.json` if the input has nothing for it.
@@ -28,7 +28,7 @@ struct Input<'b>(Vec<&'b [u8]>);
 
 impl Source for Input<'_> {
     fn read(&mut self, path: RootedPath<'_>) -> Content {
-        let at = FILES.iter().position(|file| *file == place.path);
+        let at = FILES.iter().position(|file| *file == path.path);
         match at.and_then(|at| self.0.get(at)) {
             Some([]) | None => Content::Absent,
             Some(bytes) => Content::Bytes(bytes.to_vec()),

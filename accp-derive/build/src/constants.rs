@@ -65,7 +65,7 @@ pub(crate) fn document(registry: &Registry) -> Result<TokenStream, Error> {
 fn layout(json: &Value, depth: usize, out: &mut String) {
     let line = out.rfind('\n').map_or(0, |newline| newline + 1);
     let flat = flat(json);
-    // A comma may follow.
+    // The line needs room for a comma, too.
     if out.len() - line + flat.len() < LINE {
         out.push_str(&flat);
         return;

@@ -136,7 +136,7 @@ impl<'f> File<'f> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        // Without a schema the derive does not know a field's own key.
+        // Without a schema the derive cannot find out that a field has a key of its own.
         let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
         let name = if self.options.schemaless && has_own_key {
             &field.short

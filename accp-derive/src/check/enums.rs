@@ -147,7 +147,7 @@ fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
             "`{title}`{of} is the variant `{other}` already, so `{ident}` would never be read: \
              give it another {last}, or put its fields into `{other}`"
         );
-        // The frames of a schema differ in the last word, so the error stands there.
+        // The frames of a schema differ in the last word, so the error points to that word.
         let word = arm.variant.attrs.head.iter().flatten().next_back();
         cx.error(word, message);
         taken.insert((&frame.head, &frame.fields.schema), other);

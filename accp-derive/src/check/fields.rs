@@ -37,7 +37,7 @@ pub(super) fn fields<'a>(
             Err(near) => meant.extend(near),
         }
     }
-    // A field with a wrong attribute may be the one that is missing.
+    // A field with a mistake in its attribute may be the field that seems to be missing.
     if !is_faulty {
         required(cx, owner, &members, &meant, scope);
         common(cx, owner, &members);

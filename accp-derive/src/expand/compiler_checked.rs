@@ -25,7 +25,7 @@ pub(super) fn compiler_checked(
 ) -> Option<TokenStream> {
     let ty = field.ty;
     let span = checked_span(ty);
-    // For the item itself, the bounds on its parameters decide.
+    // If the type is the item itself, the bounds on its parameters decide.
     let itself = Ident::new("Self", span);
     let is_itself = || mentions(ty.to_token_stream(), &itself) && input.has_type_params();
     if field.attrs.with.is_some() || input.is_generic(ty) || is_itself() || is_known(ty, &wire.ty) {

@@ -103,7 +103,7 @@ fn constants(protocol: &Protocol, input: &Input<'_>, at: usize, arm: &Arm<'_>) -
     let shapes = shapes::assertions(input, &frame.fields);
     quote! {
         const #constant: _p::FrameType<'static> = #value;
-        // The assertions bring a trait into scope.
+        // The assertions bring a trait into scope, so they have a block of their own.
         const _: () = { #shapes };
     }
 }
@@ -193,7 +193,7 @@ fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let types = arms.iter().enumerate().map(|(at, arm)| {
         let name = arm.variant.original.ident.to_string();
         let types = match &arm.content {
-            // The compiler checks a type with parameters where it knows the parameters.
+            // The compiler can check a type with parameters only where the parameters are known.
             ArmContent::Newtype(ty) if input.is_generic(ty) => quote!(_p::FrameTypes::Unknown),
             ArmContent::Newtype(ty) => {
                 let (span, ty) = (span_of(ty), without_lifetimes(of, ty.to_token_stream()));

@@ -24,7 +24,7 @@ pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, packet: &Frame<'_>)
 
     let lifetime = text_lifetime(input);
     let with_lifetime = decode_generics(input);
-    // A bound on a type parameter names the lifetime, for writing too.
+    // A bound on a type parameter names the lifetime, so the impl for writing needs the lifetime as well.
     let encode_bounds = bounds(input, fields, Way::Encode);
     let encode_generics = if encode_bounds.is_empty() {
         &input.original.generics

@@ -38,8 +38,8 @@ pub(crate) fn fill(
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let mut candidates = candidates.into_iter();
     let mut chosen = Chosen::default();
-    // The pieces counted apart usually cost more than the whole line, so the second round finds
-    // some room. Only the count of the whole line decides.
+    // The tokens of the single pieces usually add up to more than the tokens of the whole line, so
+    // the second round finds some room. Only the count of the whole line decides.
     for _ in 0..2 {
         let used = digest.tokens;
         if !chosen.take(candidates.by_ref(), budget.saturating_sub(used), counter) {

@@ -104,7 +104,7 @@ fn write_facts(out: &mut String, digest: &Digest) {
         let fields = facts.iter().map(|fact| (fact.relationship(), fact.value()));
         let fields: Map<'_> = fields.collect();
         let entity = facts.first().map(Fact::entity);
-        // If no field holds the name of the entity, the name stands before the fields.
+        // If no field holds the name of the entity, the name comes before the fields.
         if let Some(entity) = entity.filter(|name| fields.iter().all(|(_, value)| value != name)) {
             out.push_str(&named.value(&entity).text);
         }

@@ -180,7 +180,7 @@ impl Source<'_> {
         let key = (String::from(entity), String::from(name));
         let earlier = self.found.get(&key);
         if earlier.is_some_and(|earlier| earlier.position == self.position) {
-            // The frame uses one name for two fields: the first counts.
+            // If the frame uses one name for two fields, the first field counts.
             return;
         }
         let candidate = Candidate {
@@ -188,7 +188,7 @@ impl Source<'_> {
             position: self.position,
             leaves: self.leaves,
             class: Class::of(name, value),
-            // A default that follows an explicit value is news, so it does not count as a default.
+            // A default that replaces an explicit value is a change, so the fact does not count as a default.
             by_default: by_default && earlier.is_none_or(|earlier| earlier.by_default),
         };
         self.found.insert(key, candidate);
@@ -209,7 +209,8 @@ fn qualified<'n>(outer: &str, name: &'n str) -> Cow<'n, str> {
 /// Returns the wire text of a scalar or of a list of scalars. `None` if it is too long for a fact
 /// or says nothing.
 fn short_text(value: &Value<'_>) -> Option<String> {
-    // The wire text is never shorter than the text, so it need not be written for a longer text.
+    // The wire text is never shorter than the value's own text. So a value whose own text is too
+    // long need not be written.
     let may_fit = says(value, LONG_VALUE) && !matches!(value, Value::Map(_));
     let text = may_fit.then(|| value.to_string())?;
     (text.len() <= LONG_VALUE).then_some(text)

@@ -186,7 +186,7 @@ fn read_group(group: &Value<'_>, facts: &mut Vec<Fact>) -> Option<()> {
     if !is_scalar(entity) {
         return None;
     }
-    // Sorts by relationship, each once, as checkpoints have them.
+    // The map sorts the facts by relationship and keeps each relationship once, as checkpoints do.
     let mut named = BTreeMap::new();
     if let Some(kind) = kind {
         named.insert(kind.as_str()?, entity);

@@ -31,7 +31,7 @@ pub(crate) fn preview(head: &str, position: u64) -> Option<String> {
         if OWN.contains(&key) {
             continue;
         }
-        // With the separators, and the brace at the end of the frame.
+        // The length includes the separators and the brace at the end of the frame.
         let length = out.len() + key.len() + value.len() + "|:}".len();
         if value.len() <= LONG_VALUE && length <= PREVIEW {
             out.push('|');
@@ -78,7 +78,7 @@ mod tests {
             preview(&text, 7).unwrap(),
             @r"@u>req:chat{ref:$cold.p7|lang:en|begins:What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:}"
         );
-        // The last byte is half of an escape.
+        // The second byte is half of an escape, so it is left out.
         assert_eq!(beginning(r"a\:b", 2), "a");
         assert_eq!(
             preview(&format!("@{}>req:chat{{}}", "a".repeat(150)), 7),

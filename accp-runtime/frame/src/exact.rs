@@ -80,8 +80,8 @@ fn is_rounded(number: &str) -> bool {
         return false;
     };
     let same = |text: &str| Digits::of(text) == Digits::of(number);
-    // The float has two usual texts: the shortest one, as serde_json writes it, which chooses between two that are equally
-    // near, and the one with all digits, as C writes it.
+    // A float has two usual texts. One is the shortest text, as serde_json writes it, which chooses
+    // between two that are equally near. The other has all digits, as C writes it.
     !same(&Json::from(float).to_string())
         && (Decimal::parse(number).is_ok() || !same(&format!("{float:.16e}")))
 }

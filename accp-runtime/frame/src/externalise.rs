@@ -230,7 +230,7 @@ fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
             }
         }
         Value::Map(map) => {
-            // As pairs, every entry is an array of two inside an array.
+            // A map that is written as pairs has an array of two elements for each entry.
             let per_entry = if map.has_plain_keys() { 1 } else { 3 };
             for (key, item) in map.iter() {
                 let inner = measure(item, sizes);

@@ -270,7 +270,7 @@ impl<'t> Lenient<'t> {
             let operation = class(operation, is_key_char);
             length += if operation > 0 { 1 + operation } else { 0 };
         }
-        // Before any other character this is not an agent id without escapes, and the strict reader reports it.
+        // If any other character follows, this is not an agent id without escapes, and the strict reader reports it.
         if !matches!(
             rest.as_bytes().get(length),
             None | Some(b'|' | b',' | b'}' | b']')

@@ -247,7 +247,7 @@ impl Session {
                     numbers.groups.forget(entry.sender, &part.of);
                 }
             }
-            // A member would send the bytes again.
+            // If an erased value counted as missing, a member would send its bytes again.
             numbers.missing.retain(|key, _| !erased.keys.contains(key));
             host.side.take_snapshot(&host.gate.numbers);
             host.side.batch.get().snapshot.take()

@@ -61,7 +61,8 @@ impl Gate {
         }
         speaker(side, from, frame)?;
         let (mid, sequence) = ids(rules, frame)?;
-        // The ids of a member belong to it before they appear. The host does not remember this frame.
+        // The ids of a member belong to it even before it uses them. The host does not remember a
+        // frame that is refused here.
         let is_taken =
             |owner: &MemberId| *owner != from && side.state.members.get(*owner).is_some();
         if let Some(owner) = mid.maker().filter(is_taken) {
@@ -148,7 +149,7 @@ impl Gate {
             names.bind(chain, entry.sender, NAMES);
         }
         match entry.kind {
-            // The entry took no `seq`, or its parts took theirs.
+            // The entry took no `seq`, or only its parts took numbers.
             EntryKind::Control | EntryKind::Frame | EntryKind::Repeat if entry.sequence == 0 => {}
             EntryKind::Lost => {}
             EntryKind::Refused(code) => self.numbers.refuse(entry.sender, &entry.mid, code),

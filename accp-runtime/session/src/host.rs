@@ -236,7 +236,7 @@ impl Host {
             self.gate.numbers.joins(member);
         }
         if is_back {
-            // The member does not know that it was out, so it may wait in silence.
+            // The member does not know that it had left the session, so it may wait without sending anything.
             self.relays.cursor(member).greeting = true;
         }
         Ok(member)

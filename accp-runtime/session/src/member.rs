@@ -97,7 +97,7 @@ impl Member {
 
     fn start(options: Options, stored: &Stored, now: Time) -> Self {
         let retry = options.retry;
-        // A new side knows its first number.
+        // The first number of a new side is 1.
         let sequence = stored.outbox_sequence.max(u64::from(stored.epoch == 0));
         Self {
             side: Side::new(options, MemberId::LAST, stored.epoch, now),
@@ -152,7 +152,7 @@ impl Member {
         }
         side.last_put = stored.last_put;
         member.restore_schemas(&stored.registries);
-        // Only a host of the draft alone leaves a member without an entry that lets it in.
+        // Only a host that follows the draft alone sends no entry that admits the member.
         let has_host = member.side.state.members().next().is_some();
         let is_draft = member.side.position > 0 || stored.outbox_sequence > 0;
         if !has_host && (is_draft || !member.side.options.extensions) {
@@ -291,7 +291,7 @@ impl Member {
             self.side.send(MemberId::HOST, text);
         }
         let side = &mut self.side;
-        // What the host answers may change what goes out, and under which numbers.
+        // The answer of the host may change which frames go out, and under which numbers.
         let is_greeted = !self.to_send.hello && self.hello.at().is_none();
         if self.joined && self.host_answered && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {

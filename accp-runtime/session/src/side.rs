@@ -228,7 +228,7 @@ impl Side {
             _ => EntryKind::Frame,
         };
         let effect = self.effect(relayed.position, kind, frame).ok()?;
-        // A copy of an answer takes no number, nor does what the host says of the session.
+        // Copies of answers take no number, and neither do control frames of the host.
         let is_copy = relayed.repeat && frame.intent != Intent::REQ;
         let takes_one = !is_copy && !Control::is_host_s(frame);
         let sequence = frame.envelope.sequence.filter(|_| takes_one);

@@ -183,9 +183,9 @@ fn known_counts() {
     for (o200k, cl100k, text) in [
         (0, 0, ""),
         (6, 6, "What are Q3 findings?"),
-        // Special tokens count as text; as special tokens they would count 1.
+        // Special tokens count as text. As a special token, this text would count 1.
         (7, 7, "<|endoftext|>"),
-        // One letter in two spellings; after normalisation both would count the same.
+        // This is one letter in two encodings. After normalisation, both would count the same.
         (1, 1, "é"),
         (2, 2, "e\u{301}"),
         (

@@ -82,7 +82,7 @@ fn id() -> SessionId {
 
 fn main() {
     let parts: [(&str, fn()); 2] = [("once", once), ("growth", growth::bench)];
-    // Cargo passes `--bench` too.
+    // Cargo adds `--bench` to the arguments.
     let args = std::env::args().skip(1);
     let chosen: Vec<_> = args.filter(|arg| !arg.starts_with('-')).collect();
     for (name, bench) in parts {

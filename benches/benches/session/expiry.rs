@@ -39,7 +39,7 @@ const FATES: [Fate; 4] = [
         chain: OPEN,
         dropped: true,
     },
-    // The same fate again, to measure the noise.
+    // The same case again, to measure the noise.
     Fate {
         name: "expired, once more",
         ts: 1_713_000_000,
@@ -92,7 +92,7 @@ fn compare(mut chains: ChainHost, rounds: usize, alike: &[&str]) {
             all[fate].extend(times);
         }
     }
-    // Two medians of the same thing differ by two percent on a machine that is not quiet.
+    // On a busy machine, two medians of the same thing differ by two percent.
     let mut noise = 2.0_f64;
     for ((fate, times), ratios) in FATES.iter().zip(all).zip(&ratios) {
         let time = |share| quantile(times.clone(), share);
@@ -200,7 +200,7 @@ impl ChainHost {
             time = start.elapsed();
         }
         self.number += texts.len() as u64;
-        // Each frame took its place, and dropped frames were not answered.
+        // Each frame became an entry, and dropped frames were not answered.
         let heard = if fate.dropped {
             texts.len() as u64 - count
         } else {

@@ -26,7 +26,7 @@ fn main() {
         ("broadcast", broadcast::bench),
         ("growth", growth::bench),
     ];
-    // Cargo passes `--bench` too.
+    // Cargo adds `--bench` to the arguments.
     let chosen: Vec<_> = std::env::args()
         .skip(1)
         .filter(|arg| !arg.starts_with('-'))

@@ -56,7 +56,7 @@ fn main() -> Result<(), AnyError> {
     }
     for store in ["none", "SQLite"] {
         for each in EACH {
-            // Each in a process of its own, because memory that was freed may stay with its process.
+            // Each case runs in its own process, because freed memory may stay with the process.
             let own = std::env::current_exe()?;
             let words = [sockets.to_string(), each.to_string(), store.to_owned()];
             let status = Command::new(own).args(words).status()?;

@@ -76,7 +76,7 @@ fn main() -> Result<(), AnyError> {
                 if !only_sessions.as_ref().is_none_or(is_wanted) {
                     continue;
                 }
-                // The two alternate, so that what else the machine does is shared.
+                // The two alternate, so that other load on the machine affects both.
                 let (mut plain, mut ours) = (Load::default(), Load::default());
                 for _ in 0..3 {
                     plain.add(plain_load(durable, sessions, seconds).await?);
@@ -392,7 +392,7 @@ async fn serve(
     State(state): State<Plain>,
 ) -> axum::response::Response {
     upgrade.on_upgrade(move |socket| async move {
-        // A peer that is gone ends its socket.
+        // If the peer is gone, its socket ends here.
         let _ = talk(socket, who, state).await;
     })
 }

@@ -69,7 +69,7 @@ fn main() -> Result<ExitCode, AnyError> {
         .into_iter()
         .take(if planted > 0 { 1 } else { 2 })
     {
-        // A commit takes so long that fewer rounds have to do.
+        // A commit is slow, so a durable store gets fewer rounds.
         let rounds = if durable { rounds / 4 } else { rounds };
         println!(
             "{}, {rounds} rounds",
@@ -109,7 +109,7 @@ fn measure(hub: SocketAddr, rounds: u64, planted: Duration) -> Result<Vec<Vec<u6
     for chain in 0..2 * CHAINS {
         caller.begin(&name('c', chain), None)?;
     }
-    // Chains that go deep: one stays, one is cancelled at its top, one at its end.
+    // Three deep chains: one stays, one is cancelled at its top, one at its end.
     for top in ['d', 'e', 'a'] {
         let mut above = None;
         for depth in 0..DEPTH {
@@ -147,7 +147,7 @@ fn measure(hub: SocketAddr, rounds: u64, planted: Duration) -> Result<Vec<Vec<u6
                 Duration::ZERO
             };
             let time = caller.dropped(&chain, is_late, extra)?;
-            // The first tenth warms everything.
+            // The first tenth of the rounds is the warm-up.
             if round >= rounds / 10 {
                 times[at].push(time.as_nanos() as u64);
             }
@@ -176,7 +176,7 @@ fn report(times: &[Vec<u64>], is_planted: bool) -> bool {
             let auc = auc(&times[a], &times[b]);
             let half = WIDTH * (2.0 * times[a].len() as f64 + 1.0).sqrt()
                 / (12.0_f64.sqrt() * times[a].len() as f64);
-            // What is planted is in the first reason alone.
+            // The planted delay affects only the first reason.
             let is_expected = is_planted && a == 0;
             let is_apart = (auc - 0.5).abs() > half;
             let is_useful = is_apart && (auc - 0.5).abs() > SAME;

@@ -344,7 +344,7 @@ impl<'a> Hub<'a> {
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);
-            // After the timeout, nobody receives the result.
+            // After the timeout, the receiver is gone.
             let _ = sender.send(read.map(|_| bytes));
         });
         let read = receiver.recv_timeout(self.time);

@@ -129,7 +129,7 @@ fn text(svg: &mut String, [x, y]: [u32; 2], rest: &str) {
 }
 
 fn line(svg: &mut String, arguments: std::fmt::Arguments<'_>) {
-    // A string takes all that is written to it.
+    // Writing to a string cannot fail.
     let _ = writeln!(svg, "{arguments}");
 }
 

@@ -24,7 +24,7 @@ pub fn run(folder: &Path) -> Result<()> {
     let frames = lines(std::io::stdin());
     loop {
         let mut paid = Vec::new();
-        // The row, the answer and the mark that the frame is handled are one commit.
+        // One commit has the row, the answer and the mark that the frame is handled.
         bank.serve_with(now(), |inbound, rows| {
             let RefundReq { order, amount, .. } = inbound.decode()?.frame;
             paid.push(format!("pays {amount} for order {order}"));
@@ -35,7 +35,8 @@ pub fn run(folder: &Path) -> Result<()> {
             });
             Ok(vec![Outbound::owned(RefundDone::new(order))])
         })?;
-        // It is durable now, and nothing has left this process. Lines that are no frames are for the reader.
+        // The commit is durable now, and nothing has left this process yet. A person reads the lines that are not
+        // frames.
         for line in paid {
             println!("{line}");
         }

@@ -14,7 +14,7 @@ fn a_frame_holds_a_type_of_the_other_crate() -> Result<(), Box<dyn std::error::E
     let clerk = AgentId::new("clerk")?;
     let text = Typed::new(clerk, ours, Envelope::default()).encode()?;
 
-    // The team reads it, and has the same refund.
+    // The team reads the text, and gets the same refund.
     let theirs = Typed::<frames::CaseDone>::decode(&text)?;
     assert_eq!(theirs.frame.refunds, std::slice::from_ref(&refund));
     // The team writes the same text as this crate.

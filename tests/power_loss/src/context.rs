@@ -156,7 +156,8 @@ fn files(root: &Path) -> Files {
                 "{folder}/{}",
                 path.file_name().expect("a name").to_string_lossy()
             );
-            let is_lock = path.extension().is_some_and(|end| end == "lock");
+            // `Path::extension` knows none for `.lock`.
+            let is_lock = name.rsplit('.').next() == Some("lock");
             if path.is_file() && !is_cold(&name) && !is_lock {
                 found.insert(name, fs::read(&path).expect("it reads"));
             }

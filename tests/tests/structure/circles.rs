@@ -15,6 +15,9 @@
 //!   texts in attributes.
 //!
 //! A circle is a strongly connected component of more than one file.
+//!
+//! The same holds for what stands side by side in a folder: files and folders, where a folder has all arrows of the files in
+//! it. A file counts to the folder of its own name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -88,6 +91,55 @@ fn arrows(tree: &Tree) -> Arrows {
         }
     }
     arrows
+}
+
+/// What stands side by side in a folder, by the path of its module, with what it imports from its neighbours. Each import
+/// has one of its arrows between files as an example.
+type Rooms = BTreeMap<Vec<String>, BTreeMap<Vec<String>, (usize, usize)>>;
+
+/// Returns the neighbours that import from each other, there and back, as lines with an example of each arrow.
+fn folders_both_ways(tree: &Tree) -> Vec<String> {
+    let path = |file: usize| tree.module_of(file).map(|module| &module.path[..]);
+    let mut rooms = Rooms::new();
+    for (&from, arrows) in &arrows(tree) {
+        for &to in arrows.keys() {
+            let (Some(one), Some(other)) = (path(from), path(to)) else {
+                continue;
+            };
+            let common = one.iter().zip(other).take_while(|(a, b)| a == b).count();
+            let [one, other] = [one, other].map(|path| path[..=common].to_vec());
+            let imports = rooms.entry(one).or_default();
+            imports.entry(other).or_insert((from, to));
+        }
+    }
+    let mut found = Vec::new();
+    for (room, imports) in &rooms {
+        for (neighbour, &(from, to)) in imports {
+            if leads_to(&rooms, neighbour, room) {
+                let [from, to] = [from, to].map(|file| tree.files[file].display());
+                let [room, neighbour] = [room, neighbour].map(|path| path.join("::"));
+                found.push(format!("  {room} -> {neighbour}: {from} -> {to}\n"));
+            }
+        }
+    }
+    found
+}
+
+/// Returns whether imports lead from one neighbour to another, at any distance.
+fn leads_to(rooms: &Rooms, from: &[String], to: &[String]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut next = vec![from];
+    while let Some(room) = next.pop() {
+        if room == to {
+            return true;
+        }
+        for neighbour in rooms.get(room).into_iter().flat_map(BTreeMap::keys) {
+            if seen.insert(neighbour) {
+                next.push(neighbour);
+            }
+        }
+    }
+    false
 }
 
 /// Returns the file that defines the target of a path, and the item's name.
@@ -210,6 +262,22 @@ fn no_file_imports_itself_through_others() {
     assert!(findings.is_empty(), "{findings}");
 }
 
+#[test]
+fn no_folder_imports_back_from_what_imports_from_it() {
+    let sources = workspace::sources(&workspace::top()).unwrap();
+    let mut findings = String::new();
+    for of in Workspace::read().unwrap().crates {
+        for root in of.roots {
+            let tree = Tree::read(&sources, &root).unwrap();
+            for line in folders_both_ways(&tree) {
+                findings += &of.name;
+                findings += &line;
+            }
+        }
+    }
+    assert!(findings.is_empty(), "{findings}");
+}
+
 #[cfg(test)]
 mod planted {
     use super::*;
@@ -287,6 +355,31 @@ mod planted {
         assert_eq!(
             circles,
             ["  a/deep.rs -> b/inner.rs: C\n  b/inner.rs -> a/deep.rs: D\n"]
+        );
+    }
+
+    #[test]
+    fn folders_whose_files_have_no_circle() {
+        let sources: Sources = [
+            ("lib.rs", "mod a; mod b;"),
+            ("a.rs", "mod one; mod two; pub struct A;"),
+            ("a/one.rs", "use crate::b::B; pub struct One(B);"),
+            ("a/two.rs", "pub struct Two;"),
+            ("b.rs", "mod low; mod high; pub struct B;"),
+            ("b/low.rs", "use crate::a::two::Two; pub struct Low(Two);"),
+            ("b/high.rs", "use super::low::Low; pub struct High(Low);"),
+        ]
+        .into_iter()
+        .map(|(path, text)| (path.into(), text.into()))
+        .collect();
+        let tree = Tree::read(&sources, std::path::Path::new("lib.rs")).unwrap();
+        assert!(circles(&tree).is_empty());
+        assert_eq!(
+            folders_both_ways(&tree),
+            [
+                "  a -> b: a/one.rs -> b.rs\n",
+                "  b -> a: b/low.rs -> a/two.rs\n"
+            ]
         );
     }
 

@@ -158,7 +158,7 @@ fn drop_superseded(registry: &Registry, found: &mut [Found<'_>]) {
         let mut scalars = BTreeSet::new();
         collect(record, &mut scalars);
         let (mut key, mut fields) = (None, BTreeSet::new());
-        // A request does not state anything.
+        // A request states no facts, so its fields are not collected.
         if let (Value::Map(map), false) = (record, one.asks) {
             fields.extend(map.iter().map(|(name, _)| String::from(name)));
             key = named(registry, map).map(|(schema, _, name)| (schema.code.clone(), name));

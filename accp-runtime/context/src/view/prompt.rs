@@ -201,11 +201,11 @@ impl Prompt {
             }
         }
         let pays = match &self.limits.prices {
-            // Messages that stay are paid for again, so enough messages have to become facts.
+            // Messages that stay are paid for again, so the change pays only if enough messages become facts.
             None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
                 self.reread = self.reread.saturating_add(older - self.old.share(older));
-                // Every second message is an answer, which takes a prompt.
+                // Every second message is an answer, and each answer takes one prompt.
                 prices.pays(self.reread / 2, newer)
             }
         };
@@ -230,7 +230,7 @@ impl Prompt {
 
     /// Returns whether this message stays a message now.
     fn stays(&self, at: usize, request: Option<usize>) -> bool {
-        // A verbatim message stays behind the question before it.
+        // A verbatim message after the request stays, too.
         let is_behind = request.is_some_and(|request| request < at);
         self.hot.len().saturating_sub(at) <= self.limits.keep
             || Some(at) == request

@@ -27,7 +27,7 @@ pub(super) fn spoken_payload(
             payload.insert(field.name.clone(), default.into_owned());
         }
     }
-    // The sender of a question speaks in the role of that name: user, system.
+    // The name of the agent that asks is also its role: user, system.
     if mark == '?' && shape::index(schema, ROLE).is_some() {
         payload.insert(ROLE, Value::from(String::from(agent)));
     }

@@ -158,7 +158,8 @@ impl<'r> Writer<'r> {
         let below = below(&message.payload);
         let name = below.map(|(name, _)| name);
         let own = code.and_then(|code| self.registry.schema(code));
-        // An error under a code that the registry uses otherwise is written with the names of its fields.
+        // If the registry uses the code of an error for another schema, the error is written with
+        // the names of its fields.
         let own = own.filter(|own| message.schema_in(self.registry) == Some(own));
         if let Some(schema) = self.known(own) {
             self.need(schema);

@@ -55,15 +55,15 @@ fn facts_are_about_the_id_of_their_record() {
          flights:[{flight_number:HAT1,price:152.5},{flight_number:HAT2,price:103.25}],\
          people:[{dob:1990-04-05},{dob:1991-01-01}],payment:{amount:255.75}}|schema:TC}",
     ]), @"[[booking_id,B7,{cabin:economy,payment_amount:255.75,user_id:mia}],[B7.people.1,{dob:1990-04-05}],[B7.people.2,{dob:1991-01-01}],[flight_number,HAT1,{price:152.5}],[flight_number,HAT2,{price:103.25}],[tool_name,get_booking]]");
-    // Names that are not keys.
+    // These names do not have the form of a key.
     assert_snapshot!(
         Table::facts(&["@a>done:plan{data:{_:[[first-name,Ada],[zip,\"94107]]}|note:~|list:[a,b]}"]),
         @r#"[[a.plan,[[first-name,Ada],[list,[a,b]],[zip,"94107]]]]"#
     );
     assert_snapshot!(Table::facts(&[r#"@a>done:plan{_:[[_,[x,"]]]}"#]), @r#"[[a.plan,[[_,[x,"]]]]]"#);
-    // One name for two values: the first counts.
+    // If two values get one name, the first value counts.
     assert_snapshot!(Table::facts(&["@a>done:plan{data:{p:{q:{x:1}},r:{q:{x:2}}}}"]), @"[[a.plan,{q_x:1}]]");
-    // Values that say nothing, are too long, or are about the session.
+    // These values are empty, too long, or about the session, so they give no facts.
     assert_snapshot!(Table::facts(&[
         "@user>req:chat{role:user|content:This_is_more_than_what_fits_in_fifty_characters_of_a_frame.|schema:CH}",
         "@a>sync:state{v:7|delta:{task_3:done}}",

@@ -116,7 +116,7 @@ impl Pair {
         self.check_late(&checkpoint, turn)?;
         prop_assert_eq!(checkpoint.id(), self.warm.last() + 1);
 
-        // The member gets the text of a frame.
+        // The member gets the checkpoint as the text of a frame.
         let text = checkpoint.encode(&AgentId::new("host")?, Envelope::default())?;
         Message::decode(&text, self.registry)?;
         let copy = Checkpoint::decode(&text)?;

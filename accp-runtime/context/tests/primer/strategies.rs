@@ -55,7 +55,7 @@ fn any_field() -> impl Strategy<Value = String> {
         prop::sample::select(odd.to_vec()).prop_map(str::to_owned),
         "[a-zA-Z_][a-z0-9_]{0,6}",
     ]
-    // Only with such names would a note mean two things.
+    // A field with the name of an intent would make a note ambiguous.
     .prop_filter("no intent", |name| Intent::lookup(name).is_none())
 }
 

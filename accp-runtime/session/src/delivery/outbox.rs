@@ -213,7 +213,7 @@ impl Outbox {
     pub(crate) fn refused(&mut self, mid: &Mid) -> Option<Outgoing> {
         let index = self.find(mid)?;
         let gone = self.frames.remove(index);
-        // The frames behind it have other numbers now, unless an earlier run had it refused.
+        // The frames behind the removed one have other numbers now, unless it was refused in an earlier run.
         self.sent = self.sent.min(index);
         if index < self.consumed {
             self.consumed -= 1;
@@ -362,7 +362,7 @@ impl Outgoing {
 
     /// Returns the label of the frame, if it is a part of another.
     pub(crate) fn part(&self) -> Option<Part> {
-        // Most frames are not parts.
+        // Most frames are not parts, so this test saves the scan.
         if !self.tail.contains(",pt:") {
             return None;
         }

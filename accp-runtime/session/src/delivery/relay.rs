@@ -306,7 +306,7 @@ impl Relays {
                 cursor.retry.arm(now);
             }
             if cursor.sent < self.before {
-                // One window at a time: the entries that were read last have to arrive first.
+                // The host reads one window at a time: the entries that it read last have to arrive first.
                 if cursor.reading.is_none() && cursor.sent == acked {
                     let from = cursor.sent.max(cursor.read) + 1;
                     cursor.reading = Some(from);

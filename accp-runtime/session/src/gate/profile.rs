@@ -110,7 +110,7 @@ impl StreamProgress {
             ));
         }
         let last_now = self.last.or(is_last.then_some(at));
-        // The total may come after the last piece.
+        // The piece that gives the total may arrive after the last piece.
         if let (Some(of), Some(end)) = (total_now, last_now)
             && end + 1 < of
         {
@@ -372,7 +372,7 @@ mod tests {
                 Err(format!("in piece {n} the data that it had before"))
             );
         }
-        // A sender that says the last piece again may say the total for the first time.
+        // A sender that repeats the last piece may give the total for the first time.
         assert_eq!(
             say(&format!(
                 "idx:{RECENT}|d:w{RECENT}|tot:{}|done:true",

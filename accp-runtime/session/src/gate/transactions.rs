@@ -265,7 +265,7 @@ impl Transactions {
             None => !caused || is_cause(key),
         };
         let answered: Vec<_> = open.into_iter().filter(is_answered).collect();
-        // The profiles of the draft have both names for it.
+        // The profiles of the draft use both names for this field.
         let is_true = |name| field(name) == Some(&Value::Boolean(true));
         let may_be_tried_again = is_true("retry") || is_true("retryable");
         for key in answered {

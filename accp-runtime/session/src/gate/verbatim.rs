@@ -34,7 +34,7 @@ pub(crate) fn invented<'t, 'f>(
         if let Ok(message) = read_head(frame, registry) {
             note_words(&Value::Map(message.payload), &mut present);
         }
-        // As it stands on the wire, for short names, and if its schema is not known any more.
+        // The wire text counts, too: it has the short names, and the schema of the frame may no longer be known.
         let Ok(frame) = Frame::parse_with(frame, &UNBOUNDED) else {
             continue;
         };
@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn a_value_keeps_its_marks_when_a_text_is_checked() {
-        // Each text against a frame without a value: what counts as a value, and where it ends.
+        // Each text is checked against a frame without values. The cases show what counts as a
+        // value, and where it ends.
         for (text, expected) in [
             ("(T1), \"T2\"; T3's T1", &["T1", "T2", "T3"][..]),
             ("at 10:30, for $1,234.50.", &["10:30", "1,234.50"]),

@@ -92,7 +92,7 @@ impl Host {
             }
         };
         if self.is_link_frame(from, &scanned) {
-            // No error answers a link frame, not even an unreadable one.
+            // The host never answers a link frame with an error, not even an unreadable one.
             if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, is_linked, now);
             }
@@ -106,12 +106,12 @@ impl Host {
         let cursor = self.relays.cursor(from);
         if is_linked && is_present && cursor.vouched.is_none() && !cursor.greeting {
             let expected = "sync:registry before any other frame (draft section 6.4)";
-            // Not for good: the host takes the frame after a hello.
+            // The refusal is not final: the host takes the frame after a hello.
             let refusal = Refusal::new(ErrorCode::TIMEOUT, expected);
             self.send_refusal(from, scanned.mid(), refusal, now);
             return FrameOutcome::Refused;
         }
-        // A member whose log may be another one says hello first.
+        // A member that may hold another log has to send a hello first.
         let is_unknown = is_linked && self.key.is_some() && cursor.greeting;
         if self.side.is_busy() || self.lost.is_some() || is_unknown {
             return FrameOutcome::Not;
@@ -153,7 +153,7 @@ impl Host {
                 FrameOutcome::Refused
             }
             Err(Ruling::Ignore) => FrameOutcome::Not,
-            // Over HTTP the first answer may have been lost, so the answer is the same.
+            // Over HTTP the first answer may have been lost, so the host gives the same answer again.
             Err(Ruling::Again) => FrameOutcome::Dropped,
         };
         if shares {
@@ -253,7 +253,7 @@ impl Host {
             return Err(Refusal::duplicate(whole.sender, whole.sequence));
         }
         if !begins && !self.gate.numbers.groups.contains(sender, &part.of) {
-            // The first part may still be under way, behind a later one that came with an old number.
+            // The first part may still be on its way, behind a later part that came with an old number.
             return Err(if self.gate.knows(sender, &part.of) {
                 let expected = "of as the id of the first part, which this sender sent before";
                 Refusal::new(ErrorCode::INVALID_TYPE, expected)
@@ -346,7 +346,7 @@ impl Host {
         let mid = frame.mid().cloned();
         let party = self.side.state.members.get(from);
         let is_present = party.is_some_and(|party| party.present);
-        // A member that has left cannot fill the log.
+        // A member that has left cannot fill the log with refusals.
         let has_room = is_present || self.gate.numbers.refusals(from) < REFUSED;
         let is_news = |mid: &Mid| !mid.is_too_long() && !self.gate.knows(from, mid);
         if let Some(mid) = mid
@@ -388,7 +388,7 @@ impl Host {
         error: &DecodeError,
         now: Time,
     ) {
-        // The text may be an error or an acknowledgement, so no error answers it.
+        // The text may be an error or an acknowledgement, so the host does not answer it with an error.
         let about_the_link = [
             &b">fail:"[..],
             b">ack:",
@@ -436,7 +436,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     let (agent, intent) = (frame.header.agent, frame.intent);
     let mut text = format!("@{agent}>{intent}:refused{{}}");
     let mut metadata = String::new();
-    // A frame without metadata is a frame, too.
+    // If the metadata cannot be written, the frame goes without it.
     if envelope.write(&mut metadata).is_ok() {
         text.push_str(&metadata);
     }

@@ -119,7 +119,7 @@ impl Host {
             let effects = self.check(puts.iter(), last_put)?;
             self.submit(puts.iter().zip(effects), now)?;
         }
-        // The announcements have taken numbers, too, where all share one numbering.
+        // If all members share one numbering, the announcements have taken numbers, too.
         let sequence = self.gate.numbers.next(self.side.state.scope, member);
         let text = frame.text(&mid, sequence, None);
         let scanned = Scanned::of_entry(&text)?;

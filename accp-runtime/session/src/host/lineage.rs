@@ -66,7 +66,7 @@ impl Host {
     /// its own log, or the beginning of it.
     pub(crate) fn hello(&mut self, member: MemberId, hello: &Hello, now: Time) {
         let (last, claim) = (self.relays.last(), hello.voucher);
-        // The state of a member may be further than its log: it started from a fold.
+        // The state of a member may be ahead of its log, because the member started from a fold.
         let held = claim.map_or_else(|| self.held(member, hello), |claim| claim.position);
         if let Some(claim) = claim.filter(|_| self.key.is_some() && held > last) {
             return self.contradicted(member, claim, now);
@@ -111,7 +111,7 @@ impl Host {
         let waiting: Vec<_> = waiting.collect();
         let entry = entry.filter(|entry| entry.position == at);
         let hash = entry.as_ref().and_then(|entry| entry.hash);
-        // What a member holds was relayed to it.
+        // A member holds only entries that were relayed to it.
         let is_void = entry.is_some_and(|entry| !entry.kind.is_relayed());
         for (member, hello) in waiting {
             if let Some(claim) = hello.voucher.filter(|_| is_void) {
@@ -271,7 +271,7 @@ impl Host {
         self.announce_schemas(now);
         self.causes.current = Some(claim.position);
         self.take_due_checkpoint(now);
-        // Only the snapshot says which bytes of this host's own values are missing.
+        // Only the snapshot lists the missing bytes of this host's own values.
         self.side.take_snapshot(&self.gate.numbers);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
     }
@@ -284,7 +284,7 @@ impl Host {
             return false;
         };
         let mids = frames.iter().filter_map(|frame| frame.mid());
-        // The host may have dropped one of them since.
+        // The host may have dropped one of these frames since then.
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }
@@ -300,7 +300,7 @@ impl Host {
         self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
             if self.side.position + 1 < taken.position {
-                // The last part of a frame stands right before the whole, and is not relayed.
+                // The last part of a frame is right before the whole frame in the log, and is not relayed.
                 self.gate.numbers.wholes.extend(frame.mid().cloned());
             }
             while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}

@@ -128,7 +128,7 @@ impl Host {
     pub(crate) fn greet_behind(&mut self, member: MemberId, now: Time) {
         self.offer = None;
         let cursor = self.relays.cursor(member);
-        // The member has this fold already, and the log goes on later.
+        // If the member already holds the position of its offer, that fold does not help: the log begins later.
         let held = cursor.acked;
         let is_held = |offer: &mut Offer<_>| held.is_some_and(|held| held >= offer.position);
         cursor.offer.take_if(is_held);

@@ -195,7 +195,7 @@ impl Inbound {
         registry: &Registry,
     ) -> Self {
         if !values.is_empty() {
-            // A frame that cannot be read says so when it is decoded.
+            // If the frame cannot be read, decoding it reports the error.
             self.whole = whole(&self.text, values, registry).transpose();
         }
         self

@@ -288,7 +288,7 @@ impl MidSource {
             let digest = hasher.finalize();
             let drawn = digest.as_bytes().iter().take(8);
             let drawn = drawn.fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
-            // From a to f, so that it is not the id of a member with a number.
+            // The first digit is from a to f, so that this is not the id of a member with a number.
             let first = 0xa + (drawn >> 48) % 6;
             return Mid(Repr::Hex(first << 44 | drawn & ((1 << 44) - 1)));
         }

@@ -184,7 +184,7 @@ impl Member {
         }
         let is_new = draft.seen.get(mid).is_none();
         if is_new && !self.take(frame, number, now) {
-            // The host gives it again after the next hello.
+            // The host sends the frame again after the next hello.
             self.hello.arm(self.side.clock.timers());
         } else if number == next {
             self.passed(number);
@@ -357,7 +357,7 @@ impl Member {
             self.outbox.passed(number);
             self.keep_number();
         }
-        // The missing frames are here.
+        // The missing frames have arrived.
         if !self.to_send.hello && self.host_answered {
             self.hello.rest();
         }
@@ -412,8 +412,8 @@ impl Member {
             self.learn_inline(schemas);
         }
         let Some(draft) = &mut self.draft else { return };
-        // Otherwise the host has started again, and asks for the registry of this side. An answer to an
-        // answer would go on for ever.
+        // Otherwise the host has started again, and asks for the registry of this side. If the
+        // sides answered answers, they would never stop.
         let is_answer = draft.hellos > 0 || hello.schemas.is_some();
         draft.hellos = draft.hellos.saturating_sub(1);
         self.to_send.hello |= !is_answer && self.hello.at().is_none();

@@ -168,7 +168,7 @@ impl Member {
             } => match up {
                 // Otherwise this side would wait for an entry that does not come.
                 Some(up) if up > held => {}
-                // The acknowledgement is old, or the host has lost time.
+                // The acknowledgement is old, or the host was restored from an older copy.
                 Some(_) if held < self.side.position => {}
                 Some(up) => {
                     self.host_position = self.host_position.max(held);
@@ -252,7 +252,7 @@ impl Member {
                 let key = format!("snap_{fold}");
                 self.side.transfers.want(&key, MemberId::HOST, None);
             }
-            // Only the answer to the last hello gives the position to go on from.
+            // Only the answer to the last hello gives the position to continue from.
             None if is_answer => {
                 if let Some(fetching) = self.fetching.take() {
                     let key = format!("snap_{}", fetching.fold);
@@ -350,7 +350,7 @@ impl Member {
             },
             TransferProgress::Tampered => {
                 if is_schemas(&key) {
-                    // This side goes on meanwhile, and asks again at the next retry.
+                    // This side continues meanwhile, and asks again at the next retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
                     self.to_send.hello = true;
@@ -376,7 +376,7 @@ impl Member {
         };
         let held = self.side.position;
         let (_, of_fold) = self.side.restore(&snapshot)?;
-        // A side without entries lacks those since it has joined.
+        // A side without entries lacks all entries since it joined.
         let me = self.side.state.members.get(self.side.me());
         let held = match me {
             Some(me) if held == 0 => me.joined,
@@ -396,7 +396,7 @@ impl Member {
         if let Some(hash) = self.side.state.schemas() {
             self.learn(hash);
         }
-        // The hello is repeated until the host answers, so that the host knows where to go on.
+        // This side repeats the hello until the host answers, so that the host learns where to continue.
         self.to_send.hello = true;
         Ok(())
     }

@@ -293,7 +293,8 @@ impl Encoder<'_> {
         }
         puts.last = before.0;
         puts.values.truncate(before.1);
-        // A value that the registry keeps in the frame may be too long for any frame. A message can be taken apart.
+        // A value that the registry keeps in the frame may be too long for any frame, but a message
+        // can be split into parts.
         let whole = write(EncodeOptions {
             limits: Limits::NONE,
             ..self.unlimited()

@@ -76,8 +76,9 @@ impl Side {
         };
         self.schedule.last = text.len();
         self.batch.get().snapshot = Some(Snapshot {
-            // The state may be further: a member starts from a fold that is ahead of its log. It may
-            // be less far, too, because it does not count void entries.
+            // The state may be ahead of this position, because a member starts from a fold that is
+            // ahead of its log. The state may also be behind, because it does not count void
+            // entries.
             position: self.position,
             text,
         });
@@ -116,7 +117,7 @@ impl Side {
         self.state = fold.state;
         self.position = fold.received;
         self.hash = fold.hash;
-        // A cancellation may stand in what the fold has and this side has missed.
+        // The fold may contain a cancellation that this side has missed.
         self.fire();
         Ok((
             fold.judge,

@@ -173,7 +173,7 @@ pub(crate) fn with_values<'v>(
         return whole.into();
     }
     let mut text = text.to_string();
-    // From the end, so that the places before stay right.
+    // The loop begins at the end, so that the places of earlier references stay right.
     for one in found.iter().rev() {
         text = replaced(&text, std::slice::from_ref(one)).unwrap_or(text);
     }

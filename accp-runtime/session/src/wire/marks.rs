@@ -34,7 +34,7 @@ pub(crate) fn referred(
         }
     }
     whole.push_str(text.get(end..).unwrap_or_default());
-    // A frame without room for the references goes as it is.
+    // If the frame has no room for the references, it stays as it is.
     match Scanned::new(&whole, limits) {
         Ok(_) if end > 0 => whole.into(),
         _ => Arc::clone(text),
@@ -49,7 +49,7 @@ pub(crate) fn in_place(text: &str, at: usize, value: &str, registry: &Registry) 
     if param.is_some_and(|param| param.ty == Some(Type::Text))
         && let Ok(Value::String(text)) = read_value(value.as_bytes())
     {
-        // The type says how the text is written, so it needs no mark.
+        // The type determines how the text is written, so the text needs no mark.
         let mut written = String::with_capacity(value.len());
         lexical::write_text(&mut written, &text);
         return Some(written);
@@ -114,7 +114,7 @@ impl Param {
         let whole = at..at + value.len();
         let marked = marks(&value, at, name.clone());
         if matches!(ty, Some(Type::Schema(_))) && !marked.is_empty() {
-            // Its keys have short names of their own.
+            // The keys of this value have short names of their own.
             return vec![(whole, name)];
         }
         marked
@@ -232,7 +232,7 @@ mod tests {
         insta::assert_snapshot!(shown(r#"q:"hello_world|n:7"#), @"q:$cold.p57.query|n:7");
         insta::assert_snapshot!(shown(r#"a:[x,"a_b,#1.12345678,{k:"7}]|b:x"#), @"a:[x,$cold.p57.a.1,$cold.p57.a.2,{k:$cold.p57.a.3.k}]|b:x");
         insta::assert_snapshot!(shown(r#"a:{_:[[first-name,"b_c]]}|b:[]|c:{}"#), @"a:$cold.p57.a|b:[]|c:{}");
-        // A text as the registry has it needs no mark, so a `"` is a part of it.
+        // A field that the registry declares as text needs no mark, so a `"` is part of its value.
         insta::assert_snapshot!(shown(r#"text:"hi"|zip:"94107|list:["a,b]|schema:N"#), @r#"text:"hi"|zip:$cold.p57.zip|list:["a,b]|schema:N"#);
         insta::assert_snapshot!(shown(r#"inner:{zip:"94107}|schema:N"#), @"inner:$cold.p57.inner|schema:N");
         let draft = r"a:x|b:[1,2.5,{k:~}]|c:\[\\\],@b,$cold.k101_1|d:true";

@@ -55,7 +55,7 @@ fn streams_of_other_senders_and_chains_are_others() {
     assert_eq!(read(other, "abc", 0), Ok(vec![(other, "abc", 0)]));
     assert_eq!(read(other, "def", 1), Ok(vec![]));
     assert_eq!(order.rest_of(MemberId::HOST, &Mid::parse("abc")).len(), 1);
-    // What comes after the end of its stream is too late.
+    // A piece that comes after the end of its stream is too late.
     assert!(
         order
             .take(
@@ -107,7 +107,7 @@ fn many_streams_are_not_all_remembered() {
     for chain in 1..=1000 {
         assert_eq!(read(chain, 0), Ok(vec![0]));
     }
-    // What waits is kept, and so are the last streams.
+    // The pieces that wait are kept, and so is the state of the last streams.
     assert_eq!(read(0, 0), Ok(vec![0, 1]));
     assert_eq!(read(1000, 0), Err(0));
     assert_eq!(read(1, 0), Ok(vec![0]));

@@ -232,13 +232,13 @@ fn fitted(size: (f64, f64), edge: f64) -> (f64, f64) {
 }
 
 fn scaled((width, height): (f64, f64), by: f64) -> (f64, f64) {
-    // Of a very long picture at least a line of pixels stays.
+    // A very long picture keeps at least one line of pixels.
     ((width * by).max(1.0), (height * by).max(1.0))
 }
 
 /// Returns how many squares with this side cover a picture.
 fn squares((width, height): (f64, f64), side: f64) -> u64 {
-    // Scaling leaves a trace behind the ninth digit, which is no pixel.
+    // Scaling leaves an error after the ninth digit, which must not add a square.
     let along = |edge: f64| whole((edge / side - 1e-9).ceil().max(1.0));
     along(width).saturating_mul(along(height))
 }
@@ -290,7 +290,7 @@ mod tests {
             assert_eq!(cost(plain, w, h), tokens, "{w} x {h}");
         }
         assert_eq!(cost(MediaPrices::patches(162), 1_024, 1_024), 1_659);
-        // 640 x 480 are 300 patches, and 192 at `low`.
+        // A picture of 640 x 480 has 300 patches, and 192 at `low`.
         let fine = MediaPrices::fine_patches(true);
         assert_eq!(cost(fine, 640, 480), 360);
         assert_eq!(fine.tokens(&image(640, 480, Detail::Low)), 231);

@@ -211,7 +211,7 @@ fn claude(name: &str) -> Option<(u32, u32)> {
     let mut numbers = words[first..].iter().take_while(is_number);
     let mut next = || numbers.next()?.parse().ok();
     let version = (next()?, next().unwrap_or(0));
-    // The family stands before the version or behind it; the first models had none.
+    // The family is before or after the version. The first models had no family.
     let is_family = |word: &&str| CLAUDE.contains(word);
     let is_known = match first {
         0 => version.0 < 3 || words.iter().any(is_family),

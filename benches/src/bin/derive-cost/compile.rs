@@ -134,7 +134,7 @@ fn measured(folder: &Path, command: &str, instructions: Option<&Path>) -> Result
     let perf = instructions.map_or(String::new(), |file| {
         format!("perf stat -x, -e instructions:u -o '{}'", file.display())
     });
-    // `env` takes the variables that stand before the command.
+    // `env` sets the variables that come before the command.
     let script = format!("TIMEFORMAT='%R %U %S'; time {perf} env {command} >/dev/null 2>&1");
     let output = Command::new("bash")
         .args(["-c", &script])

@@ -87,7 +87,7 @@ impl Arguments {
                 .into_iter()
                 .filter(|(mode, _)| chosen_modes.contains(mode))
                 .collect(),
-            // The others are compared with serde.
+            // serde is always measured, because the others are compared with it.
             peers: PEERS
                 .iter()
                 .filter(|peer| peer.krate == SERDE || chosen_peers.contains(&peer.krate))
@@ -207,7 +207,7 @@ fn generate(folder: &Path, shape: &Shape, rounds: usize) -> Result<String, AnyEr
     if !output.status.success() {
         return Err(format!("generating: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    // What stands before the last line is for cargo.
+    // The lines before the last one are for cargo.
     let said = String::from_utf8(output.stdout)?;
     Ok(said.lines().last().unwrap_or_default().to_owned())
 }

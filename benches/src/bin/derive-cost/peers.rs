@@ -177,7 +177,7 @@ pub fn write_workspace(folder: &Path, root: &Path, shapes: &[Shape]) -> io::Resu
         folder.join("Cargo.toml"),
         format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n"),
     )?;
-    // The lock file of the bench fixes the versions of what both use.
+    // The lock file of the bench fixes the versions of the crates that both use.
     let lock = folder.join("Cargo.lock");
     if !lock.exists() {
         fs::copy(

@@ -178,7 +178,7 @@ impl Lines {
     fn read(&mut self) -> Result<bool, Failure> {
         self.bytes.clear();
         let fail = |error| Failure::Io(self.name.clone(), error);
-        // Two bytes more, for the end of the line.
+        // The end of the line takes two more bytes.
         let mut bounded = (&mut self.reader).take(LINE_BYTES as u64 + 2);
         if bounded.read_until(b'\n', &mut self.bytes).map_err(fail)? == 0 {
             return Ok(false);

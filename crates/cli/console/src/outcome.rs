@@ -89,7 +89,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let text = error.to_string();
         match error.kind() {
-            // The file is at fault.
+            // The file causes these errors.
             StoreErrorKind::Corrupt
             | StoreErrorKind::Version
             | StoreErrorKind::Foreign

@@ -191,7 +191,7 @@ fn the_lines_of_a_file_are_answered_in_their_order() {
         assert!(packet.contains(&packet_of), "{index}: {packet}");
     }
     let run = folder.run("aacp registry list --registry r.aacp --format json", "");
-    // 101 packets of this command, and one before.
+    // This run adds 101 packets to an earlier one.
     assert_eq!(run.json()[0]["times_seen"], 102);
 }
 

@@ -217,7 +217,7 @@ fn every_signal_that_ends_the_agent_ends_its_command() {
         ("USR2", 12),
         ("ALRM", 14),
     ];
-    // A shell starts what runs in its background without INT and QUIT.
+    // A shell starts commands in its background with INT and QUIT ignored.
     let ignored = ignored();
     let signals = signals
         .iter()

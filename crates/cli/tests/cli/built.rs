@@ -77,7 +77,7 @@ fn a_new_crate_passes_its_tests() {
 fn a_change_of_the_registry_builds_again() {
     let made = Crate::made("watched");
     let registry = fs::read_to_string(made.path("registry/refund.json")).unwrap();
-    // The build script is looked at, and not the types.
+    // This test is about the build script and not about the types.
     made.write("src/lib.rs", "");
     assert!(made.builds());
     assert!(!made.builds());
@@ -133,7 +133,7 @@ fn a_generated_file_builds_in_its_crate() {
     let own = "#[accp(registry = \"reg\")]";
     let shared = "#[accp(registry = \"../shared/reg\")]";
     let here = format!("#[accp(registry = {reg:?})]");
-    // The folder that the command runs in, the registry, the file, and what the file says of the registry.
+    // Each run names the folder of the command, the registry, the file, and the attribute in the file.
     let mut runs = vec![
         ("", "app/reg", "app/src/lib.rs", own),
         ("", "app/reg/", "app/src/deep/inside.rs", own),

@@ -83,7 +83,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         if path.is_dir() && !path.is_symlink() {
             collect(&path, found);
         } else if !name.starts_with(".acp.lock") {
-            // A link that leads nowhere has no bytes.
+            // A broken link has no bytes.
             let bytes = fs::read(&path).unwrap_or_default();
             found.insert(path, bytes);
         }
@@ -115,7 +115,7 @@ fn init_says_what_it_has_made() {
         ],
     });
     assert_eq!(round.json(INIT, 0), made);
-    // The same folder again is refused, and accepted with --resume.
+    // A second `init` in the same folder is refused, and accepted with --resume.
     let before = round.files();
     let refused = json!({ "ok": false, "errors": [{
         "code": "exists", "file": "protocol.json",
@@ -151,13 +151,13 @@ fn init_has_the_flags_of_the_original() {
     assert_eq!(made["files"][0], "external:memo.md");
     let text = fs::read_to_string(round.0.path("docs/memo.md")).unwrap();
     assert!(text.ends_with("\n## Question\n\n\n## Answer\n\n"), "{text}");
-    // Without them, the directory is `deliverables`, and the file has the name of its type.
+    // Without these options, the directory is `deliverables`, and the file has the name of its type.
     let round = Round::before();
     assert_eq!(
         round.json(INIT.replace("--deliverables-dir papers", ""), 0)["primary"],
         "deliverables/adr.md"
     );
-    // A new round takes all of that over.
+    // A new round takes these settings over.
     let args = "collab init --folder next --from round --format json";
     let run = round.0.run(args, "");
     run.code_is(0);
@@ -192,7 +192,7 @@ fn init_refuses_what_is_missing_with_all_reasons() {
     assert!(codes(&round.json(&args, 2)).contains(&"primary-type"));
     let args = (INIT, "--deliverables-mode both");
     assert_eq!(codes(&round.json(args, 2)), ["mode"]);
-    // The folder has to be named, and an empty name is none.
+    // The folder needs a name, and an empty name does not count.
     for folder in ["", "--folder ''"] {
         let run = round.0.run(("collab", INIT, folder), "");
         assert_eq!((run.code, &run.stdout[..]), (Some(2), ""));
@@ -273,7 +273,7 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
     let line = line.lines().last().unwrap();
     let end = r#""doc":"notes.md","reply_to":4,"role":"supporting","sha256":"00"}"#;
     assert!(line.ends_with(end), "{line}");
-    // The hash of a file that says Frozen, with a text in each section.
+    // The hash is that of a file with the state Frozen and a text in each section.
     let text = round
         .read(DOC)
         .replace("Draft", "Frozen")

@@ -38,7 +38,7 @@ fn compressed() -> Folder {
 #[test]
 fn compress_as_a_quick_command_evaluates_at_once() {
     let folder = Folder::with(&[("messages.json", &messages().to_string())]);
-    // The list is far below half of the window, so that nothing happens by itself.
+    // The list is far below half of the window, so that the plain command changes nothing.
     let args = "context compress --window 64000 messages.json";
     let run = folder.run(args, "");
     assert_eq!(run.json(), [messages()]);
@@ -85,7 +85,7 @@ fn recover_as_a_quick_command_searches() {
             .unwrap()
             .starts_with("cache/offloaded/")
     );
-    // Without a topic there is no such command, and an option is not taken for a word of it.
+    // `recover` without a topic is refused, and an option does not count as a word of the topic.
     quick(&folder, "recover", "").code_is(2);
     let refused = quick(&folder, "recover --limit 1 HAT170", "");
     assert_eq!((refused.code, &*refused.stdout), (Some(2), ""));

@@ -68,13 +68,13 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
         assert!(sign["evidence"].as_str().unwrap().contains(rule), "{sign}");
         assert_eq!(sign["recovered"], put_back.contains(&format!("> {rule}")));
     }
-    // As many as a tenth of the window has room for.
+    // The command puts back as many rules as a tenth of the window has room for.
     assert_eq!(signs[0]["recovered"], true);
     assert!(
         stderr.contains("HIGH (constraint): does not stand in the list: The "),
         "{stderr}"
     );
-    // What had no room is not said again with each message, unless it comes back.
+    // A rule that had no room is not reported again with each message, unless it comes back.
     let mut list = next.as_array().unwrap().clone();
     list.push(json!({ "role": "assistant", "content": "The shed stands on four posts." }));
     let (_, report, _) = compressed(&folder, &json!(list));

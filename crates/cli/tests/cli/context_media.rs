@@ -39,7 +39,7 @@ fn a_list_with_a_picture_that_fits_leaves_as_it_is() {
     let run = compressed(&folder, "128000", "--report report.json");
     assert_eq!(run.json(), [all]);
     let report: Json = serde_json::from_str(&folder.read("report.json")).unwrap();
-    // 1,024 x 768 / 750 are 1,049 tokens.
+    // The picture costs 1,024 x 768 / 750 = 1,049 tokens.
     let tokens = report["tokens_after"].as_u64().unwrap();
     assert!((1_060..1_200).contains(&tokens), "{report}");
     assert_eq!(

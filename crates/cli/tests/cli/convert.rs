@@ -220,7 +220,7 @@ fn documents_show_what_the_command_prints() {
         "docs/howto/convert.md should show:\n{}",
         run.stdout
     );
-    // The README has a table of its tokens.
+    // The README has a table of these token counts.
     let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
     for name in ["frames without envelope", "frames", "compact JSON"] {
         let mut lines = run.stdout.lines().map(str::trim_start);

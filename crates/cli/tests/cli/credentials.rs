@@ -43,7 +43,7 @@ fn a_token_in_a_file_or_in_the_environment_is_shown_without_a_warning() {
     let args = ["send", "--hub", &url, FRAME];
     let sent = finish(command().args(args).env("ACCP_TOKEN", "secret"), b"");
     assert_eq!((sent.code, &*sent.stderr), (Some(0), ""));
-    // The agent of a command shows it, too.
+    // `accp agent` sends the token, too.
     let args = [
         "agent",
         "cook",

@@ -277,10 +277,10 @@ fn debug_tells_every_frame() {
             .copied()
             .collect()
     };
-    // The request is sent once, kept by the host, and relayed to four members, who keep it. The
-    // sender also hears of it.
+    // The sender sends the request once. The host keeps it and relays it to four members, who keep it. The sender is
+    // one of the four.
     let asked = about("research requests tool: tool_name web_search");
-    // The word of the host for its log differs each time, because its secret does.
+    // The host's voucher for its log differs each time, because its secret does.
     let asked = asked.iter().map(|line| match line.split_once(",sum:") {
         Some((before, rest)) if rest.len() == 56 => format!("{before},sum:..,proof:..]"),
         _ => (*line).to_owned(),

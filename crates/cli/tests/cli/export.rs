@@ -104,7 +104,7 @@ fn what_came_in_parts_is_told_and_found_once() {
         let positions = found.iter().map(|found| found["position"].as_u64());
         positions.collect::<Vec<_>>()
     };
-    // The parts are at 14 and 15.
+    // Positions 14 and 15 hold the parts of the frame.
     assert_eq!(found("thinking"), [Some(16)]);
     let ask = "session replay chats.db --from 15 --to 15";
     insta::assert_snapshot!(folder.run(ask, "").stdout, @r#"

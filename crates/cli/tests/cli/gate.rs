@@ -82,7 +82,7 @@ fn write_tokens(folder: &Path, tokens: &[Token]) {
             "[[token]]\nsha256 = \"{digest}\"\nagent = \"{agent}\"\nsessions = [\"{sessions}\"]\n"
         )
     });
-    // The hub never sees half of the file.
+    // Because of the rename, the hub never reads half of the file.
     fs::write(folder.join("tokens.new"), entries.collect::<String>()).unwrap();
     fs::rename(folder.join("tokens.new"), folder.join("tokens.toml")).unwrap();
 }
@@ -140,7 +140,7 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
         let refused = eve.initialize(path);
         assert_eq!(refused.status, 403, "{path}: {refused:?}");
     }
-    // The session of MCP that another has begun is none of hers, wherever she says it.
+    // Eve cannot use the MCP session that another agent has begun, on any path.
     for path in ["/mcp/eves/eve", "/mcp/eves/eve/lunch/dev"] {
         let used = eve.mcp(path, Some(&session), "tools/list", &json!({}));
         assert_eq!(used.status, 404, "{used:?}");
@@ -153,7 +153,7 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     );
     let listed = dev.mcp("/mcp/lunch/dev", Some(&session), "tools/list", &json!({}));
     assert!(listed.body.contains("accp_send"), "{listed:?}");
-    // Who may be both has what is of each at its own place.
+    // A client that may be both agents can use an MCP session only at the place of its agent.
     let both = ("secret-of-both", "dev", "*");
     write_tokens(hub.folder.path(), &[DEV, EVE, both]);
     let both = hub.client_of(both);
@@ -256,7 +256,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     for (what, open) in open {
         let ended = open.finish();
         match ended.status {
-            // It had not begun to answer.
+            // The hub had not begun to answer this request.
             401 => assert!(ended.body.contains("E5001"), "{what}: {ended:?}"),
             200 => {
                 assert!(!ended.is_whole, "{what} reads as whole: {ended:?}");
@@ -265,7 +265,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
             _ => panic!("{what}: {ended:?}"),
         }
     }
-    // Who has its token is not disturbed.
+    // A client that still has its token is not interrupted.
     let soup = frame("@cook>req:plan{goal:soup}", "abc102000001", 1, "sid:lunch");
     assert_eq!(cook.post_frame(&soup).status, 200);
     stays.until("goal:soup");
@@ -308,7 +308,7 @@ fn a_safe_method_never_writes() {
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(hub.client().post_frame(&plan).status, 200);
     hub.process.stop();
-    // A session that is not in memory comes there from the store.
+    // The hub loads a session that is not in memory from the store.
     let hub = TestHub::start_in(hub.folder, "");
     let before = content(&file);
     let client = hub.client();
@@ -336,7 +336,7 @@ fn a_safe_method_never_writes() {
         b"",
     );
     socket.until("101 Switching Protocols");
-    // What is refused, whatever its method, writes nothing.
+    // A refused request writes nothing, whatever its method.
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" }).to_string();
     let refused = [
         client.ask("POST", "/mcp/nowhere/eve", &[], &call),
@@ -372,7 +372,7 @@ fn pages_of_other_sites_get_nothing() {
             let image = [("sec-fetch-site", site), ("sec-fetch-dest", "image")];
             for method in ["GET", "POST"] {
                 let answer = client.ask(method, &route, &image, "");
-                // There is no such route, or not with this method.
+                // The route does not exist, or not with this method.
                 let is_public = is_public || matches!(answer.status, 404 | 405);
                 assert!(
                     is_public || answer.status == 403,
@@ -428,7 +428,7 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
     let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
     assert_eq!(plan("abc101000001", 1).status, 200);
     until_ready_is(&client, 200);
-    // Somebody moves the file away, and back.
+    // The store's file is moved away, and back.
     let [here, there] = ["hub.accp", "moved"].map(|name| hub.folder.path().join(name));
     fs::rename(&here, &there).unwrap();
     let why = until_ready_is(&client, 503);

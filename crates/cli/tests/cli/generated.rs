@@ -210,7 +210,7 @@ fn the_grammars_in_the_repository_are_the_generated_ones() {
         let [pest, abnf] = ["pest", "abnf"].map(|end| fs::read_to_string(place(end)).unwrap());
         let with = |more: &str| accp((flags, more), "");
         let file = place("pest");
-        // The name of the file says which grammar it is.
+        // The command finds the grammar by the name of the file.
         let run = accp(["grammar", "--check", file.to_str().unwrap()], "");
         assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
         assert_eq!(with("").stdout, pest);

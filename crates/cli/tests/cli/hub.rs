@@ -113,7 +113,7 @@ fn two_agents_talk_through_a_hub_and_the_log_stays() {
     let (code, rest) = hub.stop();
     assert_eq!((code, rest.as_str()), (Some(0), ""));
 
-    // Another hub goes on where the file stands.
+    // Another hub continues from the log in the file.
     let (_hub, url) = Running::hub("hub.accp", folder.path());
     let log = run(["tail", "--hub", &url, "--no-follow"]);
     let goals = log
@@ -196,7 +196,7 @@ fn a_hub_takes_signed_tokens_beside_those_of_a_file() {
     post(&url, signed, "@guest>req:plan{}").stderr_has("E5001");
     post(&url, "guess", "@dev>req:plan{}").code_is(2);
 
-    // Another claim names the agent, and the token does not have it.
+    // This hub expects the agent in another claim, which the token does not have.
     let claim = "--memory --audience other --agent-claim agent";
     let (_hub, url) = Running::hub((claim, issuer), folder.path());
     post(&url, signed, "@dev>req:plan{}")
@@ -268,7 +268,7 @@ fn a_model_that_speaks_mcp_is_an_agent_of_the_hub() {
     );
     let (status, said) = ask("main/model", Some("https://evil.example"));
     assert_eq!(status, 403, "{said}");
-    // It is a member of the session like any other.
+    // The model is a member of the session like any other agent.
     run(["tail", "--hub", &url, "--no-follow"]).stdout_has("agents:[model]");
 }
 

@@ -72,7 +72,7 @@ fn whatever_a_recording_holds_comes_back() {
     all            4      31        41      13           26     14      298  528   100.0 %
     ");
 
-    // The same in a file. An id that is used again gets a number.
+    // The command imports the same conversations into a file. A session name that repeats gets a number.
     let run = folder.run("session import -o all.db awkward.jsonl --format json", "");
     run.code_is(0);
     let json = &run.json()[0];
@@ -158,7 +158,7 @@ fn an_import_that_stopped_is_completed() {
         assert!(is_whole("chats.db"));
     }
 
-    // A file that was only begun is completed too.
+    // The import also completes an empty file.
     let run = folder.run("session verify empty.db", "");
     run.code_is(1);
     insta::assert_snapshot!(run.stderr, @"error: empty.db: the store is empty, and the command that creates it has not finished: run that command again, or remove the file");

@@ -62,7 +62,7 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
         .unwrap();
     drop(conn);
     assert_eq!(goals(&folder, "copy.accp"), 1);
-    // Only who has the file to itself erases.
+    // The command refuses to erase while a hub has the file open.
     let erase = "session erase hub.accp main --from guest";
     let run = folder.run(erase, "");
     run.code_is(2);

@@ -43,7 +43,7 @@ fn the_page_for_operators_names_the_metrics_that_there_are() {
         .skip(1)
         .filter(|rule| rule.contains("up{job=") || !metrics(rule).is_empty());
     assert_eq!((alerts, sources.count()), (6, 6), "{rules}");
-    // The labels and their values, too.
+    // The labels on the page, and their values, must exist too.
     for label in page
         .split('{')
         .skip(1)
@@ -140,7 +140,7 @@ fn the_image_starts_what_there_is() {
     assert_eq!(line[0], "accp");
     let settings = of("ENV").flat_map(|words| &words[1..]);
     let settings: Vec<_> = settings.filter_map(|word| word.split_once('=')).collect();
-    // In the image nothing else is set, and what there is leads to a folder of ours.
+    // The hub gets only the variables of the image. The store is in a folder of the test.
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("hub.accp");
     let mut hub = command();
@@ -154,7 +154,7 @@ fn the_image_starts_what_there_is() {
     finish(hub.args(&line[1..]).arg("--print-config"), b"")
         .code_is(0)
         .stdout_has("listen = \"0.0.0.0:7337\"");
-    // Without tokens it does not start, and says what to do.
+    // Without tokens the hub does not start, and its error names the option that it needs.
     let mut hub = command();
     hub.envs(settings.iter().copied()).env("ACCP_STORE", &store);
     finish(hub.args(&line[1..]), b"")
@@ -176,7 +176,7 @@ fn a_hub_says_whether_it_is_ready() {
     let ready = || super::accp(["ready", "--hub", &url], "");
     let there = ready();
     assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
-    // The token of Prometheus counts and reads nothing.
+    // The token of Prometheus reads the metrics but no session.
     let get = |path: &str| {
         let request = http().get(format!("{url}{path}"));
         let answer = request.header("authorization", "Bearer secret").call();
@@ -211,7 +211,7 @@ fn the_unit_starts_a_hub_that_reads_its_files() {
         hub.args(&words[1..]);
         hub
     };
-    // Each file is one that the settings name.
+    // The hub looks for each file at the path from the settings.
     finish(&mut start(), b"").stderr_has("hub.toml");
     let printed = super::accp("serve --print-config", "").stdout;
     fs::write(folder.path().join("accp/hub.toml"), &printed).unwrap();
@@ -231,7 +231,7 @@ fn the_log_of_a_hub_holds_no_payload() {
     for form in ["text", "json"] {
         let folder = tempfile::tempdir().unwrap();
         let tokens = folder.path().join("tokens.toml");
-        // The token comes later, and the hub says that it has read the file again.
+        // The test writes the token after the start. The log reports that the hub has read the file again.
         fs::write(&tokens, "").unwrap();
         let args = ["--memory", "--log", form, "--tokens", "tokens.toml"];
         let (hub, url) = Running::hub(args, folder.path());
@@ -255,7 +255,7 @@ fn the_log_of_a_hub_holds_no_payload() {
             post(&plan("a00000000004"), &format!("{SECRET}2"), "lunch"),
             401
         );
-        // One byte too many, so that the hub has read all of it when it answers.
+        // The body is one byte longer than allowed, so the hub has read all of it when it answers.
         let body = SECRET.repeat(13_108)[..65_537].to_owned();
         assert_eq!(post(&body, SECRET, "lunch"), 413);
         let (code, log) = hub.stop();

@@ -55,7 +55,7 @@ fn every_sample_in_every_format_is_valid_or_refused_with_its_place() {
             let place = format!("error: {name}:");
             let named = run.stderr.lines().any(|line| line.starts_with(&place));
             assert!(named, "{name} as {format}: {}", run.stderr);
-            // What calls and results lack can be mended.
+            // `--repair` can mend missing calls and results.
             if run.stderr.contains("`--repair` mends") {
                 let run = convert(&folder, format, "--repair", &name);
                 assert_eq!(faults(&run, format), [""; 0], "{name} as {format}");
@@ -172,9 +172,9 @@ fn options_may_follow_a_topic() {
     ] {
         assert_eq!(recover(words).stdout, before.stdout, "{words:?}");
     }
-    // Behind `--` an option is a word; before, one that is not known is refused.
+    // After `--`, an option is an ordinary word. Before `--`, an unknown option is refused.
     assert_eq!(recover("--exact -- valve_47 --limit 1").stdout, "");
     recover("valve_47 --limits 1").code_is(2);
-    // No section at all is not what anybody looks for.
+    // A limit of zero sections is refused.
     recover("valve_47 --limit 0").code_is(2);
 }

@@ -118,7 +118,7 @@ fn every_command_ends_when_a_hub_does_not_answer() {
     });
     let slow_lines = stranger(|stream, head| {
         stream.write_all(HEAD.as_bytes()).unwrap();
-        // Who follows a log waits for the next line without a limit.
+        // A client that follows a log waits for the next line without a limit.
         let is_followed = head.contains("follow=true");
         drip(
             stream,
@@ -167,7 +167,7 @@ fn a_line_and_a_body_are_bounded() {
         run.code_is(1);
         run.stderr_has("of more than");
     }
-    // The last bytes are on their way, and nobody takes them.
+    // The count includes bytes in buffers, which the command never reads.
     assert!(most.load(Ordering::Relaxed) < 128 << 20, "{most:?}");
 }
 
@@ -197,7 +197,7 @@ fn what_is_not_an_answer_of_a_hub_is_no_success() {
     for body in ["<html>\n<p>Welcome</p>", "", "{}", "[]", "\n"] {
         let page = speaker("200 OK", body);
         for run in run_all(&page, "") {
-            // A log may be empty, and ends then.
+            // An empty log ends at once, so an empty body may be a valid answer.
             let is_empty = body.trim().is_empty();
             assert!(
                 run.code == Some(1) || (is_empty && run.stderr.is_empty()),
@@ -212,7 +212,7 @@ fn what_is_not_an_answer_of_a_hub_is_no_success() {
         let part = format!("what answers at {page} does not answer as a hub: <html>");
         run.stderr_has(&part);
     }
-    // Somebody is there, so nobody should be told to start a hub.
+    // A server answers, so the error must not report that there is no hub.
     for status in ["500 Oh", "404 No", "200"] {
         for run in run_all(&speaker(status, "no\u{9b}"), "") {
             assert!(!run.stderr.contains("no hub at"), "{}", run.stderr);
@@ -408,7 +408,7 @@ fn a_log_that_stops_says_where_to_go_on() {
         "{said}"
     );
 
-    // It goes on with the next frame.
+    // `--after` continues with the next frame.
     let (_, after) = said.split_once("--after ").unwrap();
     let after = after.split_whitespace().next().unwrap();
     let (_hub, url) = Running::hub("", folder.path());

@@ -38,8 +38,8 @@ fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
 fn a_collector_hears_who_did_what_under_the_span_of_the_caller() {
     let (collector, batches) = collector();
     let folder = tempfile::tempdir().unwrap();
-    let (hub, url) = Running::hub(&["--memory", "--otlp", &collector], folder.path());
-    // The example of the W3C.
+    let (hub, url) = Running::hub(["--memory", "--otlp", &collector], folder.path());
+    // The specification of the W3C has this example.
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let answer = ureq::post(format!("{url}/accp/v1/frames?session=lunch"))
         .content_type("application/accp")
@@ -49,7 +49,7 @@ fn a_collector_hears_who_did_what_under_the_span_of_the_caller() {
             "@dev>req:plan{{goal:{SECRET}}}[mid:a00000000001,seq:1]"
         ));
     assert_eq!(answer.unwrap().status().as_u16(), 200);
-    // The end of the hub sends what has come since the last batch.
+    // When the hub ends, it sends the spans that have come since the last batch.
     let (code, log) = hub.stop();
     assert_eq!((code, log.as_str()), (Some(0), ""));
     let (head, body) = batches.recv().unwrap();
@@ -58,7 +58,7 @@ fn a_collector_hears_who_did_what_under_the_span_of_the_caller() {
         head.contains("content-type: application/x-protobuf"),
         "{head}"
     );
-    // Protocol Buffers hold texts and bytes as they are.
+    // Protocol Buffers store texts and bytes unchanged.
     let has = |bytes: &[u8]| body.windows(bytes.len()).any(|window| window == bytes);
     for text in [
         "accp-hub",
@@ -85,14 +85,14 @@ fn a_collector_hears_who_did_what_under_the_span_of_the_caller() {
 #[test]
 fn a_collector_that_is_not_there_stops_no_hub() {
     let folder = tempfile::tempdir().unwrap();
-    // Nobody listens on a port that was free a moment ago.
+    // No process listens on a port that was free a moment ago.
     let free = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
     let otlp = format!("http://{free}");
-    let (hub, url) = Running::hub(&["--memory", "--otlp", &otlp], folder.path());
-    super::accp(&["send", "--hub", &url, "@dev>req:plan{}"], "").code_is(0);
+    let (hub, url) = Running::hub(["--memory", "--otlp", &otlp], folder.path());
+    super::accp(["send", "--hub", &url, "@dev>req:plan{}"], "").code_is(0);
     let (code, log) = hub.stop();
     assert_eq!(code, Some(0), "{log}");
     assert!(log.contains("the collector cannot be reached"), "{log}");

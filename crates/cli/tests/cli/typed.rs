@@ -34,7 +34,7 @@ fn lines(document: &str) -> Vec<&str> {
 /// Runs the lines of a document in one folder, one after the other, and returns what each says.
 fn typed(document: &str) -> Vec<String> {
     let logs = std::fs::read_to_string(workspace().join("examples/bakery.jsonl")).unwrap();
-    // The second conversation has hand-offs, which not every format can say.
+    // The second conversation has hand-offs, which some formats cannot express.
     let log = logs.lines().next().unwrap();
     let folder = Folder::with(&[("messages.json", &messages()), ("chats.jsonl", log)]);
     let own = std::path::Path::new(env!("CARGO_BIN_EXE_accp")).parent();

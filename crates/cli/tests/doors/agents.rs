@@ -58,12 +58,12 @@ async fn plays_a_part() {
             Ok(sent) => say!("sent at {}", sent.position.unwrap()),
             Err(error) => say!("not sent: {error}"),
         },
-        // Goes on as soon as the frame is in its store.
+        // Continues as soon as the frame is in the agent's store.
         "queue" => {
             agent.send_with(note(text)).queued().await.unwrap();
             say!("queued");
         }
-        // As before, and then waits for the hub.
+        // Queues 20 frames, and then waits for the hub.
         "close" => {
             for n in 0..20 {
                 agent
@@ -79,7 +79,7 @@ async fn plays_a_part() {
                 .send_with(note(text))
                 .within(Duration::from_millis(300));
             match sent.await {
-                // The store keeps frames in their order, so it has this one once it has the next.
+                // The store keeps frames in their order, so it has this frame once it has the next one.
                 Err(Error::Pending(_)) => {
                     let next = agent.send_with(note("after that")).queued().await;
                     say!("pending, then {:?}", next.map(drop));
@@ -102,7 +102,7 @@ async fn plays_a_part() {
             say!("ready");
             std::future::pending::<()>().await;
         }
-        // Fails at each note, and says as many letters of why as are asked for.
+        // Fails at each note, with a reason of as many letters as the part asks for.
         "fail" => {
             let why = "x".repeat(text.parse().unwrap());
             agent.serve_others(move |_| {
@@ -181,7 +181,7 @@ fn a_frame_waits_for_a_hub_that_is_away_and_goes_out_once() {
     test.hub.start();
     assert!(test.run("send first").starts_with("sent at "));
     test.hub.kill();
-    // Its store has been in the session, so the agent needs no hub to begin.
+    // The agent's store has been in the session, so the agent can begin without a hub.
     assert_eq!(test.run("queue second"), "queued");
     assert_eq!(test.run("send_soon third"), "pending, then Ok(())");
     test.hub.start();

@@ -19,7 +19,7 @@ impl Cook {
         command.args(agent.words()).stderr(Stdio::piped());
         let mut cook = command.spawn().unwrap();
         let lines = BufReader::new(cook.stderr.take().unwrap()).lines();
-        // Before that it says what its registry replaces.
+        // Before this line the command may print what its registry replaces.
         let mut lines = lines.map(Result::unwrap);
         assert!(
             lines.any(|line| line.starts_with("cook is in session team")),
@@ -68,7 +68,7 @@ fn runs(process: u32) -> bool {
     let status = std::fs::read_to_string(format!("/proc/{process}/stat"));
     let alone = Path::new("/proc/self/stat").exists();
     if alone {
-        // A zombie has ended, and nobody has waited for it yet.
+        // A zombie has ended, but its parent has not waited for it yet.
         return status.is_ok_and(|status| !status.contains(") Z "));
     }
     let alive = Command::new("kill")
@@ -93,7 +93,7 @@ fn a_cancelled_chain_ends_the_command_and_its_child() {
     for process in processes {
         within(Duration::from_secs(10), || (!runs(process)).then_some(()));
     }
-    // A chain that was cancelled has no answer.
+    // A cancelled chain gets no answer.
     let frames = test.hub.frames();
     assert!(
         !frames.iter().any(|frame| frame.starts_with("@cook>")),
@@ -120,7 +120,7 @@ fn a_command_that_fails_is_a_tool_that_fails() {
         "{said}"
     );
 
-    // So is one that a signal ends, and one that prints what nobody may say.
+    // The chain also fails if a signal ends the command, or if the command prints a frame that the agent may not send.
     for (script, why) in [
         ("kill -9 $$", "signal"),
         ("echo '@bob>done:note{text:x|schema:NOTE}'", "another_agent"),
@@ -180,7 +180,7 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "{asked}: {said}"
         );
     }
-    // No frame of the registry holds the text, and the error says so.
+    // No frame of the registry can hold the text, and the error gives this reason.
     for (asked, why) in [
         (
             "req:book_room{room:blue|schema:ER}",
@@ -200,7 +200,7 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "{asked}: {said}"
         );
     }
-    // A text of a closed set, and a frame without what the session sets.
+    // The command prints a text of a closed set, or a frame without the fields that the session sets.
     for (script, answered) in [
         (
             "echo free",

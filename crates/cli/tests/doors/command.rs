@@ -32,7 +32,7 @@ fn a_store_knows_the_registry_of_its_sessions() {
     for words in WORDS {
         assert!(said.contains(words), "{said}");
     }
-    // What the hub announces is what the command says of the same file.
+    // The hub announces the hash that the command computes for the same file.
     let (_, hash) = accp(folder.path(), "registry hash registry.json --digits 12");
     let announced = format!("names the registry in force: hash {}", hash.trim_end());
     assert!(said.contains(&announced), "{announced}: {said}");
@@ -42,7 +42,7 @@ fn a_store_knows_the_registry_of_its_sessions() {
         if !running {
             hub.kill();
         }
-        // Nobody has to say which registry the session has.
+        // No option has to name the registry of the session.
         let on_file = |args: &str| {
             let (fine, said) = accp(folder.path(), ("session", args));
             assert!(fine, "{args:?}: {said}");
@@ -86,7 +86,7 @@ fn numbers_of_json_keep_their_digits() {
             fine && json.contains(&format!(r#""amount":{amount},"#)),
             "{json}"
         );
-        // And back, from what the command has written itself.
+        // The command also encodes the JSON that it has written.
         std::fs::write(folder.path().join("again.jsonl"), &json).unwrap();
         let (fine, again) = accp(folder.path(), "encode again.jsonl");
         assert!(fine && again == frame, "{again}");

@@ -98,7 +98,7 @@ pub(crate) async fn play(part: &str) {
 async fn stranger(part: &str) {
     let registry = match part {
         "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
-        // Another form of one schema keeps the agent from learning the others.
+        // If one schema has another form, the agent does not learn the others.
         _ => r#"{ "schemas": { "status": { "code": "ST", "fields": ["mood"] } } }"#.to_owned(),
     };
     let name = AgentId::new("lab").unwrap();
@@ -122,7 +122,7 @@ async fn stranger(part: &str) {
             drop(asked);
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
         }),
-        // The frame says that it has the type, and its long text cannot be put into it.
+        // The frame names its type, but without the schema the agent cannot insert the long text.
         _ => echo(&lab),
     }
     says("ready");
@@ -139,7 +139,7 @@ async fn an_agent_joins_whoever_had_its_name_before() {
     drop(first);
     let second = hub.agent("desk").unwrap();
     second.joined().await.unwrap();
-    // The second is still there.
+    // The second handle is still open.
     let third = hub.agent("desk").unwrap();
     third.joined().await.unwrap();
     let ended = second.joined().await.unwrap_err();
@@ -149,12 +149,12 @@ async fn an_agent_joins_whoever_had_its_name_before() {
     assert!(ended.to_string().contains("opened again"), "{ended}");
     let answer: NoteDone<'static> = third.ask(note("soup")).await.unwrap();
     assert_eq!(answer.text, "soup");
-    // It is of no matter to the third when the handle of the second goes.
+    // Dropping the second handle does not affect the third.
     drop(second);
     third.joined().await.unwrap();
     let answer: NoteDone<'static> = third.ask(note("bread")).await.unwrap();
     assert_eq!(answer.text, "bread");
-    // Two handles that nobody has used so far.
+    // Neither of these two handles has been used yet.
     let (older, newer) = (hub.agent("dev").unwrap(), hub.agent("dev").unwrap());
     newer.joined().await.unwrap();
     assert!(matches!(older.joined().await.unwrap_err(), Error::Ended(_)));
@@ -224,7 +224,7 @@ async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() 
         let answer: NoteDone<'static> = desk.ask(note(text.clone())).await.unwrap();
         assert_eq!(answer.text, text);
     }
-    // Each of the two has had each question once.
+    // Each of the two agents has answered each question once.
     let mut log = hub.frames(1);
     let mut answers = [0, 0];
     while answers != [20, 20] {

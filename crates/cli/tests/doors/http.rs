@@ -29,7 +29,7 @@ struct Chunked(BufReader<TcpStream>);
 impl Chunked {
     fn post(hub: &Hub, path: &str, headers: &str) -> Self {
         let mut socket = TcpStream::connect(hub.address()).unwrap();
-        // A test that waits for nothing fails here, and not at the end of the whole run.
+        // A test that waits in vain fails here, not at the end of the whole run.
         socket
             .set_read_timeout(Some(Duration::from_secs(20)))
             .unwrap();
@@ -96,7 +96,7 @@ impl Chunked {
 /// A request without chunks, and its whole answer.
 pub(crate) fn request(hub: &Hub, head: &str, body: &str) -> (u16, String) {
     let mut socket = TcpStream::connect(hub.address()).unwrap();
-    // A test that waits for nothing fails here, and not at the end of the whole run.
+    // A test that waits in vain fails here, not at the end of the whole run.
     socket
         .set_read_timeout(Some(Duration::from_secs(30)))
         .unwrap();
@@ -160,7 +160,7 @@ fn the_status_of_a_stream_is_that_of_its_first_frame() {
             "{why}: {said:?}"
         );
     }
-    // What comes behind the first frame stands in the body, whatever became of the first.
+    // The body has the answers to all frames after the first, whatever happened to the first.
     let mut post = Chunked::frames(&hub);
     let mut old = piece(0, 1, "", ",ttl:5,cid:old");
     old = old.replace(&now().to_string(), "1000");
@@ -242,7 +242,7 @@ fn errors_outside_of_a_session_are_frames_of_their_own() {
     for ((path, headers), body, expected) in asked {
         for _ in 0..2 {
             let mut post = Chunked::post(&hub, path, headers);
-            // The hub may answer before it has read what is too long.
+            // The hub may answer before it has read all of a body that is too long.
             let chunk = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
             let _ = post.0.get_mut().write_all(chunk.as_bytes());
             let (status, said) = (post.status(), post.rest());
@@ -363,7 +363,8 @@ fn a_peer_of_the_draft_learns_the_registry_by_post() {
     assert_eq!(post.end().0, 200);
     let (status, said) = ask(&hub, 2, "000000000000");
     assert_eq!((status, said.len()), (200, 1), "{said:?}");
-    // Another hash brings the schemas that the peer lacks, and an equal one nothing more.
+    // If the hash differs, the hub sends the schemas that the peer lacks. If the hash is equal, the hub sends no
+    // schemas.
     assert!(
         said[0].starts_with("@hub>sync:registry{") && said[0].contains("NOTE"),
         "{said:?}"
@@ -411,7 +412,7 @@ fn a_harness_ends_phases_and_registers_schemas() {
         404
     );
 
-    // A schema that nobody knows is refused, and is known from when it is registered.
+    // The hub refuses an unknown schema until a client registers it.
     let (status, said) = send(&hub, 2, 2, "bowls:three|schema:SOUP");
     assert!(status == 400 && said[0].contains("E1003"), "{said:?}");
     let register = "POST /accp/v1/sessions/s/registry?agent=dev";
@@ -446,7 +447,7 @@ fn a_harness_ends_phases_and_registers_schemas() {
         said.contains("|id:ckpt_1|") && said.contains("|on:[phase]"),
         "{said}"
     );
-    // The same schema again changes nothing.
+    // Registering the same schema again changes nothing.
     assert_eq!(request(&hub, register, soup).0, 200);
 }
 

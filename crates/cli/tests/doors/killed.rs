@@ -80,8 +80,8 @@ async fn ask(script: Script) {
     script.at("connect").await;
     let dev = connect("dev", true).await.unwrap();
     script.at("begin").await;
-    // What an earlier life has left in the outbox comes before this in the log. So from here on the log says which
-    // lines were carried out.
+    // Frames that an earlier life left in the outbox come before this frame in the log. So from here on the log shows
+    // which lines were carried out.
     let life = LIVES + i64::from(std::process::id());
     let begun = dev.send(note(life)).await.unwrap().position.unwrap();
     let done = has_sent(&dev, begun).await;
@@ -215,7 +215,7 @@ impl TestHub {
                 ("lab", "done", "note") => {
                     *answers.entry(envelope.correlation_id.unwrap()).or_default() += 1;
                 }
-                // What the session says of itself, and of its values.
+                // The session sends these frames about itself and its values.
                 (_, intent, _) => assert_eq!(intent, "sync", "{what}: {frame:?}"),
             }
         }
@@ -265,7 +265,7 @@ fn who_answers_is_killed_at_each_line() {
             let test = TestHub::started();
             let mut lab = start(&test, "answerer", &line);
             let at = format!("at {line}");
-            // Who is in the session after a question does not get it. So the answerer is there first.
+            // An agent that joins after a question does not get it, so the answerer joins first.
             if line == "connect" {
                 until(&mut lab, &at);
                 lab = test.again(lab, "answerer", is_midway);
@@ -293,7 +293,7 @@ fn who_answers_is_killed_at_each_line() {
 fn the_hub_is_killed_at_each_line() {
     for line in ASKER {
         for is_midway in [false, true] {
-            // Who was never in the session needs its hub to begin.
+            // An agent that was never in the session needs its hub to begin.
             let needs_hub = line == "connect";
             let mut test = TestHub::started();
             let mut lab = start(&test, "answerer", NO_LINE);

@@ -21,7 +21,7 @@ pub(crate) fn are_small(frames: &[String], longest: usize) {
     for text in frames.iter().filter(|text| !text.starts_with("@hub>")) {
         let frame = Frame::parse(text).unwrap();
         let tokens = FrameTokens::count(&frame, &Bpe::o200k_base());
-        // Where a client has named the chain, an answer needs `cid` and `aid`, which no shorter id makes fit.
+        // If a client has named the chain, an answer needs `cid` and `aid`. No shorter id makes the metadata fit.
         let is_named = text.contains(",cid:") && text.contains(",aid:");
         for (part, count, limit, within) in tokens.against(&FrameTokenLimits::DRAFT) {
             if is_named && part == "metadata" {
@@ -33,7 +33,7 @@ pub(crate) fn are_small(frames: &[String], longest: usize) {
                 limit.hard
             );
         }
-        // The digest of an announcement is longer than any text.
+        // Announcements (`put`) are left out, because their digest is longer than any text.
         let values = frame.payload.iter().filter(|_| &*frame.operation != "put");
         for param in values {
             assert!(param.value.as_str().len() <= longest, "{text}");
@@ -60,7 +60,7 @@ fn a_long_answer_of_a_command_goes_by_reference() {
             said.starts_with("@cook>done:") && said.contains(":$cold.k"),
             "{said}"
         );
-        // People read the text.
+        // With `--words` the output has the text itself.
         let said = hub.output(("ask --words", frame));
         assert!(said.replace(' ', "_").contains(&long), "{said:.300}");
     }
@@ -72,10 +72,10 @@ fn a_long_value_that_is_sent_goes_by_reference() {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::new(folder.path());
     hub.start();
-    // The command gets the values, and says how long the frame is.
+    // The command gets the whole values and prints the length of the frame.
     let _cook = Cook::start(&hub, "", "wc -c");
     let (at_51, long) = ("x".repeat(51), words(300));
-    // The first frame of all begins the session, and one of them has a number of its own.
+    // The first frame begins the session. The last one has its own sequence number.
     for (frame, is_inline) in [
         (format!("@dev>req:plan{{goal:{at_51}}}"), false),
         (
@@ -87,7 +87,7 @@ fn a_long_value_that_is_sent_goes_by_reference() {
             format!("@dev>qry:lookup{{question:{at_51}|schema:LU}}"),
             false,
         ),
-        // The registry keeps a text of this field in the frame, as long as the frame holds it.
+        // The registry keeps texts of this field in the frame, as long as they fit.
         (format!("@dev>req:note{{text:{at_51}|schema:NOTE}}"), true),
         (format!("@dev>req:note{{text:{long}|schema:NOTE}}"), false),
         (format!("@eve>req:plan{{goal:{long}}}[seq:1]"), false),

@@ -81,11 +81,11 @@ impl Hub {
             .unwrap();
         let said = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut said = said.map_while(Result::ok);
-        // It may say first that the registry replaces standard profiles.
+        // The hub may first print that the registry replaces standard profiles.
         let listens = said.find(|line| line.starts_with("hub at "));
         assert!(listens.is_some(), "the hub has ended");
         self.running = Some(child);
-        // The hub goes on when nobody reads its log.
+        // The hub continues even if the test does not read its log.
         said
     }
 
@@ -236,7 +236,7 @@ impl Drop for Program {
 
 /// Connects an agent to the hub of its program, with a store that it keeps or not.
 pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
-    // The registry of the hub is in the folder of both.
+    // The folder of the hub and its agents has the registry of the hub.
     let registry = std::fs::read_to_string("registry.json").unwrap();
     let options = Options::from_json("team", AgentId::new(name).unwrap(), &registry).unwrap();
     let options = options.counting(std::sync::Arc::new(Bpe::o200k_base()));

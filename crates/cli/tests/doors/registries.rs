@@ -16,7 +16,7 @@ const SOUP: &str = r#"{ "schemas": { "soup": { "code": "SOUP", "fields": ["bowls
 /// What a program does for a test, whose part begins with `registry`.
 pub(crate) async fn play(part: &str) -> String {
     match part {
-        // An agent that has no registry of its own.
+        // An agent without a registry of its own.
         "learn" => {
             let store = SqliteStore::open("learner.accp").unwrap();
             let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", "learner");
@@ -25,7 +25,7 @@ pub(crate) async fn play(part: &str) -> String {
                 Err(error) => format!("not connected: {error}"),
             }
         }
-        // A harness that has the hub in its process.
+        // A program with the hub in its process.
         _ => match harness().await {
             Ok(said) => said,
             Err(error) => format!("not opened: {error}"),
@@ -102,7 +102,7 @@ fn an_agent_learns_the_schemas_of_its_session_once() {
     let (fine, said) = hub.accp("send @dev>req:note{text:x|schema:NOTE}");
     assert!(fine, "{said}");
     assert_eq!(learns(&hub), "knows a note of 1 field");
-    // What it has learnt is in its store: it needs no hub for it.
+    // The agent's store has the schemas that it has learnt, so the agent needs no hub for them.
     hub.kill();
     assert_eq!(learns(&hub), "knows a note of 1 field");
     hub.start();
@@ -145,19 +145,19 @@ fn no_door_takes_a_registry_that_was_tampered_with() {
     hub.kill();
     let damaged = |said: &str| said.contains("registry") || said.contains("damaged");
 
-    // The agent of a program, with its own store.
+    // The store of a program's agent is damaged.
     tamper(&folder.path().join("learner.accp"));
     let said = Program::start(folder.path(), &hub, "registry learn").says();
     assert!(
         said.starts_with("not connected: ") && damaged(&said),
         "{said}"
     );
-    // The hub in the process of a program.
+    // The store of a hub inside a program is damaged.
     tamper(&folder.path().join("harness.accp"));
     let said = Program::start(folder.path(), &hub, "registry harness").says();
     assert!(said.starts_with("not opened: ") && damaged(&said), "{said}");
 
-    // A hub of its own, by all its doors.
+    // The store of a separate hub is damaged. The test reaches the hub in each possible way.
     tamper(&folder.path().join("hub.accp"));
     hub.start();
     let (fine, said) = send(&hub);

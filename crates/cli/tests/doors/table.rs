@@ -416,7 +416,7 @@ fn grammar<D: ByHand>() {
             "{frame}: {said:?}"
         );
     }
-    // An operation that no schema lists.
+    // No schema lists this operation, but the grammar allows it.
     door.by_hand(&setup, "@dev>req:cook_2{dish:soup}").unwrap();
     door = door.restart(&mut setup);
     let log = door.log(&setup);

@@ -96,7 +96,7 @@ async fn read(
             Ok(value) if quota.count_value(&value, places) => {
                 values.insert(key, value);
             }
-            // Nobody sends the value. The client has waited long enough, so no more values are read.
+            // No agent sends this value, and the client has waited long enough. So no more values are read.
             Err(Error::Reference(_, ReadError::Unavailable)) => quota.close(),
             Ok(_) | Err(_) => {}
         }

@@ -204,7 +204,7 @@ fn frame(
 ) -> Result<Outbound<'static>, A2AError> {
     let refuse = |error: DecodeError| fault::of_frame(at, &error);
     let sent = TaskFrame::read_wide(text).map_err(refuse)?;
-    // Some frames must name a chain, which is that of the task.
+    // Some frames must name a chain. Here it is the chain of the task.
     let whole = format!("{}[cid:{task}]", sent.head());
     let mut message = Dynamic::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {
@@ -230,7 +230,7 @@ fn frame(
     let name = AgentId::new(agent.to_owned());
     message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
     let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
-    // A frame that is too long leaves out what may go by reference.
+    // If the frame is too long, values that may go by reference leave it.
     let outbound = if text.len() > LONG {
         outbound.strict()
     } else {

@@ -97,7 +97,7 @@ impl<A: Agents> SlotGuard<'_, A> {
             if tasks.log.position().await.is_ok() {
                 return Ok(Some(Arc::clone(tasks)));
             }
-            // The session was opened anew, and has other tasks if data of it was erased.
+            // The session was opened again. If its data was erased, it has other tasks now.
             *opened = Opened::default();
         }
         let Some(log) = self.log(&mut opened).await? else {
@@ -141,7 +141,7 @@ impl<A: Agents> SlotGuard<'_, A> {
         {
             return Ok(agent.clone());
         }
-        // The tasks follow from the log, so the frames need no handler.
+        // The agent needs no handler for frames, because the tasks follow from the log.
         let agent = self.pool.agents.agent(self.who).await?;
         opened.agent = Some(agent.clone());
         self.keep();

@@ -110,7 +110,7 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
     let id = value.get("id").cloned().map(serde_json::from_value);
     let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
     let version = headers.get(a2a::SVC_PARAM_VERSION);
-    // A caller that names no version means this one.
+    // If a caller names no version, this version applies.
     let version = version.map(|version| version.to_str().unwrap_or("?").trim());
     if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
         let error = A2AError::version_not_supported(other);

@@ -33,7 +33,7 @@ impl<A: Agents> TaskWriter<'_, A> {
         let record = reader.find(&record.id).await?;
         let mut updates = TaskUpdates::new(reader.renderer.clone(), record);
         if !returns {
-            // After this time the client gets the task as it is.
+            // If the wait ends first, the client gets the task as it is.
             if let Ok(settled) = timeout(self.wait, updates.settle()).await {
                 settled?;
             }

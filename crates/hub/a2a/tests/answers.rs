@@ -88,7 +88,7 @@ async fn a2a_01_refuses_what_is_no_frame_with_code_byte_and_cure() {
         );
         assert!(data[1]["metadata"]["byte"].is_string(), "{data}");
     }
-    // Nothing of that is in the session.
+    // None of these messages has begun a task.
     let tasks: a2a::ListTasksResponse = server.call("ListTasks", &json!({})).await.unwrap();
     assert_eq!(tasks.total_size, 0);
 }
@@ -225,7 +225,7 @@ async fn a_card_says_what_the_session_takes_and_where() {
     );
     let schedule = &card.skills[1];
     assert!(schedule.description.contains("Required: "), "{schedule:?}");
-    // An example becomes a frame once its values are there.
+    // The example becomes a frame when its values are filled in.
     let example = &schedule.examples.as_ref().unwrap()[0];
     assert_eq!(example, "@guest>req:schedule{asgn:..|task:..|schema:TA}");
     let dev = server.agent("dev");

@@ -35,7 +35,7 @@ async fn an_agent_that_nobody_uses_ends_without_another_call() {
     let routes = router(config, Of(hub.clone()));
     let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
     tokio::spawn(async move { axum::serve(listener, app).await });
-    // This one, and that of the router.
+    // The test holds one handle, and the router holds another.
     let at_rest = hub.handles();
     for agent in ["guest", "cook"] {
         let url = format!("{base}/lunch/{agent}");

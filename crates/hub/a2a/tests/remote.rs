@@ -56,7 +56,7 @@ async fn a_request_is_answered_from_elsewhere() {
         (&*done.task, done.status.as_deref()),
         ("soup", Some("done"))
     );
-    // Words, and words that do not fit into a frame.
+    // The first text fits into a frame, and the second does not.
     chef.serve(|chat: ChatReq, cx: Cx| async move {
         let answer = Outbound::owned(ChatDone::new(chat.content.to_uppercase()));
         cx.reply_with(answer.strict()).await
@@ -150,7 +150,7 @@ async fn a_cancelled_chain_cancels_the_task_elsewhere() {
         asked.cancelling().await.map(drop)
     });
     let token = tokens.recv().await.unwrap();
-    // The question goes away, and so does its chain.
+    // The question is dropped, which cancels its chain.
     asked.abort();
     token.cancelled().await;
 }
@@ -216,7 +216,7 @@ async fn a_task_elsewhere_is_followed_when_its_session_was_opened_anew() {
     let piece = Outbound::owned(InferStream::new(0, "peeled"));
     let held = heard.recv().await.unwrap();
     held.say(piece).await;
-    // What comes here says that the task is followed.
+    // Once the piece arrives here, the task is being followed.
     let mut log = here.hub.frames(1);
     while !log.next().await.unwrap().unwrap().text.contains("peeled") {}
     here.there.open_anew().await;

@@ -57,7 +57,7 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
             ("answer", no, yes)
         ]
     );
-    // The texts are those of the log, byte for byte and in its order.
+    // The client gets the texts of the log, byte for byte and in the order of the log.
     let mut log = server.hub.frames(1);
     let mut stands = Vec::new();
     while let Some(entry) = log.next_ready().await.unwrap() {
@@ -67,7 +67,7 @@ async fn a2a_01_accepts_pieces_of_a_stream_as_parts_of_an_artifact_one_to_one() 
     }
     let received: Vec<String> = received.into_iter().map(|(.., text)| text).collect();
     assert_eq!(received, stands);
-    // Afterwards the same parts stand in the task.
+    // Afterwards the task has the same parts.
     let task = server.get(&id).await.unwrap();
     let parts: Vec<String> = task
         .artifacts
@@ -171,7 +171,7 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
     );
     assert_eq!(before, after);
     assert_eq!(after.0.status.state, TaskState::Completed);
-    // The task that was open goes on.
+    // The task that was open can still be followed.
     let mut updates = server
         .stream("SubscribeToTask", &json!({"id": open.id}))
         .await;
@@ -194,7 +194,7 @@ async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
     streams(heard.recv().await.unwrap(), &["one", "two"]).await;
     let updates = updates.all().await;
     assert_eq!(updates.len(), 6, "{updates:?}");
-    // The same message again is the same task.
+    // The same message gives the same task again.
     let again = server.stream("SendStreamingMessage", &asks).await;
     assert_eq!(again.all().await, updates);
 }
@@ -202,7 +202,7 @@ async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
 #[tokio::test]
 async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
     let mut server = TestServer::open("lunch").await;
-    // What comes from here on waits for this agent.
+    // The agent is closed, so the request waits for it.
     drop(server.agent("dev"));
     let asks = request(frames([TASK]));
     let mut updates = server.stream("SendStreamingMessage", &asks).await;
@@ -214,7 +214,7 @@ async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
     assert!(error.message.contains(&task.id), "{error:?}");
     assert!(error.message.contains("SubscribeToTask"), "{error:?}");
     assert!(updates.next_answer().await.is_none());
-    // The task goes on.
+    // The task continues.
     let mut updates = server
         .stream("SubscribeToTask", &json!({"id": task.id}))
         .await;
@@ -247,7 +247,7 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
         let piece = InferStream::new(index, data).is_final(is_last);
         asked.say(Outbound::owned(piece)).await;
     }
-    // A client that comes now gets what stands, and no piece twice.
+    // A client that subscribes now gets the pieces so far, and no piece twice.
     let mut late = server.stream("SubscribeToTask", &json!({"id": id})).await;
     let Some(StreamResponse::Task(stands)) = late.next().await else {
         panic!("no task")
@@ -325,7 +325,7 @@ async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() 
     };
     assert_eq!(stands.artifacts.unwrap()[0].parts.len(), 1);
     asked.say(Outbound::owned(InferStream::new(1, "x"))).await;
-    // One that never got its piece 4 is sent in the end.
+    // Piece 4 never arrives. Piece 5 is sent in the end.
     asked
         .say(Outbound::owned(InferStream::new(5, "x").is_final(true)))
         .await;

@@ -33,7 +33,7 @@ async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
         "{text}"
     );
     assert!(text.contains(&format!("cid:{}", task.id)), "{text}");
-    // The request stands in the session as one of the agent for whom the client speaks.
+    // The session has the request as a frame of the agent for which the client acts.
     let history = task.history.unwrap();
     let [asked] = texts(&history[0].parts)[..] else {
         panic!("{history:?}")
@@ -117,7 +117,7 @@ async fn a_client_cancels_the_chain_of_its_task() {
     let cancelled = server.cancel(&task.id).await.unwrap();
     assert_eq!(cancelled.status.state, TaskState::Canceled);
     asked.cx.inbound().cancel_token().cancelled().await;
-    // It does not end twice.
+    // A second cancellation is refused.
     let error = server.cancel(&task.id).await.unwrap_err();
     assert_eq!(
         error.code,
@@ -198,7 +198,7 @@ async fn a_message_that_comes_again_is_one_task() {
     let first = server.send(message.clone()).await.unwrap();
     let again = server.send(message.clone()).await.unwrap();
     assert_eq!(first, again);
-    // Another text under the same id is another message.
+    // Another text under the same id counts as another message.
     let mut other = message;
     other.parts = vec![support::frame(
         "@me>req:schedule{asgn:dev|task:b|schema:TA}",

@@ -133,13 +133,13 @@ impl Connect {
         };
         let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
-        // A member needs no number: all frames of its link are its own.
+        // The side of a member needs no number, because all frames of its link are its own.
         let side = Side::new(driver, MemberId::HOST, end, frames);
         let side = side.of(Arc::downgrade(&handle) as _, host);
         tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
-        // From now on, this agent and the others get the frames of each other.
+        // From here on, this agent and the others get each other's frames.
         if !has_joined(&handle).await? {
             let why = format!("nothing has come from the session for {JOIN:?}");
             return Err(Error::Unreachable(self.hub, why));

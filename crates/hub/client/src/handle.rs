@@ -149,7 +149,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.number != SIDE {
-            // When a host has ended, so have its agents.
+            // If this fails, the host has ended, and its agents with it.
             let _ = self.tell(Command::Close);
         }
     }

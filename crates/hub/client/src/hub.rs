@@ -109,7 +109,7 @@ impl Hub {
     /// # Errors
     /// [`Error::Name`]. What else keeps the agent from opening shows in its first call.
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
-        // So the agent is in the session before the next frame is sent.
+        // The agent opens at once, so it is in the session before the next frame is sent.
         let opened = self.shared.host.open(agent_id(name)?, self.shared.clone());
         Ok(Agent::of(opened?))
     }

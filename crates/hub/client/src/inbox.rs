@@ -157,7 +157,7 @@ impl FromStr for Inbox {
     type Err = NoInbox;
 
     fn from_str(text: &str) -> Result<Self, NoInbox> {
-        // Another range follows.
+        // The largest `u64` is refused, because the check of the next range adds one to it.
         let number = |text: &str| {
             let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
             let number = text.parse().ok().filter(|number| *number < u64::MAX);

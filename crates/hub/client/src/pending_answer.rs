@@ -45,10 +45,10 @@ impl PendingAnswer {
     pub(crate) async fn frame(&mut self) -> Result<Inbound, Error> {
         let answered = timeout_at(self.deadline.until, &mut self.answered).await;
         let answered = answered.or_else(|_| {
-            // After this the side hands the answer to a handler. The answer may have arrived just before.
+            // From here on the side hands the answer to a handler. The answer may have arrived just before.
             self.answered.close();
             let answered = self.answered.try_recv().map(Ok);
-            // The drop of this value makes the side forget and cancel the question.
+            // When this value is dropped, the side forgets and cancels the question.
             answered.map_err(|_| Error::Timeout(self.deadline.within))
         })?;
         self.number = None;

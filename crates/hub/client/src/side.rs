@@ -150,8 +150,8 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // Handles see first that this side is gone, then the other sides do: a link that ends while its host still
-        // runs was replaced.
+        // Handles learn first that this side has ended, and then the other sides do. So a link that ends while its
+        // host still runs was replaced.
         drop(self.last);
         drop(self.frames);
         self.peers.clear();
@@ -220,7 +220,7 @@ impl Side {
             }
         };
         tokio::select! {
-            // A command may bring the reason why the host has ended.
+            // Commands come first, because a command may bring the reason why the host has ended.
             biased;
             command = self.commands.recv() => {
                 let Some((by, command)) = command else {
@@ -365,7 +365,7 @@ impl Side {
 /// Returns the options of a member's side.
 pub(crate) fn member(mut options: Options, agent: AgentId<'static>) -> Options {
     options.agent = agent;
-    // Without a limit, so that frames without a handler do not hold up answers.
+    // The backlog has no limit, so that frames without a handler do not hold up answers.
     options.backlog = usize::MAX;
     options
 }

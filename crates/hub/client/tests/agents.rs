@@ -107,7 +107,7 @@ async fn a_handler_that_fails_or_panics_answers_with_its_reason() {
         assert_eq!(failed.code(), Some(code), "{failed}");
         assert!(failed.to_string().ends_with(text), "{failed}");
     }
-    // The agent goes on.
+    // The agent still answers.
     planner
         .ask::<ScheduleDone>(task(3))
         .await
@@ -137,7 +137,7 @@ async fn frames_that_nobody_takes_hold_up_no_answer() {
     let agent = |name| hub.agent(name).expect("an agent");
     let (planner, dev, other) = (agent("planner"), agent("dev"), agent("other"));
     dev.serve(work);
-    // So that the other agent is there from the first frame on.
+    // This frame brings the other agent into the session before the questions begin.
     other.send(task(9999)).await.expect("it is sent");
     let asked = (0..1100).map(|number| {
         let planner = planner.clone();
@@ -203,7 +203,7 @@ async fn a_question_that_nobody_answers_ends() {
     let late = planner.ask::<ScheduleDone>(task(1)).within(Duration::ZERO);
     let late = late.await.unwrap_err();
     assert_eq!(late.code(), Some(ErrorCode::TIMEOUT), "{late}");
-    // The question stands: the answer goes to a handler.
+    // The question is still open, so its answer goes to a handler.
     let (tx, mut rx) = mpsc::unbounded_channel();
     planner.serve(move |done: ScheduleDone, _| {
         tx.send(done.task.into_owned()).expect("the test listens");

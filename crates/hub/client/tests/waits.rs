@@ -36,7 +36,7 @@ async fn hub_on(committer: &Committer) -> Hub {
 fn hold_up(committer: &Committer) -> (std::sync::mpsc::Sender<()>, Pending<()>) {
     let (open, gate) = std::sync::mpsc::channel();
     let held = committer.ask(move |_| {
-        // It ends with an error when the sender is dropped.
+        // The wait ends with an error when the sender is dropped.
         gate.recv().unwrap_or_default();
         Ok(())
     });
@@ -57,7 +57,7 @@ async fn a_store_that_is_held_up_holds_up_no_end_of_a_wait() {
     let committer = Committer::new(MemoryStore::new()).expect("a store");
     let hub = hub_on(&committer).await;
     let guest = hub.agent("guest").expect("an agent");
-    // The store has the beginning of the session, and the task of the hub waits for what comes.
+    // After this the store has the beginning of the session, and the task of the hub waits for input.
     let first = hub.frames(1).next().await.expect("a store");
     assert!(first.is_some());
     hub.look(|_| ()).await.expect("a hub");
@@ -84,8 +84,8 @@ async fn a_store_that_is_held_up_holds_up_no_end_of_a_wait() {
     let rice = timed(rice.within(SECOND).into_future()).await;
     assert!(matches!(rice, (1, Err(Error::Timeout(_)))), "{rice:?}");
 
-    // Frames that were reported as pending go out, and so do the questions. Frames that were reported as unsent do not. The
-    // question that was to be cancelled is.
+    // The log has the questions and the frames that were reported as pending. It does not have the frames that were
+    // reported as unsent. The question that was to be cancelled is cancelled.
     drop(open);
     held.await.expect("the store goes on");
     let mut log = hub.frames(1);

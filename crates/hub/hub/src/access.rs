@@ -234,7 +234,7 @@ impl Access for AnyOf {
     }
 
     fn revision(&self) -> Option<u64> {
-        // Each of the numbers only increases, and so does the sum.
+        // Each number only increases, and so does the sum.
         self.0.iter().map(|access| access.revision()).sum()
     }
 

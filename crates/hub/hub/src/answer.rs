@@ -115,7 +115,7 @@ impl Refused {
         let expected = "fewer frames a second";
         Self {
             again: Some(1),
-            // The draft has no code for "later" but this one.
+            // The draft has no other code for "later".
             ..Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::TIMEOUT, expected)
         }
     }
@@ -237,7 +237,7 @@ impl Refused {
             tool_name: None,
             escalate_to: None,
         };
-        // The frame names no session: it may be unknown, or the caller may have no right to it.
+        // The frame names no session. The session may be unknown, or the caller may have no right to it.
         let mut envelope = accp_client::outside();
         envelope.extra.insert("of", Value::Null);
         let options = EncodeOptions {

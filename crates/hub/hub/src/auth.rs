@@ -42,7 +42,7 @@ pub(crate) struct Authenticated {
 
 impl Authenticated {
     pub(crate) async fn of(app: &Shared, headers: &HeaderMap) -> Result<Self, Refused> {
-        // A proxy may read another of them than the hub.
+        // With several headers, a proxy could read one and the hub another.
         if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
             return Err(Refused::invalid("one header `Authorization`"));
         }
@@ -79,7 +79,7 @@ impl Authenticated {
         match self.app.access.identify(self.token.as_deref()).await {
             Ok(identity) if identity == self.identity => self.seen = now,
             Ok(_) => return Err(Denied::Token),
-            // The right is not known to be over.
+            // The check failed, so it is not known whether the right has ended.
             Err(Denied::Unavailable) => {}
             Err(denied) => return Err(denied),
         }
@@ -104,7 +104,7 @@ impl Authenticated {
             };
             tokio::select! {
                 changed = revision.changed() => if changed.is_err() {
-                    // The hub ends, and tells its clients itself.
+                    // The hub is ending, and tells its clients itself.
                     std::future::pending::<()>().await;
                 },
                 () = expires => {}

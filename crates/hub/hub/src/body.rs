@@ -107,7 +107,7 @@ impl BodyFrames {
             let was_empty = self.held.is_empty();
             self.more(self.due).await?;
             if was_empty && !self.held.is_empty() {
-                // The pause is over, and the time of the frame begins.
+                // The first bytes of a frame have arrived, so the time limit of the frame begins.
                 self.due = self.due.min(Instant::now() + self.patience);
             }
         }
@@ -288,7 +288,7 @@ mod tests {
                 );
             }
         }
-        // A client that waits for the answer before it goes on gets it at once.
+        // A client may wait for the answer before it sends more. It gets the answer at once.
         let first = stream::iter([Ok::<_, std::io::Error>(Bytes::from("what?"))]);
         let body = Body::from_stream(first.chain(stream::pending()));
         let garbage = BodyFrames::new(body, &Limits::default(), quota())

@@ -22,7 +22,7 @@ pub fn make_room(config: &mut Config) -> Option<String> {
             Ok(()) => limit.maximum,
             Err(_) => began,
         };
-        // `None` is no limit.
+        // `None` means no limit.
         let room = usize::try_from(now?.saturating_sub(OTHERS)).unwrap_or(usize::MAX);
         let wanted = config.limits.connections;
         if room < wanted {
@@ -32,7 +32,7 @@ pub fn make_room(config: &mut Config) -> Option<String> {
             ));
         }
     }
-    // Elsewhere a system does not count sockets as files.
+    // Other systems do not count sockets as files.
     #[cfg(not(unix))]
     let _ = config;
     None

@@ -71,7 +71,7 @@ impl Jwt {
     pub fn read(file: impl Into<PathBuf>) -> Result<Self, AccessFileError> {
         verify::install();
         let keys = Reloaded::text(file, keys::parse)?;
-        // Later the set may be empty, which withdraws all keys.
+        // At the start the set must have a key. Later it may be empty, which withdraws all keys.
         if let Some(why) = keys.get().lacks_keys() {
             return Err(keys.unusable(why));
         }
@@ -111,7 +111,7 @@ impl Jwt {
             return Err(Denied::Token);
         }
         let header = decode_header(token).map_err(|_| Denied::Token)?;
-        // The hub knows no extension that a token may require (RFC 7515, section 4.1.11).
+        // A token that requires an extension is refused, because the hub supports none (RFC 7515, section 4.1.11).
         let name = header.kid.filter(|_| header.crit.is_none());
         let keys = self.keys.get();
         let key = name.and_then(|name| keys.get(&name));

@@ -69,7 +69,7 @@ impl accp_client::Agents for Agents {
             .await;
         let hub = hub.map_err(|refused| denied(who.session(), refused))?;
         let agent = hub.agent(who.agent())?;
-        // The error of an agent that may not join says why.
+        // If the agent may not join, this error gives the reason.
         agent.joined().await?;
         Ok(agent)
     }
@@ -261,7 +261,7 @@ impl Server {
         tokio::spawn(layers::watch(Arc::clone(&app), revision));
         tokio::spawn(probe(Arc::clone(&app), unable));
         let mut shutdown = std::pin::pin!(shutdown);
-        // New connections must not delay this.
+        // The timer is made before the loop, so that new connections do not delay its ticks.
         let mut rests = interval(idle / 4 + Duration::from_secs(1));
         rests.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -277,7 +277,7 @@ impl Server {
             let (stream, room) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // There may be too many open files.
+                    // The process may have too many open files.
                     tracing::warn!(%error, "a connection was not accepted");
                     sleep(Duration::from_millis(50)).await;
                     continue;
@@ -324,7 +324,7 @@ async fn renew(app: Shared) {
             () = sleep(every) => {}
             () = over(&mut ends) => return,
         }
-        // A store that fails ends the sessions by itself.
+        // If the store fails, its sessions end without this.
         let _ = app.sessions.renew().await;
     }
 }
@@ -399,7 +399,7 @@ where
     let mut ends = app.ends.clone();
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        // Data that the peer does not read would keep the connection open.
+        // Without this, data that the peer does not read would keep the connection open.
         () = abort.notified() => return,
         () = over(&mut ends) => {
             connection.as_mut().graceful_shutdown();

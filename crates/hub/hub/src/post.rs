@@ -277,7 +277,7 @@ impl PendingAnswer {
                 let rest = self.order.rest().into_iter().map(|piece| (piece, false));
                 self.ready.extend(rest.chain([(entry.text, true)]));
             } else if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                // A piece that comes again is not sent again.
+                // A repeated piece is not sent again.
                 let ready = self.order.take(&self.registry, &inbound, entry.text);
                 let ready = ready.unwrap_or_default().into_iter();
                 self.ready.extend(ready.map(|piece| (piece, false)));

@@ -66,7 +66,7 @@ async fn take(
             "the bytes that `sync:put` has announced under this key, by SHA-256 and length",
         ));
     }
-    // Otherwise a reader of the value would fail, and its sender would not know.
+    // The hub checks the value here, so that its sender gets the error, not a later reader.
     read_value(&bytes)?;
     let supplied = hub.supply(agent, key, bytes).await;
     match supplied.map_err(|error| Refused::client(&error))? {

@@ -48,7 +48,7 @@ impl Rate {
     /// Returns how long the amount has to wait. An amount that waits counts.
     fn take(&self, caller: &str, amount: f64, waits: bool) -> Duration {
         let now = Instant::now();
-        // An amount that is larger than a bucket must be possible, too.
+        // An amount that is larger than a bucket must also be possible, so it counts as a full bucket.
         let amount = amount.min(self.most);
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
         if buckets.len() >= CALLERS && !buckets.contains_key(caller) {
@@ -162,7 +162,7 @@ mod tests {
         let allowed = (0..100).filter(|_| rate.allows("flood", 1.0)).count();
         assert!((10..20).contains(&allowed), "{allowed}");
         assert!(rate.allows("quiet", 1.0));
-        // What is larger than all that is allowed at once comes through, and nothing after it.
+        // The first amount is larger than the maximum and still allowed. After it, nothing is.
         assert!(rate.allows("large", 1e9));
         assert!(!rate.allows("large", 10.0));
     }

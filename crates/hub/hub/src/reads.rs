@@ -111,7 +111,7 @@ impl Reading {
         let at = self.read.position();
         let next = async {
             match self.last {
-                // The last entries may hold no frames, and the reader does not wait for more.
+                // With a last position, the reader does not wait: the last entries may hold no frames.
                 Some(_) => self.read.next_ready().await,
                 None => self.read.next().await,
             }
@@ -208,7 +208,7 @@ pub(crate) async fn value(
 ) -> Response {
     let read = async {
         let hub = caller.open_existing().await?;
-        // A key as `sync:put` announces it, or a reference as frames have it.
+        // Clients send a key as in `sync:put`, or a reference as in frames.
         let reference = if key.contains('.') {
             key
         } else {

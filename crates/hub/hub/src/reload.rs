@@ -98,7 +98,7 @@ impl<T> Reloaded<T> {
                 return Arc::clone(&held.value);
             }
             let since = *held.changes.get_or_insert_with(Instant::now);
-            // A file that is written without a pause must not keep an old token valid.
+            // An old token must not stay valid because its file is written without a pause.
             if is_stable || since.elapsed() >= LONGEST {
                 match (self.read)() {
                     Ok(value) => {
@@ -134,7 +134,7 @@ impl<T> Reloaded<T> {
 
 impl<T> FileState<T> {
     fn new(files: &[PathBuf], read: impl Fn() -> Result<T, String>) -> Result<Self, String> {
-        // The next check notices a change between these two lines.
+        // If the file changes between these two lines, the next check notices it.
         let stamps = stamps(files);
         Ok(Self {
             value: Arc::new(read()?),
@@ -217,7 +217,7 @@ mod tests {
         assert_eq!(*read.get(), 1);
         fs::write(&file, "22").unwrap();
         assert_eq!(look(&read), 22);
-        // Content that cannot be used changes nothing.
+        // Invalid content changes nothing.
         fs::write(&file, "three").unwrap();
         assert_eq!(look(&read), 22);
         fs::remove_file(&file).unwrap();

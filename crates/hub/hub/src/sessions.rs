@@ -168,7 +168,7 @@ impl Sessions {
             Err(Refused {
                 there: Some(there), ..
             }) => Ok(Some(there)),
-            // The answer to the request reports other errors.
+            // The request itself reports other errors.
             _ => Ok(None),
         }
     }
@@ -210,7 +210,7 @@ impl Sessions {
                 }
                 stays
             });
-            // A later opening of such a session takes its lease after this.
+            // If such a session is opened later, it takes its lease after this.
             let leases = self.leases.as_ref();
             leases.map(|leases| leases.release(&self.store, gone))
         };
@@ -351,7 +351,7 @@ impl Sessions {
             Err(EraseError::Store(error)) => Err(error),
             made => Ok(made),
         };
-        // A plan that is refused disturbs no session.
+        // This first plan is only a check, so that a refused plan does not interrupt the session.
         let plan = self
             .store
             .ask(make.clone())

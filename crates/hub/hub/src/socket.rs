@@ -60,7 +60,8 @@ pub(crate) async fn open(
             early: VecDeque::new(),
         };
         let mut over = pin!(requester.clone().over());
-        // Only the exchange of frames lasts as long as the socket. The rest is short and has memory of its own.
+        // Only the exchange of frames lasts as long as the socket. The short steps have their memory in boxes, which
+        // are freed after them.
         let greeted = Box::pin(peer.greet(&named, &requester));
         let end = match until(over.as_mut(), greeted).await {
             Ok((link, caller, first)) => {
@@ -187,7 +188,7 @@ impl Peer<'_> {
         let (mut end, mut asked) = (None, 0_usize);
         loop {
             tokio::select! {
-                // Messages of the peer are read before the work is done.
+                // The peer's messages are read before the work continues.
                 biased;
                 message = self.socket.recv(), if end.is_none() && self.early.len() < EARLY => {
                     match message {
@@ -243,7 +244,7 @@ impl Peer<'_> {
         if !takes(there.send(tungstenite::Message::text(first))).await {
             return End::Restart;
         }
-        // Whether messages wait to be sent together.
+        // `down` and `up` are true while messages wait to be sent together.
         let (mut down, mut up) = (false, false);
         loop {
             let from = async {
@@ -289,7 +290,7 @@ impl Peer<'_> {
                     });
                 }
                 Came::There(Ok(Some(Ok(_)))) => silent = Instant::now() + silence,
-                // The other hub is gone.
+                // The other hub has ended the connection.
                 Came::There(Ok(Some(Err(_)) | None) | Err(_)) => return End::Restart,
                 Came::Nothing => {
                     if std::mem::take(&mut up) && !takes(there.flush()).await {
@@ -429,7 +430,7 @@ impl Peer<'_> {
         }));
         let closing = async {
             if self.socket.send(close).await.is_ok() {
-                // The peer answers after it has read everything.
+                // The peer answers the close after it has read everything.
                 while let Some(Ok(_)) = self.socket.next().await {}
             }
         };
@@ -454,7 +455,7 @@ async fn take(
             sent.then_some(()).ok_or(End::Restart)
         }
         Some(Ok(Message::Binary(_))) => Err(End::NotText),
-        // A ping is answered, so it counts as a frame does.
+        // The hub answers a ping, so a ping counts like a frame.
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
             caller.waits(0).await;
             Ok(())

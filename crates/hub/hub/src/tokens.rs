@@ -85,7 +85,7 @@ impl Tokens {
     }
 
     fn find(&self, token: &str) -> Option<Identity> {
-        // What is compared is a digest, so the time says nothing about the token.
+        // The map compares digests, so the time of the look-up shows nothing about the token.
         let digest: [u8; 32] = Sha256::digest(token.as_bytes()).into();
         self.known.get().get(&digest).cloned()
     }

@@ -74,7 +74,7 @@ async fn participants_read_a_session_and_nobody_else_does() {
     let (status, _) = get("/accp/v1/sessions/other/state", "s2").await;
     assert_eq!(status, StatusCode::NOT_FOUND, "reading begins no session");
 
-    // A frame under the name of another is refused, over HTTP and over the socket.
+    // The hub refuses a frame under the name of another agent.
     let foreign = frame("@planner>req:plan{}", "abc101000001", 1, "sid:lunch");
     let request = hub.http.post(hub.url("/accp/v1/frames")).bearer_auth("s1");
     let answer = request

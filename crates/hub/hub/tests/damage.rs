@@ -55,7 +55,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     assert!(is_whole && whole.contains("task_00012") && whole.contains(&last));
     hub.stop().await;
 
-    // One letter of an early row is another.
+    // The test changes one letter of an early row.
     let mut bytes = std::fs::read(&file).expect("a file");
     let sought = b">req:schedule{asgn:dev|task:task_00012";
     let at = bytes
@@ -77,7 +77,7 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
             assert!(last.contains(expected), "{query} says why: {last}");
         }
     }
-    // What stands behind the row can be read, and the session goes on.
+    // The rows behind the damaged row can be read, and the session continues.
     let (text, is_whole) = read(&hub, "after=600", "*/*").await;
     assert!(is_whole && text.contains(&last));
     let plan = frame("@dev>req:plan{}", "abc101000001", 1, "sid:lunch");

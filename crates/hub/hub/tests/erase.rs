@@ -99,7 +99,7 @@ async fn what_is_erased_is_neither_read_nor_on_the_disk_and_the_session_goes_on(
         .send_with(plan("planner", "soup".to_owned()))
         .await
         .expect("sent");
-    // The hub has the frames of each agent up to its last one.
+    // The hub now has all frames of both agents.
     assert!(hears(&hub, "rice").await && hears(&hub, "soup").await);
     assert!(read(&hub, "frames").await.contains(SECRET));
     assert!(is_on_disk(&store));
@@ -133,7 +133,7 @@ async fn what_is_erased_is_neither_read_nor_on_the_disk_and_the_session_goes_on(
             .contains("E2002")
     );
     assert!(!is_on_disk(&store));
-    // The agents come back by themselves.
+    // The agents reconnect by themselves.
     dev.send_with(plan("dev", "salad".to_owned()))
         .await
         .expect("sent");
@@ -193,7 +193,7 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
     }
     assert!(read(&hub, "frames").await.contains(SECRET));
     hub.stop().await;
-    // Nobody is an administrator of a hub without tokens.
+    // A hub without tokens has no administrator.
     let hub = TestHub::start(Config::default()).await;
     let (status, reply) = erase(&hub, "boss", &all).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");

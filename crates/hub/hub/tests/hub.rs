@@ -19,7 +19,7 @@ async fn http_01_accepts_one_frame_a_request() {
         "{body}"
     );
 
-    // The same again is known; the answer says where it stands.
+    // The hub refuses a frame that it already has.
     let (status, body) = hub.post(&first).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
     assert!(
@@ -27,15 +27,15 @@ async fn http_01_accepts_one_frame_a_request() {
         "{body}"
     );
 
-    // A gap consumes nothing and names the number that is due.
+    // A frame after a gap uses up no number. The error names the number that is due.
     let gap = frame("@dev>req:plan{goal:lunch}", "abc101000003", 3, "sid:lunch");
     let (status, body) = hub.post(&gap).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
     assert!(body.contains("E3003") && body.contains("exp:2"), "{body}");
 
-    // Expired, and of a cancelled chain: the same silence.
+    // An expired frame, and a frame of a cancelled chain, get an empty answer.
     let old = "@dev>req:plan{goal:x}[mid:abc101000002,seq:2,ts:1000,ttl:5,sid:lunch]";
-    // Its answer may be lost, so it may come again.
+    // The first answer may be lost, so the client may send the frame again.
     for _ in 0..2 {
         let (status, body) = hub.post(old).await;
         assert_eq!((status, body.as_str()), (StatusCode::ACCEPTED, ""));
@@ -56,7 +56,7 @@ async fn http_01_accepts_one_frame_a_request() {
     let (status, body) = hub.post(&late).await;
     assert_eq!((status, body.as_str()), (StatusCode::ACCEPTED, ""));
 
-    // A link frame.
+    // The hub answers a link frame.
     let (status, body) = hub
         .post(&frame("@dev>ping:link{}", "abc101000006", 0, "sid:lunch"))
         .await;
@@ -177,7 +177,7 @@ async fn http_02_accepts_one_frame_a_chunk_both_ways() {
         }
     }
     assert_eq!(heard, sent);
-    // And down, as the log has them.
+    // A read of the log gives the same pieces.
     let url = hub.url("/accp/v1/sessions/lunch/frames?after=0");
     let body = hub
         .http
@@ -256,7 +256,7 @@ async fn http_02_refuses_two_frames_that_are_no_stream() {
     let (status, body) = hub.post(&format!("{first}\n{second}")).await;
     assert_eq!(status, StatusCode::BAD_REQUEST, "{body}");
     assert!(body.contains("E1001"), "{body}");
-    // Of a stream, the frame that is none is answered by an error, and those around it are in the log.
+    // In a stream, the hub answers an invalid frame with an error. The log has the frames around it.
     let piece = "@s>stream:infer{idx:0|d:w|schema:ST}";
     let piece = frame(piece, "abc101000003", 1, "sid:lunch,cid:abc");
     let (status, body) = hub
@@ -271,7 +271,7 @@ async fn http_02_refuses_two_frames_that_are_no_stream() {
     );
     assert!(answers[2].starts_with("@hub>ack:frame{}"), "{body}");
     assert_eq!(answers.len(), 3, "{body}");
-    // Nothing of the refused frames has come in.
+    // The session has taken none of the refused frames, so number 2 is still due.
     let (status, body) = hub.post(&second).await;
     assert_eq!(status, StatusCode::OK, "{body}");
     hub.stop().await;

@@ -64,7 +64,7 @@ async fn tokens_of_another_library_say_who_the_caller_is() {
     for name in ["RS256", "ES256", "EdDSA"] {
         let token = token(name);
         assert_eq!(known(&token).await, Err(Denied::Session), "{name}");
-        // One character of each part is another.
+        // The test changes one character of each part.
         let ends = token.match_indices('.').map(|(at, _)| at - 2);
         for at in ends.chain([token.len() - 5]) {
             let mut other = token.clone().into_bytes();
@@ -77,7 +77,7 @@ async fn tokens_of_another_library_say_who_the_caller_is() {
             );
         }
     }
-    // The key of RS256 could check this one, too, but is not for it.
+    // The key of RS256 could also check this signature, but it is not for this algorithm.
     assert_eq!(
         jwt.identify(Some(&token("PS256"))).await,
         Err(Denied::Token)
@@ -105,13 +105,13 @@ async fn signatures_that_a_stranger_can_make_are_refused() {
     assert_eq!(known.check("lunch", Some("dev")), Ok(()));
     assert!(known.ends().is_some(), "it ends with its `exp`");
 
-    // No signature at all, however it is spelt.
+    // Tokens without a signature, with several spellings of the algorithm.
     for alg in ["none", "None", "NONE", ""] {
         let head = json!({"alg": alg, "kid": "ours"});
         refused(join(&head, &claims()) + ".").await;
     }
     refused(valid.rsplit_once('.').expect("parts").0.to_owned() + ".").await;
-    // HMAC with what everybody knows as the secret: the public key in any of its forms.
+    // HMAC with the public key as the secret, in each of its forms.
     let modulus = rsa["n"].as_str().expect("n");
     let forms = [
         rsa.to_string().into_bytes(),
@@ -124,25 +124,25 @@ async fn signatures_that_a_stranger_can_make_are_refused() {
             refused(hmac(secret, kid, &claims())).await;
         }
     }
-    // A key that the token brings along, one of somebody else, and none.
+    // A foreign key under the known id, keys that the token brings along, an unknown id and no id.
     let eve = Es::new("ours");
     refused(eve.sign(&claims())).await;
     refused(eve.sign_with(json!({"jwk": eve.public()}), &claims())).await;
     refused(eve.sign_with(json!({"jku": "http://127.0.0.1:1/jwks.json"}), &claims())).await;
     refused(Es::new("unknown").sign(&claims())).await;
     refused(ours.sign_with(json!({"kid": null}), &claims())).await;
-    // The signature of one algorithm under the key of another.
+    // The signature of one algorithm, with the key id or the name of another.
     refused(ours.sign_with(json!({"kid": "key-RS256"}), &claims())).await;
     refused(ours.sign_with(json!({"alg": "RS256"}), &claims())).await;
-    // An extension that has to be understood.
+    // An extension that the hub would have to understand.
     refused(ours.sign_with(json!({"crit": ["b64"], "b64": false}), &claims())).await;
-    // What is no token.
+    // Texts that are not tokens.
     for text in ["", ".", "..", "...", "a.b.c", "\u{e9}.\u{e9}.\u{e9}"] {
         refused(text.to_owned()).await;
     }
     refused(valid.clone() + ".more").await;
     refused(valid.clone() + "=").await;
-    // More bytes than a token has, though it is signed.
+    // A signed token that is too long.
     refused(ours.sign(&with("pad", json!("x".repeat(9_000))))).await;
     refused("a.".repeat(1_000_000)).await;
     assert_eq!(jwt.identify(None).await, Err(Denied::Token));
@@ -193,7 +193,7 @@ async fn claims_that_do_not_let_the_caller_in_say_why() {
         assert!(matches!(denied, Denied::Claims(_)), "{claims}: {denied:?}");
         assert!(denied.to_string().contains(part), "{claims}: {denied}");
     }
-    // What is not an object of claims, or says one of them twice.
+    // Claims that are not an object, or that have one name twice.
     let deep = "[".repeat(5_000);
     let twice = r#"{"iss":"https://login.example.com","aud":"accp","exp":9999999999,"sub":"dev",
         "accp_sessions":[],"accp_sessions":["*"]}"#;
@@ -212,16 +212,16 @@ async fn claims_that_do_not_let_the_caller_in_say_why() {
             "{text}: {denied}"
         );
     }
-    // Clocks differ by some seconds.
+    // A difference of some seconds between clocks is allowed.
     for claims in [with("exp", json!(now - 5)), with("nbf", json!(now + 5))] {
         assert!(jwt.identify(Some(&ours.sign(&claims))).await.is_ok());
     }
-    // A session that nobody has named is closed, and no session is open without a name.
+    // A token that names no session opens none.
     let none = ours.sign(&with("accp_sessions", json!([])));
     let none = jwt.identify(Some(&none)).await.expect("it is signed");
     assert_eq!(none.check("lunch", Some("dev")), Err(Denied::Session));
 
-    // A hub without a name of its own takes no token that is made for another.
+    // A hub without an audience refuses a token that is made for one.
     let anywhere = Jwt::read(&file).expect("keys");
     let denied = anywhere.identify(Some(&ours.sign(&claims()))).await;
     assert!(denied.expect_err("denied").to_string().contains("(`aud`)"));
@@ -307,7 +307,7 @@ fn a_file_of_keys_that_cannot_be_used_says_why() {
             "{error}"
         );
     }
-    // A provider's set has keys for other things, too.
+    // The set of a provider may have keys for other purposes, too.
     let mixed = json!({"keys": [
         {"kty": "RSA", "kid": "enc", "use": "enc", "alg": "RSA-OAEP", "n": base64(&[0xff; 256]), "e": "AQAB"},
         {"kty": "new", "kid": "new", "shape": "round"},
@@ -393,7 +393,7 @@ async fn a_key_that_is_taken_out_ends_its_tokens_and_sockets() {
         .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:a00000000007,seq:0]")
         .await;
     written(folder.path(), &json!({"keys": [new.public()]}));
-    // The hub says good-bye at one of the next heartbeats.
+    // The hub closes the socket at one of the next heartbeats.
     let mut last = String::new();
     while let Some(reply) = socket.receive().await {
         last = reply;
@@ -428,7 +428,7 @@ async fn a_token_that_expires_ends_what_is_open() {
         let answer = request.body(plan).send().await.expect("an answer");
         (answer.status(), answer.text().await.expect("text"))
     };
-    // Of the 30 seconds by which clocks may differ, six are left.
+    // Clocks may differ by 30 seconds. So this token, which expired 24 seconds ago, is valid for six more.
     let short = ours.sign(&with("exp", json!(now() - 24)));
     let (status, reply) = post(&short, "a00000000001", 1).await;
     assert_eq!(status, StatusCode::OK, "{reply}");

@@ -78,7 +78,7 @@ async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
     asks(&planner, "bread").await;
     assert_eq!(database.holder("lunch"), Some(a.url("")));
 
-    // A frame by POST, and one whose session stands in the frame alone.
+    // This frame goes by POST, and only the frame itself names the session.
     let head = "@cook>req:schedule{agent:dev|task:salad}";
     let posted = frame(head, "abc101000001", 1, "sid:lunch");
     let (status, reply) = b.post(&posted).await;
@@ -88,7 +88,7 @@ async fn a_frame_that_one_hub_takes_reaches_agents_of_the_other() {
     assert_eq!(status, StatusCode::BAD_REQUEST, "it is there: {reply}");
     assert!(reply.contains("E3002"), "{reply}");
 
-    // Reads give the same at both.
+    // Both hubs give the same answers to reads.
     for path in ["frames", "state", "context", "registry"] {
         let path = format!("/accp/v1/sessions/lunch/{path}");
         let mut answers = Vec::new();
@@ -154,7 +154,7 @@ async fn a_socket_that_names_its_session_in_a_frame_is_handed_on() {
         .expect("it is open")
         .contains("task:soup")
     {}
-    // The other hub says why a socket ends.
+    // The client learns from the other hub why its socket was closed.
     let mut again = b.socket("?session=lunch&agent=cook").await;
     again.send_text(&hello("cook", "")).await;
     let end = loop {
@@ -178,13 +178,13 @@ async fn a_hub_that_has_slept_through_its_lease_hands_on_what_it_had() {
     let (dev, planner) = (agent(&a, "dev").await, agent(&a, "planner").await);
     serve(&dev);
     asks(&planner, "one").await;
-    // The other hub takes the session when the lease is over, although this one believes it has it.
+    // When the lease is over, the other hub takes the session, although this hub believes that it still has it.
     database.pass(LEASE + Duration::from_secs(1));
     let head = "@cook>req:schedule{agent:cook|task:salad}";
     let (status, reply) = b.post(&frame(head, "abc101000001", 1, "sid:lunch")).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(database.holder("lunch"), Some(b.url("")));
-    // Its agents come again, and their frames go to the other hub: each once, in order.
+    // The agents reconnect. Their frames reach the other hub once each and in order.
     for name in ["two", "three", "four"] {
         asks(&planner, name).await;
     }
@@ -208,7 +208,7 @@ async fn a_hub_that_ends_gives_up_its_sessions_and_one_that_is_gone_loses_them()
     a.stop().await;
     assert_eq!(b.post(&posted(2)).await.0, StatusCode::OK);
     assert_eq!(database.holder("lunch"), Some(b.url("")));
-    // A hub that is killed gives nothing up.
+    // A hub that is killed does not release its leases.
     let c = hub(&database).await;
     b.kill().await;
     let (status, reply) = c.post(&posted(3)).await;

@@ -39,7 +39,7 @@ async fn ws_02_refuses_a_silent_peer() {
 #[tokio::test]
 async fn ws_02_accepts_a_peer_that_answers_pings() {
     let config = Config {
-        // A machine that is busy must not make the peer silent.
+        // The heartbeat is long, so that a busy machine does not make the peer silent.
         heartbeat: 4,
         ..Config::default()
     };
@@ -145,7 +145,7 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
     let task = "@cook>req:schedule{agent:dev|task:soup}";
     cook.send_text(&frame(task, "abc101000001", 1, "sid:lunch"))
         .await;
-    // Who waits gets a sign of life.
+    // A client that waits gets pings.
     gone.is_pinged().await;
     cook.is_pinged().await;
     drop(gone);
@@ -196,7 +196,7 @@ async fn ws_01_refuses_a_first_frame_that_is_no_hello() {
         let end = socket.receive().await.expect("a close");
         assert!(end.starts_with(close), "{end}");
     }
-    // A peer of the draft alone begins a session whose numbers all share.
+    // A peer that follows only the draft begins a session in which all agents share the numbers.
     let mut plain = hub.socket("").await;
     plain
         .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:abc101000001,seq:0,sid:draft]")
@@ -227,7 +227,7 @@ async fn ws_01_accepts_frames_after_the_hello_whoever_is_restarted() {
     assert_eq!(done.task, "task_1");
     let address = first.address;
     first.stop().await;
-    // Both come back by themselves, and what was sent meanwhile is not lost.
+    // Both agents reconnect by themselves, and the frame that is sent meanwhile is not lost.
     let asked = tokio::spawn({
         let planner = planner.clone();
         async move { planner.ask::<ScheduleDone>(task(2)).await }
@@ -288,7 +288,7 @@ async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
                 .expect("the test listens");
             async move {
                 if task.task == "task_1" {
-                    // It never answers this one.
+                    // The handler never answers this task.
                     std::future::pending::<()>().await;
                 }
                 cx.reply(ScheduleDone::new(task.task)).await

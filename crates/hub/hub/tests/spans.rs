@@ -48,7 +48,7 @@ impl<S: Subscriber> Layer<S> for Ears {
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        // Frames are told on this level, on purpose.
+        // The hub logs frames at the level DEBUG on purpose, so the test leaves that level out.
         if *event.metadata().level() < tracing::Level::DEBUG {
             let mut fields = BTreeMap::new();
             event.record(&mut Fields(&mut fields));

@@ -54,7 +54,7 @@ async fn a_post_that_waits_gets_pieces_in_the_order_of_their_indexes() {
             "@dev>done:schedule{task:soup|schema:TA}",
         ]
     );
-    // The log has them as they were sent.
+    // The log has all pieces that were sent.
     let url = hub.url("/accp/v1/sessions/lunch/frames?after=0");
     let log = hub.http.get(url).send().await.expect("an answer");
     let log = log.text().await.expect("text");

@@ -67,11 +67,11 @@ async fn a_renewed_certificate_needs_no_restart() {
     let plain = reqwest_plain(&hub).await;
     assert!(plain.is_err(), "it speaks TLS alone: {plain:?}");
 
-    // The hub looks at the files once a second.
+    // The hub checks the files once a second.
     write(&second);
     while ask(&hub, folder.path(), &second.0).await.is_err() {}
     assert!(ask(&hub, folder.path(), &first.0).await.is_err());
-    // Half of a renewal changes nothing, and the whole of it does.
+    // The hub ignores a renewal until both files have changed.
     fs::write(&tls.certificate, &third.0).expect("a file");
     assert_eq!(ask(&hub, folder.path(), &second.0).await, Ok(200));
     fs::write(&tls.key, &third.1).expect("a file");

@@ -33,7 +33,7 @@ async fn a_value_that_was_announced_comes_by_put_and_is_read() {
     let text = "@me>req:plan{goal:$cold.k101_1}";
     let (status, reply) = hub.post(&frame(text, "c00000000002", 2, "sid:lunch")).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
-    // The key of the PUT serves for the GET.
+    // A client can read the value under the key of the PUT.
     for key in ["cold.k101_1", "k101_1"] {
         let url = hub.url(&format!("/accp/v1/sessions/lunch/values/{key}"));
         let read = hub.http.get(url).send().await.expect("an answer");
@@ -86,7 +86,7 @@ async fn other_bytes_and_other_peoples_keys_are_refused() {
         assert_eq!(found, status, "{key}{query}: {reply}");
         assert!(reply.contains(says), "{key}{query}: {reply}");
     }
-    // Nothing of that was kept.
+    // The hub has kept none of the refused values.
     let (status, reply) = put(&hub, "k101_1", "?agent=me", VALUE).await;
     assert_eq!(status, StatusCode::CREATED, "{reply}");
     hub.stop().await;

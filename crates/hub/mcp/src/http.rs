@@ -135,7 +135,8 @@ impl<A: Agents> Service<A> {
         if is_new {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
-                // The header counts only after the answer. The body has the version that the client asks for.
+                // The header counts only after the answer to `initialize`. Here the body has the version that the
+                // client asks for.
                 Kind::Begins => drop(head.headers.remove(VERSION)),
                 Kind::Other => {}
             }
@@ -146,7 +147,7 @@ impl<A: Agents> Service<A> {
             _ => None,
         };
         let body = exact.unwrap_or(body);
-        // The length may have changed.
+        // The new body may have another length.
         head.headers.remove(CONTENT_LENGTH);
         service
             .handle(Request::from_parts(head, Full::new(body)))
@@ -169,7 +170,7 @@ impl<A: Agents> Service<A> {
         let named = session(request.headers());
         let deletes = request.method() == Method::DELETE;
         let response = match &named {
-            // rmcp answers for any session that it has ended it.
+            // For any session, also an unknown one, rmcp answers that it has ended it.
             Some(named) if deletes && !endpoint.has(named).await => refused("a session of MCP"),
             named if request.method() == Method::POST => {
                 self.post(endpoint.service(), request, named.is_none())
@@ -177,7 +178,7 @@ impl<A: Agents> Service<A> {
             }
             _ => endpoint.service().handle(request).await,
         };
-        // The answer names a session that has begun.
+        // If a session has just begun, the answer names it.
         let used = session(response.headers()).or(named);
         self.endpoints.release(&who, endpoint, used).await;
         let over = Box::pin(async move { drop(who.over().await) });

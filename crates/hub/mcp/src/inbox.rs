@@ -75,7 +75,7 @@ impl FrameQueues {
         self.end(&inbound);
         match self.order.take(registry, &inbound, Some(pending)) {
             Ok(ready) => self.waiting.extend(ready.into_iter().flatten()),
-            // A piece that came before is not read again.
+            // The piece has come before, so it is not read again.
             Err(again) => again.into_iter().for_each(PendingFrame::discard),
         }
     }
@@ -194,7 +194,7 @@ impl Inbox {
         let over = |pending: &Option<PendingFrame>| pending.as_ref().is_some_and(is_cancelled);
         let over = self.frames().order.drop_if(over);
         over.into_iter().flatten().for_each(PendingFrame::discard);
-        // The agent has ended. It gets its frames again when it is opened.
+        // If this fails, the agent has ended. It gets its frames again when it is opened.
         let Ok(registry) = self.agent.registry().await else {
             return;
         };

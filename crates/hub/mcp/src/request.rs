@@ -31,7 +31,7 @@ impl<'r> Request<'r> {
             why = over(self.who()) => return why,
             () = self.given_up() => {}
         }
-        // The gate may have noticed this first and ended the request.
+        // The gate may have noticed the end of the right first, and ended the request.
         over(self.who()).await
     }
 

@@ -151,7 +151,7 @@ pub(crate) async fn read(
 }
 
 fn hot(session: &Session) -> String {
-    // These are the lines that the budget counts: a frame that is too long for the budget is a preview.
+    // The budget counts these lines. A frame that is too long for the budget is shown as a preview.
     lines(session.state().hot().lines().map(Cow::into_owned))
 }
 

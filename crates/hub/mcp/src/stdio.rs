@@ -61,7 +61,7 @@ pub async fn serve_on(
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
     ended.map_err(|error| Error::Mcp(error.to_string()))?;
-    // A pipe that broke is an error. A pipe that is still open has no result.
+    // A broken pipe is an error. A pipe that is still open has no result.
     if carried.is_finished()
         && let Ok(Err(error)) = carried.await
     {

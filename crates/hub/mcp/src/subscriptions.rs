@@ -42,7 +42,7 @@ impl Changes {
         let inbox = self.inboxes.borrow_and_update().clone();
         let agent = inbox.as_ref().map(|inbox| &inbox.agent);
         if let Some(agent) = agent {
-            // A session that has begun anew begins its log anew, too.
+            // If the session has begun anew, its log has begun anew, too.
             let end = agent.look(Session::position).await? + 1;
             self.next = self.next.min(end);
             self.frames = Some(agent.frames(self.next));

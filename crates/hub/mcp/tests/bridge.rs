@@ -195,7 +195,7 @@ async fn a_cancelled_chain_cancels_the_request() {
     room.began.recv().await.unwrap();
     asked.abort();
     room.cancelled.recv().await.unwrap();
-    // The bridge goes on.
+    // The bridge still answers calls.
     let done: ToolDone<'_> = room
         .planner
         .ask(req("add", &json!({ "a": 1, "b": 1 })))

@@ -85,7 +85,7 @@ async fn mcp_01_refuses_by_a_tool_error_with_its_frame() {
         (&*typed.frame.code, typed.frame.tool_name.as_deref()),
         ("E2001", Some("accp_expand"))
     );
-    // A request that is no call of a tool is an error of MCP.
+    // A request for an unknown tool or resource gets an error of MCP.
     let unknown = rmcp::model::CallToolRequestParams::new("accp_dance");
     let error = dev.call_tool(unknown).await.unwrap_err().to_string();
     assert!(error.contains("the tools are accp_send"), "{error}");

@@ -21,7 +21,7 @@ async fn hot_state_takes_the_tokens_that_its_budget_says() {
     let hub = Hub::open_with(options, MemoryStore::new()).await.unwrap();
     let dev = connect(hub.agent("dev").unwrap()).await;
     for round in 0..24_u32 {
-        // Texts of up to 50 characters stand in their frames, and many of them are a long frame.
+        // Texts of up to 50 characters stay in their frames, and many of them make a long frame.
         let words = format!("{round} Zwölf Boxkämpfer jagen Viktor quer über den");
         let fields = (0..=round % 12).map(|field| (format!("field_{field}"), json!(words)));
         let params: serde_json::Map<_, _> = fields.collect();
@@ -33,7 +33,7 @@ async fn hot_state_takes_the_tokens_that_its_budget_says() {
         let tokens: usize = lines.map(|line| bpe.count(line)).sum();
         assert_eq!(json!(tokens), budget["hot"]["used"], "{shown}");
         assert!(tokens <= 500 && bpe.count(&shown) <= 500, "{shown}");
-        // The context is what a model reads: a line that says how to read it, warm state, hot state.
+        // A model reads the context: a line that explains the format, warm state, hot state.
         let (_, context) = read(&dev, "accp://session/lunch/context").await;
         let asked = works(&dev, "accp_query", json!({ "about": "context" })).await;
         assert_eq!(asked["context"], context);

@@ -152,13 +152,13 @@ async fn requests_of_other_hosts_origins_and_paths_are_refused() {
         let text = unknown.text().await.unwrap();
         assert!(text.starts_with("expected "), "{text}");
     }
-    // What is no call of a client that has begun opens no agent.
+    // A request of a client that has not begun opens no agent.
     for path in ["/dinner/dev", "/lunch/no%20name", "/lunch/dev"] {
         let early = ask(path).send().await.unwrap();
         assert!(early.status().is_client_error(), "{path}: {early:?}");
     }
     assert_eq!(opened.load(Ordering::Relaxed), 0);
-    // A client that begins hears why there is no agent.
+    // A client that begins gets the reason why there is no agent.
     let begin = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
@@ -229,7 +229,7 @@ async fn a_place_that_rests_ends_by_itself() {
     let dev = serve_client_with_lifecycle(client(), transport, mode);
     let dev = dev.await.unwrap();
     works(&dev, "accp_send", task("qa", "impl_auth")).await;
-    // The service has one handle of the hub, too.
+    // The service also holds one handle of the hub.
     while hub.handles() > before + 1 {
         tokio::task::yield_now().await;
     }

@@ -65,7 +65,7 @@ async fn a_client_of_an_unknown_version_is_offered_one() {
         let same = format!("\"protocolVersion\":\"{version}\"");
         assert!(status == 200 && text.contains(&same), "{version}: {text}");
     }
-    // After that an unknown version is refused.
+    // After `initialize`, an unknown version is refused.
     let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
     let (status, text) = post(&at, &ping, Some("9999-01-01")).await;
     assert_eq!(status, 400, "{text}");
@@ -179,7 +179,7 @@ async fn what_is_wrong_with_the_beginning_is_named() {
     `clientInfo.websiteUrl` of initialize: invalid type: integer `0`, expected a string
     `_meta` of initialize: invalid type: string "x", expected an object
     "#);
-    // The head of the request is named as well.
+    // The errors also name fields of the request outside its parameters.
     for (field, value) in [
         ("jsonrpc", json!("1.0")),
         ("id", json!({})),

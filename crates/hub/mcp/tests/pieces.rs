@@ -44,7 +44,7 @@ async fn pieces_are_read_in_the_order_of_their_indexes() {
     Pieces of streams that wait for one before them: 1.
     ");
     says(&dev, "s1", 0, "Hello", false).await;
-    // A piece that comes twice is read once.
+    // The reader gets a repeated piece once.
     says(&dev, "s1", 1, "world", false).await;
     says(&dev, "s1", 2, "!", true).await;
     assert_eq!(reads(&qa, 60).await, ["Hello", "world", "!"]);
@@ -62,7 +62,7 @@ async fn a_stream_with_a_gap_is_read_at_its_end() {
     let done = Outbound::owned(ChatDone::new("abc")).in_chain("s1");
     dev.send_with(done).await.unwrap();
     assert_eq!(reads(&qa, 60).await, ["b", "c"]);
-    // A stream that never goes on keeps nothing else away.
+    // A stream that never gets its missing piece does not hold up other frames.
     for index in 1..100 {
         says(&dev, "s2", index, "x", false).await;
     }
@@ -82,7 +82,7 @@ async fn a_stream_goes_on_with_an_agent_that_is_opened_again() {
     says(&dev, "s1", 0, "a", false).await;
     says(&dev, "s1", 1, "b", false).await;
     assert_eq!(reads(&qa, 60).await, ["a", "b"]);
-    // The next call marks what was read.
+    // The next call marks the pieces as read.
     assert_eq!(reads(&qa, 0).await, [""; 0]);
     drop(qa);
     let qa = connect(hub.agent("qa").unwrap()).await;

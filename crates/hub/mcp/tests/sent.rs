@@ -72,7 +72,7 @@ async fn a_frame_that_does_not_enter_the_log_is_an_error() {
             let _ = write!(all, "{tool} {}\n{text}\n\n", frame.replace(chain, "CHAIN"));
         }
     }
-    // The log has none of them.
+    // The log has none of the refused frames.
     let after = hub
         .look(accp_runtime::session::Session::position)
         .await

@@ -81,7 +81,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     }
     let made = private(OpenOptions::new().write(true).create_new(true)).open(target(path)?);
     match made {
-        // Another process has made the file. This must not open it: the close would end all locks that SQLite
+        // Another process has made the file. This process must not open it: closing it would end all locks that SQLite
         // has on the file in this process.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
@@ -127,7 +127,7 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
         _ => Path::new("."),
     };
     match (path.read_link(), path.file_name()) {
-        // A circle of links is an error of another kind.
+        // The recursion ends, because links in a circle give another error than `NotFound` above.
         (Ok(next), _) => target(&folder.join(next)),
         (Err(_), Some(name)) => Ok(folder.canonicalize()?.join(name)),
         (Err(error), None) => Err(error),

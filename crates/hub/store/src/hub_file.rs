@@ -193,7 +193,7 @@ fn holder_of(lock: &File) -> String {
     let text = String::from_utf8_lossy(&bytes);
     match (read, text.lines().next()) {
         (Ok(_), Some(line)) if !line.is_empty() => line.escape_debug().to_string(),
-        // The holder has not written yet, or the system lets nobody else read a locked file.
+        // The holder has not written yet, or the system does not let other processes read a locked file.
         _ => "another process".to_owned(),
     }
 }

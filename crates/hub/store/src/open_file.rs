@@ -122,7 +122,8 @@ impl OpenFile {
         let mut name = self.path.clone().into_os_string();
         name.push("-probe");
         let mut bytes = vec![0; ROOM];
-        // Random bytes, because a file system that compresses would hardly need room for zeros. On a failure, zeros do.
+        // The bytes are random, because a file system that compresses would hardly need room for zeros. If no random
+        // bytes are available, zeros are written.
         let _ = getrandom::fill(&mut bytes);
         // An earlier probe may have left its file. If another file has this name, the write fails.
         let _ = fs::remove_file(&name);

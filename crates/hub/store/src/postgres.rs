@@ -161,7 +161,7 @@ impl PostgresStore {
         let is_final = fault.is_final();
         let error = fault.in_store(&self.name);
         if is_final {
-            // So the database ends the transaction and its locks.
+            // When the connection closes, the database ends the transaction and its locks.
             self.rows.link().close();
             let text = format!("the connection has failed ({error}): open the store anew");
             let broken = StoreError::new(StoreErrorKind::Io, text);

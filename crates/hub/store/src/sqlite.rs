@@ -207,7 +207,7 @@ impl SqliteStore {
         };
         let named = |error: StoreError| error.in_store(&self.file);
         file.check().map_err(named)?;
-        // The pages of the log, by the index that all processes share.
+        // The index that all processes share has the number of pages in the log.
         let needed = || {
             let looked = self
                 .conn
@@ -226,13 +226,13 @@ impl SqliteStore {
             })
         };
         file.check_wal(needed).map_err(|(lost, error)| {
-            // If this fails, the error below still says what is wrong.
+            // This may fail. The error below still names the cause.
             let _ = match lost {
                 WalLoss::Removed => {
                     self.conn
                         .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
                 }
-                // The checkpoint at the end would copy a log that lacks bytes into the file.
+                // A checkpoint at the close would copy a log that lacks bytes into the file.
                 WalLoss::Cut => self
                     .conn
                     .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -268,8 +268,8 @@ impl SqliteStore {
         let error = |fault: Fault| in_side(fault.in_file(&self.file), side);
         let transaction = self.conn.transaction();
         let transaction = transaction.map_err(|fault| error(fault.into()))?;
-        // A damaged index or name hides a side, and its session would begin anew. So the store
-        // reads all sides before it first reports that a side is not there.
+        // A damaged index or name can hide a side, and its session would begin anew. So the store reads all sides
+        // before it first reports that a side does not exist.
         let is_known = match side {
             Some(side) => self.surveyed || Side::find(&transaction, side).map_err(error)?.is_some(),
             None => self.surveyed,

@@ -87,7 +87,7 @@ fn what_arrives_during_a_commit_makes_one_group() {
     }
     assert_eq!(*watched.groups.lock().unwrap(), [256, 256, 88]);
 
-    // Groups are also bounded in bytes.
+    // A group also has a maximum of bytes.
     watched.groups.lock().unwrap().clear();
     let (go, held_up) = hold_up(&committer);
     let pending: Vec<_> = (201..=206)
@@ -141,7 +141,7 @@ fn only_the_guilty_fails_and_nothing_is_committed_over_a_hole() {
     let again = open(&committer, "bad");
     again.commit(batch(4)).wait().unwrap();
     assert_snapshot!(bad.commit(batch(5)).wait().unwrap_err(), @"side `s@bad`: the side was opened again: only the last opening may commit");
-    // Dropping the earlier handle changes nothing.
+    // Dropping the earlier handle does not affect the new one.
     drop(bad);
     again.commit(batch(5)).wait().unwrap();
     assert_eq!(last(&committer, "bad"), 5);
@@ -289,7 +289,7 @@ fn without_a_thread_who_submits_does_the_work_and_nobody_is_left_waiting() {
         [200, 200]
     );
 
-    // A store that panics ends, as one with a thread does.
+    // A store without a thread of its own also ends when it panics.
     let side = open(&committer, "a");
     let asks = committer.clone();
     let panicked = std::thread::spawn(move || {

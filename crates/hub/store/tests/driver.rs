@@ -220,7 +220,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
     }
     assert_eq!(room.members[0].session().position(), held + 3000);
 
-    // A value that the store has freed has expired.
+    // The host reports a value that the store has freed as expired.
     let retention = Retention { log_before: 500 };
     room.host.store.retain(&HUB, retention).unwrap();
     assert_snapshot!(read_at_host(&mut room, "cold.p400"), @"`$cold.p400`: E2002: the value of this reference has expired");

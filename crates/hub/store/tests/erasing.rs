@@ -61,10 +61,10 @@ fn message(agent: &'static str, intent: &'static str, operation: &'static str) -
 fn tell(room: &mut Room) {
     let short = message("ann", "req", "plan").with("goal", format!("{SECRET}_short"));
     say(room, 0, &short);
-    // Beyond 50 characters a text goes by reference.
+    // A text of more than 50 characters goes by reference.
     let long = message("ann", "req", "plan").with("goal", format!("{SECRET} ").repeat(40));
     say(room, 0, &long);
-    // A frame over the limits goes in parts.
+    // A frame over the limits is sent in parts.
     let mut many = message("ann", "req", "plan");
     for number in 0..120 {
         many = many.with(format!("field_{number}"), format!("{SECRET}_{number}"));
@@ -82,7 +82,7 @@ fn tell(room: &mut Room) {
     let update = room.host.session().state().shared().delta_to(&change);
     assert!(matches!(update, StateUpdate::Delta { .. }));
     say(room, 1, &update.to_message("bob").unwrap());
-    // Answers end a task, so checkpoints state what they say.
+    // Each answer ends a task, so that checkpoints have the content of the answers.
     for round in 0..4 {
         let task = message("bob", "req", "schedule")
             .with("assignee", "ann")
@@ -161,10 +161,10 @@ fn nothing_that_an_agent_has_said_is_left_in_the_store_of_the_host() {
     carry_out(&mut room, &store, &plan);
     assert!(!says(&dump(&store), SECRET), "{}", dump(&store));
     assert!(!says(&room.host.session().context(), SECRET));
-    // The frames of others stay.
+    // The frames of other agents stay.
     assert!(says(&dump(&store), "T3") && says(&dump(&store), "blue"));
 
-    // A member that begins now starts from the fold, and gets nothing of it.
+    // A member that joins now starts from the fold, and gets none of the erased data.
     let new = Shared::default();
     room.enter(Arc::clone(&new), options("eve")).unwrap();
     settle(&mut room);
@@ -189,7 +189,7 @@ fn nothing_that_an_agent_has_said_is_left_in_the_store_of_the_host() {
 fn a_member_that_is_behind_gets_the_fold_in_the_place_of_what_was_erased() {
     let (mut room, store, other) = open();
     let bob = room.members[1].id;
-    // Nothing reaches bob, who knows what came before.
+    // The test drops all frames to and from bob, who has the earlier frames.
     room.on_the_way(move |frame| {
         let is_cut = frame.to == bob || frame.from == bob;
         if is_cut {
@@ -339,7 +339,7 @@ fn what_cannot_be_erased_is_said_with_the_cure() {
 fn a_frame_whose_fate_its_sender_does_not_know_stays_for_now() {
     let (mut room, store, _) = open();
     room.on_the_way(|frame| {
-        // The host takes the frame, and ann does not hear of it.
+        // The host takes the frame, but ann gets no acknowledgement.
         let is_cut = frame.from == MemberId::HOST;
         if is_cut {
             Vec::new()

@@ -112,7 +112,7 @@ fn no_file_of_the_store_has_what_was_erased() {
     );
     assert_ne!(files_with(folder.path(), "somebody else 3"), none);
 
-    // What stays: places, ids and digests, and the rest of the log.
+    // Positions, ids, digests and the rest of the log stay.
     let mut store = SqliteStore::open(folder.path().join("s.accp")).unwrap();
     let gone = store.entry(&launch(), 1).unwrap().unwrap();
     assert_eq!(

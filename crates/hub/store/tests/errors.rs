@@ -116,7 +116,7 @@ fn a_store_whose_creation_was_cut_short() {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("no_header.accp"), "").unwrap();
     tamper(&path("header.accp"), "PRAGMA journal_mode = WAL");
-    // A page was written, and its transaction has not ended.
+    // The connection has written a page, and its transaction is still open.
     let conn = rusqlite::Connection::open(path("open")).unwrap();
     let spill = "PRAGMA cache_size = 1; BEGIN; CREATE TABLE t (bytes);
         INSERT INTO t VALUES (zeroblob(100000)), (zeroblob(100000))";
@@ -201,7 +201,7 @@ fn a_file_that_another_process_writes_to() {
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let error = store.commit(&[(&launch(), &batch)]).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Busy: sessions.accp: database is locked: a second process writes to this file; try again, or close the other process");
-    // Readers never wait.
+    // Readers do not wait for a writer.
     assert_eq!(store.load(&launch()).unwrap().unwrap().last, 20);
     other.execute_batch("COMMIT").unwrap();
     store.commit(&[(&launch(), &batch)]).unwrap();

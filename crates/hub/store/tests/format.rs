@@ -99,7 +99,7 @@ fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one
         fill(&mut store, format + 1..=5);
         fill(&mut expected, format + 1..=5);
         check(&mut store, &mut expected);
-        // The reader goes on with the file as it is now.
+        // The reader continues with the file in its new format.
         check(&mut reader, &mut expected);
         drop((store, reader));
         check(&mut SqliteStore::open(&path).unwrap(), &mut expected);

@@ -26,7 +26,7 @@ fn a_second_hub_is_refused_and_told_who_has_the_file() {
     common::fill(&mut first.open().unwrap()).unwrap();
     let second = HubFile::take(&path, "at 127.0.0.1:7338").unwrap_err();
     insta::assert_snapshot!(shown(&second, folder.path()), @"Busy: FOLDER/hub.accp: another hub has this file: process PID at 127.0.0.1:7337; use that hub, end it, or name another file");
-    // Others go on: readers, writers of single sides, and the hub itself when its store has failed.
+    // The lock does not stop readers, writers of single sides, or the hub itself when it opens its store again.
     SqliteStore::open_read_only(&path)
         .unwrap()
         .check_file()
@@ -50,7 +50,7 @@ fn a_link_leads_to_the_same_lock() {
     fs::create_dir(folder.path().join("data")).unwrap();
     let (path, link) = (folder.path().join("data/a"), folder.path().join("link"));
     std::os::unix::fs::symlink("data/a", &link).unwrap();
-    // The link leads to nothing yet.
+    // The target of the link does not exist yet.
     let first = HubFile::take(&link, "a").unwrap();
     let refused = |path: &Path| HubFile::take(path, "b").unwrap_err().kind();
     assert_eq!(refused(&path), StoreErrorKind::Busy);

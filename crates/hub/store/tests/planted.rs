@@ -329,7 +329,7 @@ fn every_mistake_is_found() {
         let run = || conformance::run_committed(256, fresh);
         catch_unwind(AssertUnwindSafe(run)).is_err()
     };
-    // A committer finds out by itself which side is at fault.
+    // A committer finds out by itself which side caused a fault.
     let groups = [
         Bug::CommitsBatchByBatch,
         Bug::CommitsTheLastOfAGroup,

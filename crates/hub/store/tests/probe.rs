@@ -90,7 +90,7 @@ fn a_probe_changes_nothing_and_the_files_do_not_grow() {
     store.check_file().unwrap();
     MemoryStore::new().probe().unwrap();
     SqliteStore::open_in_memory().unwrap().probe().unwrap();
-    // A pointer to a store asks the store itself.
+    // The probe of a boxed store asks the store itself.
     fs::remove_file(&path).unwrap();
     let mut boxed: Box<dyn Store> = Box::new(store);
     assert_eq!(boxed.probe().unwrap_err().kind(), StoreErrorKind::Gone);
@@ -137,7 +137,7 @@ fn a_write_ahead_log_that_was_removed_takes_no_commits() {
         assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Gone);
         let shown = shown(&mut store, &path);
         assert!(shown.contains("was removed or replaced"), "{shown}");
-        // As after a kill: this process ends without another word to the file.
+        // The copy is the file after a kill: the process has written nothing more to it.
         let copy = path.with_extension("copy");
         fs::copy(&path, &copy).unwrap();
         let mut again = SqliteStore::open(&copy).unwrap();
@@ -203,7 +203,7 @@ fn a_probe_really_writes() {
     assert_eq!(store.probe().unwrap_err().kind(), StoreErrorKind::Busy);
     other.execute_batch("COMMIT").unwrap();
     store.probe().unwrap();
-    // A reader that keeps the write-ahead log from beginning anew is no fault.
+    // A reader may keep the write-ahead log from beginning anew. That is no fault.
     other
         .execute_batch("BEGIN; SELECT * FROM sqlite_schema")
         .unwrap();
@@ -244,11 +244,11 @@ fn a_probe_finds_a_disk_that_takes_commits_only_for_a_while() {
     store.probe().unwrap();
     let filled = fs::metadata(disk.fill()).unwrap().len() as usize;
     store.commit(&[(&common::launch(), &batch("k2"))]).unwrap();
-    // The file cannot grow, although there is room for something else.
+    // The file cannot grow, although the disk still has a little room.
     fs::write(disk.0.path().join("filler"), vec![7; filled - (70 << 10)]).unwrap();
     let error = store.probe().unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Full, "{error}");
     assert!(error.to_string().contains("is full"), "{error}");
-    // What was committed is there.
+    // The store still has what was committed.
     assert_eq!(store.cold_keys(&common::launch()).unwrap(), ["k1", "k2"]);
 }

@@ -97,7 +97,7 @@ fn of_store(store: &mut SqliteStore) -> Reads {
     ] {
         let mut add = |read: &str, found| reads.push((format!("{read} of {side}"), found));
         let loaded = store.load(&side).map(|stored| {
-            // A host that lacks a registry refuses to go on, and a member asks its host.
+            // Without a registry, a host refuses to go on, and a member asks its host.
             stored.map(|mut stored| {
                 stored.registries.clear();
                 stored

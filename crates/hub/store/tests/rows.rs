@@ -86,7 +86,7 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
         .unwrap();
     assert_eq!(found(&path), [[1], [1], [1]]);
 
-    // The application fails: once after it has written, and once with a row that exists already.
+    // The closure of the application fails: first after it has written a row, then with a row that exists already.
     let write = handled(2);
     let mut gives_up = |rows: &Connection| {
         insert(2)(rows)?;
@@ -109,14 +109,14 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
         assert_eq!(store.summary(&other).unwrap(), None);
     }
 
-    // The batch does not fit.
+    // The batch does not fit, so the row is not written.
     let error = store
         .commit_with(&mut [Write::new(&side, &handled(1)).with(&mut insert(2))])
         .unwrap_err();
     assert_eq!(error.kind(), StoreErrorKind::Conflict);
     assert_eq!(found(&path), [[1], [1], [1]]);
 
-    // Rows without a batch are also committed.
+    // Rows are also committed when the batch is empty.
     let nothing = Batch::default();
     store
         .commit_with(&mut [Write::new(&side, &nothing).with(&mut insert(7))])
@@ -195,7 +195,7 @@ fn rows_join_the_groups_of_a_committer() {
     assert_eq!(over_a_hole.wait().unwrap_err().kind(), StoreErrorKind::Rows);
     assert_eq!(found(&path), [[1], [1], [1]]);
 
-    // The side is then opened again, and the frame handled again.
+    // The side is then opened again, and the frame is handled again.
     let (side, _) = committer.open(&launch()).wait().unwrap();
     side.commit_with(batch(2), insert(2)).wait().unwrap();
     assert_eq!(found(&path), [[1, 2], [1, 2], [1, 2]]);
@@ -281,7 +281,7 @@ fn a_handler_s_rows_join_the_commit_of_its_mark() {
             if works { (0, 1) } else { (1, 0) }
         );
     }
-    // The frame was delivered again, and handled once.
+    // The frame was delivered again, but it was handled only once.
     assert_eq!(deliveries[0], deliveries[1]);
 }
 
@@ -425,7 +425,7 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         .unwrap();
     let side = SideId::new("s", "dev");
     let (mut life, mut paid) = (0, 0);
-    // A process of a busy machine may be killed before it comes to a payment.
+    // On a busy machine, a process may be killed before it reaches a payment.
     while life < 40 || paid <= 40 {
         assert!(life < 400, "no process comes to a payment: {paid}");
         let patience = Duration::from_millis(25 + life);
@@ -447,7 +447,7 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
             .map(|entry| entry.position)
             .collect();
         assert_eq!(rows, marked, "a row for each mark, and one only");
-        // The reply left with the mark: it waits, or the log has it.
+        // The reply was stored with the mark. It waits in the outbox, or the log has it.
         let waiting = store.load(&side).unwrap().unwrap().outbox;
         let waiting = waiting.iter().map(|frame| frame.head.clone());
         let texts = log

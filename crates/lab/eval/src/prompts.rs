@@ -143,7 +143,7 @@ impl Rivals {
     /// # Errors
     /// When the line is not a prompt, or a second prompt for its turn.
     pub fn add(&mut self, json: &Json, file: &str, line: u64) -> Result<(), PromptError> {
-        // A dump has needs beside prompts; they follow from the prompts.
+        // A dump also has lines for needs. They follow from the prompts, so they are skipped.
         if json.get("need").is_some() {
             return Ok(());
         }

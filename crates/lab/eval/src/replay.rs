@@ -156,7 +156,7 @@ impl<'t> Instrument<'t> {
             policy.push(message);
             time += begun.elapsed();
         }
-        // The recording is the measure, and not what a reader made of it.
+        // The measure counts the bytes of the recording, not what a reader made of them.
         let content = &self.transcript.content;
         replay.measure.bytes.wanted += content.bytes();
         for message in &self.transcript.messages {

@@ -86,8 +86,8 @@ fn a_conversation_has_the_same_figures_in_each_format() {
         for (row, expected) in found.rows.iter().zip(&expected.rows) {
             assert_eq!(needs(row), needs(expected), "{format}");
         }
-        // Text without JSON is the same text, so it costs the same. So does the JSON of the base,
-        // in which a call has one form; only in Gemini's format a result names its tool.
+        // The text of `plain` has no JSON, so it costs the same. The JSON of the base has one form for a call, so it
+        // costs the same, too. Only in Gemini's format a result names its tool.
         let (plain, same) = (&found.rows[1], &expected.rows[1]);
         assert_eq!(plain.held[0].cost, same.held[0].cost, "{format}");
         let tokens = |corpus: &Corpus| corpus.rows[0].measure.spent.total() as f64;

@@ -184,7 +184,8 @@ impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
 /// Returns the text with `_` in place of these parts.
 fn without<'t>(text: &str, parts: impl Iterator<Item = &'t str>) -> String {
     let mut parts: Vec<&str> = parts.collect();
-    // The longest first: the text of a record without its code is part of the text with its code.
+    // The longest parts are replaced first, because the text of a record without its code is part of the text with its
+    // code.
     parts.sort_by_key(|part| (Reverse(part.len()), *part));
     parts.dedup();
     let cut = |text: String, part: &&str| text.replace(part, ELSEWHERE);

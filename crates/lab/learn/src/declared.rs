@@ -235,7 +235,7 @@ impl<'j> Reader<'j> {
             let Some(options) = schema.get(key).and_then(Json::as_array) else {
                 continue;
             };
-            // A choice of null and one other type is the other type.
+            // A choice of null and one other type counts as the other type.
             let mut kinds: Vec<Kind> = Vec::new();
             for option in options.iter().filter(|option| option["type"] != "null") {
                 let kind = self.declared(option, depth).kind;
@@ -348,7 +348,7 @@ mod tests {
         for (name, field) in &fields {
             if let Kind::List(item) | Kind::Map(item) = &field.kind {
                 let is_any = item.kind == Kind::Any;
-                // An item that may be null is of any type.
+                // An item that may be null has the type `any`.
                 assert_eq!(
                     is_any,
                     ["names", "notes"].contains(&name.as_str()),

@@ -187,7 +187,7 @@ impl Values {
         let inner = |values: &Option<Box<Values>>| {
             let values = values.as_ref().filter(|values| values.nulls == 0);
             let ty = values.map(|values| values.ty_at(code, depth + 1));
-            // Of the types, `any` alone has null as an item.
+            // Only the type `any` allows null as an item.
             Box::new(ty.unwrap_or(Type::Any))
         };
         if self.booleans > 0 {

@@ -99,7 +99,7 @@ pub(crate) const fn prices(form: Form) -> MediaPrices {
 pub(crate) fn found(form: Form, message: &Map<String, Json>) -> Vec<Found> {
     let mut out = Vec::new();
     let whole = Pointer::default();
-    // Sounds and pictures of the model itself stand beside the content.
+    // Sounds and pictures that the model made are in members beside the content.
     if form == Form::OpenAi && message.get("role").is_some_and(|role| role == "assistant") {
         out.extend(own(
             message.get("audio"),
@@ -149,7 +149,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
     let mut out = String::new();
     for one in found {
         let text = one.at.value(message)?.to_string();
-        // If the text is escaped in another way, it is replaced by its pointer.
+        // The message may escape the text in another way. Then the pointer finds the place.
         let Some((before, behind)) = rest.split_once(&text) else {
             let empty = |one: &Found| (one.at.clone(), "\"\"".to_owned());
             return crate::raw::replaced(raw, &found.iter().map(empty).collect::<Vec<_>>());

@@ -212,7 +212,7 @@ impl Message {
     /// Returns the name of the speaker; `None` for a result, whose name is that of its tool.
     pub(crate) fn name(&self) -> Option<&str> {
         let speaks = matches!(self.role, Role::System | Role::User | Role::Assistant);
-        // A call of Responses has the name of its tool.
+        // In Responses, a call has a `name` too: that of its tool.
         let speaks = speaks && self.json.get("role").is_some();
         let name = self.json.get("name").and_then(Json::as_str);
         name.filter(|name| speaks && !name.is_empty())

@@ -62,7 +62,7 @@ pub(crate) fn offload(
         })
     };
     let mut saved = before;
-    // The reference says how many tokens it saves, and that number has tokens, too. It settles in a few rounds.
+    // The reference states how many tokens it saves. This number takes tokens itself, and settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
         let reference = reference(session, (path, lines), saved, &preview, &more);
@@ -146,7 +146,7 @@ mod tests {
             lines.last(),
             Some(&"*Full content available via file read*")
         );
-        // What does not change is as it was, to the byte.
+        // The other members of the message keep all their bytes.
         assert!(
             moved
                 .message

@@ -100,7 +100,7 @@ pub(crate) fn parse<'m>(
                     .iter()
                     .map(|call| (call.id.clone(), call.tool.clone())),
             );
-            // The line in the place of a picture names the message that has the picture.
+            // The line that replaces a picture names the message that has the picture.
             let numbered = |text: String| {
                 let media = message.media.iter();
                 media.fold(text, |text, found| {

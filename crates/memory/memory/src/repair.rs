@@ -104,7 +104,7 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         changes.keep_first(list.messages());
     }
     let mut raws = Vec::with_capacity(list.messages().len());
-    // The message of the given list that each text comes from.
+    // For each text, the index of the message in the given list that it comes from.
     let mut origins = Vec::with_capacity(list.messages().len());
     for (at, message) in list.messages().iter().enumerate() {
         raws.append(&mut changes.before.remove(&at).unwrap_or_default());
@@ -133,7 +133,7 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
     let messages =
         raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
     let list = list.with(messages.collect::<Result<_, _>>()?);
-    // Another message may be the last one now, and the last message has rules of its own.
+    // The last message may be another one now, and special rules apply to the last message.
     let (list, mended) = details::mended(&list)?;
     let mended = mended.into_iter().map(|repair| Repair {
         message: origins.get(repair.message).copied().unwrap_or_default(),

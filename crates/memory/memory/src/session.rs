@@ -268,7 +268,7 @@ impl ListSession {
         }
         let mut slots = self.slots.clone();
         for slot in &mut slots {
-            // The caller's spelling of a message is kept.
+            // If the caller gave this message, the slot keeps the caller's text of it.
             if let Some(message) = given
                 .get_mut(&slot.message.digest())
                 .and_then(VecDeque::pop_front)

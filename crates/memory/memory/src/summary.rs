@@ -64,7 +64,7 @@ impl Content {
         let typed = typed::typed(messages);
         let request = typed.last().cloned();
         let intent = intent::intent(messages, &typed);
-        // Among agents only, the first that speaks gives the task.
+        // If only agents speak, the first of them gives the task.
         let typed = if typed.is_empty() {
             intent.clone()
         } else {

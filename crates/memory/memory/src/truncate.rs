@@ -35,7 +35,7 @@ pub(crate) fn truncate(
         text.is_some_and(|text| counter.count(text) as u64 >= SHORT)
     };
     let mut places: Vec<_> = write.texts.iter().filter(long).collect();
-    // The longest text says what was written.
+    // The summary of the longest text replaces it. A short note replaces each other text.
     let length = |place: &Pointer| {
         place
             .value(&arguments)
@@ -130,7 +130,7 @@ pub(crate) fn persisted(
         Some(whole) => is_file(&whole.as_str()),
         None if write.edits => is_applied(&new, &texts(true), &files),
         None => {
-            // Every text that may be cut has to be a file.
+            // Every text that is long enough to be cut has to be a file.
             let mut long = new.iter().filter(|text| text.len() as u64 >= SHORT);
             new.iter().any(is_file) && long.all(is_file)
         }
@@ -141,7 +141,7 @@ pub(crate) fn persisted(
 /// Returns whether files show that an edit was made: they have each new text, and no text that was replaced.
 fn is_applied(new: &[&str], replaced: &[&str], files: &[String]) -> bool {
     let has = |text: &str| files.iter().any(|file| file.contains(text));
-    // A new text may repeat what it replaces.
+    // A new text may contain the text that it replaces.
     let repeats = |old: &str| new.iter().any(|text| text.contains(old));
     let is_known = !new.is_empty() || !replaced.is_empty();
     is_known

@@ -253,7 +253,7 @@ fn cold_state_that_is_torn_gives_an_error_with_a_cure() {
     for bytes in torn {
         fs::write(&cold, bytes).expect("it writes");
         let result = open(root.path(), Os).and_then(|mut context| compress(&mut context, TURNS));
-        // A database without a byte is a new one. The files of the one before are not written over.
+        // An empty file counts as a new database. The files of the old session are not overwritten.
         let error = result.expect_err("it is torn");
         let said = error.to_string();
         let is_torn = matches!(error, ContextError::Cold(_));
@@ -277,7 +277,7 @@ fn a_session_takes_no_name_that_another_one_has_not_written_yet() {
     drop(context);
     let id = SessionId::new("other").expect("an id");
     let mut context = Context::open_on(root.path(), id, Os).expect("a session");
-    // The same tool at the same second.
+    // Both sessions move out a result of the same tool in the same second.
     let done = compress(&mut context, 1).expect("a list");
     let other = done.list.to_string();
     drop(context);
@@ -292,7 +292,7 @@ fn a_file_that_lost_its_bytes_before_the_sync_is_written_again() {
     let root = tempfile::tempdir().expect("a folder");
     let told = undisturbed();
     for turns in 1..=TURNS {
-        // The note, its folders, and then the files.
+        // The disk fails after the note and its folders, at the files.
         let disk = Faulty::after(3, Fault::Sync, true);
         let mut context = open(root.path(), disk).expect("a session");
         let before = files(root.path());
@@ -332,7 +332,7 @@ fn a_second_process_waits_for_the_first() {
     assert_eq!(told.recv(), Ok("has the root"));
     let lists = undisturbed().lists;
     assert_eq!([one, two].map(|done| done.list.to_string()), lists[..2]);
-    // It goes on from what the first has kept.
+    // The second process continues with the state that the first one has kept.
     assert_eq!(second.join().expect("it ends"), lists[2]);
 }
 

@@ -90,7 +90,7 @@ fn grow(
         };
         let done = match compress(root.path(), &with(form, &given), window) {
             Ok(done) => done,
-            // No list is better than one that is over the window. A list that ends within a turn may break a rule.
+            // An error is better than a list over the window. A list that ends within a turn may break a rule.
             Err(ContextError::Plan(
                 PlanError::OverWindow(_) | PlanError::NoRoom(_) | PlanError::Invalid(_),
             )) => continue,
@@ -105,13 +105,13 @@ fn grow(
         prop_assert_eq!(window.count(&done.list, &Quarters), done.after);
         prop_assert!(done.after <= window.room());
         cut_or_known(&done.list, &given, root.path())?;
-        // Again, and nothing was said: no byte changes.
+        // The same list is compressed again without a new message: no byte changes.
         let before = files(root.path());
         let again = compress(root.path(), &done.list, window).expect("it was given before");
         prop_assert_eq!(raws(&again.list), shown.clone());
         prop_assert!(again.events.is_empty());
         prop_assert_eq!(files(root.path()), before);
-        // The conversation comes back, to the byte.
+        // The session restores the conversation byte for byte.
         let context = Context::open(root.path(), SessionId::new("s").expect("an id"));
         let context = context.expect("a session");
         let restored = context.session().expect("it has begun").restored();

@@ -80,7 +80,7 @@ proptest! {
             let (mended, repairs) = repair(&list(form, &planted.messages)).unwrap();
             prop_assert_eq!(check(&mended), [], "{:?}: {}", planted, mended);
             prop_assert!(!repairs.is_empty());
-            // Where a result was dropped and no call was answered, the list is again what it was.
+            // If the repair dropped a result and answered no call, the list equals the original one.
             let dropped = repairs.iter().all(|repair| repair.kind == RepairKind::Dropped);
             let cut = planted.code == Code::ResultOrphan && form == Form::Anthropic;
             if dropped && !cut && planted.code != Code::ResultMisplaced {
@@ -120,7 +120,7 @@ proptest! {
 fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     let id = |json: &Json, key: &str| json[key].as_str().unwrap_or_default().to_owned();
-    // The names of the old `function_call` are no ids of the others.
+    // An old `function_call` has a name in place of an id. The prefix keeps such names apart from ids.
     let old = |json: &Json| format!("old {}", id(json, "name"));
     for message in list.messages() {
         let json = message.json();
@@ -150,7 +150,7 @@ fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
                     match block["type"].as_str() {
                         Some("tool_use") => calls.push(id(block, "id")),
                         Some("tool_result") => {
-                            // Marks for the cache beyond four go, and say nothing.
+                            // The repair removes cache marks after the fourth, so marks are not compared.
                             let mut block = block.clone();
                             if let Some(block) = block.as_object_mut() {
                                 block.remove("cache_control");
@@ -186,7 +186,7 @@ fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
         .filter(|fault| fault.code == Code::ResultMissing)
     {
         let id = fault.id.expect("the id of a call");
-        // A name of a function is told from an id by the message.
+        // The message shows whether this id is the name of an old `function_call`.
         let at = fault.message.expect("the message of a call");
         let is_old = broken.messages()[at].json()["function_call"]["name"] == *id;
         let key = if is_old {
@@ -210,7 +210,7 @@ fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
             moved += 1;
         }
     }
-    // What moved was in the list before, and what was answered was not.
+    // The repairs report as many moves as results moved.
     let named = repairs
         .iter()
         .filter(|one| one.kind == RepairKind::Moved)

@@ -30,7 +30,7 @@ fn picture(kind: Kind, width: u16, height: u16, behind: usize) -> Vec<u8> {
             out
         }
         Kind::Jpeg => {
-            // A camera puts much before the size.
+            // Cameras write long metadata before the size.
             let mut out = b"\xff\xd8\xff\xe1\x20\x02Exif\0\0".to_vec();
             out.extend(vec![0x2a; 0x2000 - 6]);
             out.extend(b"\xff\xc0\0\x11\x08");
@@ -147,7 +147,7 @@ fn an_address_with_bytes_is_read_however_it_is_spelt() {
         counted(&MessageList::read(&all.to_string(), Some(Form::OpenAi)).unwrap())
     };
     let usual = count(&format!("data:image/jpeg;base64,{data}"));
-    // The size that nobody can read is another one.
+    // The size of a picture at another address is unknown, so its token count differs.
     assert_ne!(usual, count("https://a.example/rye.jpg"));
     for url in [
         format!("DATA:image/jpeg;BASE64,{data}"),
@@ -222,7 +222,7 @@ proptest! {
             counted(&none) - cost(None)
         );
         prop_assert!(counted(&whole) < 1_800);
-        // It fits, so that nothing happens to it.
+        // The list fits the window, so compression changes nothing.
         let (done, _root) = compressed(&whole, 8_000);
         prop_assert!(done.events.is_empty());
         prop_assert_eq!(done.list.to_string(), whole.to_string());
@@ -282,7 +282,7 @@ fn old_screenshots_leave_first_with_a_line_that_says_what_they_were() {
             let text = done.list.messages()[at].raw();
             text.contains("iVBORw0KGgo")
         };
-        // The picture of each step stands in the message behind its call.
+        // The picture of each step is in the message after its call.
         let stays: Vec<_> = (0..20).map(|step| has(2 + 2 * step)).collect();
         assert!(
             stays.is_sorted() && !stays[0] && stays[10],
@@ -324,7 +324,7 @@ fn a_list_whose_pictures_fit_keeps_them_while_long_results_leave() {
         "{reference}"
     );
     assert_eq!(result[1], image);
-    // The text is moved out once.
+    // A new count of the compressed list gives the same tokens.
     let again = Window::of(14_000).unwrap();
     assert_eq!(again.count(&done.list, &Bpe::o200k_base()), done.after);
 }

@@ -85,7 +85,7 @@ fn judge(
         if kept == wrote.arguments {
             continue;
         }
-        // A file may change once its input is cut.
+        // The file is checked when its input is first seen cut, because it may change later.
         if known.insert(id) {
             assert!(wrote.is_on_disk(), "{wrote:?} was cut");
             *cut.tools.entry(wrote.tool).or_default() += 1;
@@ -162,7 +162,7 @@ fn an_input_is_cut_only_if_the_disk_has_it_and_keeps_its_shape() {
         for seed in 1..=4 {
             session(form, seed, true, &mut cut);
         }
-        // The test would say nothing of a tool whose inputs are never cut, or of a fate that never comes.
+        // Without these counts, the test could pass although a tool's inputs are never cut, or a fate never occurs.
         assert_eq!(cut.tools.len(), 8, "{form}: {cut:?}");
         assert!(
             cut.tools.values().all(|count| *count > 0),

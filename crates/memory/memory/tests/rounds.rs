@@ -93,7 +93,7 @@ fn summed_up(
     let (mut shown, mut said, mut count) = (Vec::new(), 0, 0);
     for turn in 0.. {
         let marked = talk.turn();
-        // The whole conversation, or the last list with what was said since.
+        // The session gets the whole conversation, or the last list with the new messages.
         let given = if (turn + seed) & 1 == 0 {
             texts(&talk.messages)
         } else {
@@ -293,7 +293,7 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
     let root = tempfile::tempdir().expect("a folder");
     let (mut messages, told) =
         told((0..24).map(|n| format!("The seal of crate {n} is {}.", "vermilion ".repeat(12))));
-    // Only what leaves has to stand in a summary, so the conversation goes on.
+    // A summary has to have only what leaves the list, so more messages follow the marked ones.
     let more = (0..60).map(|n| {
         assistant(
             Form::OpenAi,
@@ -327,7 +327,7 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
         said.ends_with("give a larger window, or mark less"),
         "{said}"
     );
-    // Nothing was done, and a window with room has all of them.
+    // The refused call changed nothing. A larger window has room for all marked messages.
     assert_eq!(open(root.path()).session().expect("begun").events(), []);
     let wider = Window::of(12_000).expect("a window").with_stress(true);
     let done = compress(root.path(), &list(&messages), &wider).expect("a list");
@@ -394,7 +394,7 @@ fn a_session_that_begins_with_words_alone_takes_the_form_that_is_told_later() {
                 (told, vec![]),
                 "{form}: {list}"
             );
-            // What came out is read in the form of the session, too.
+            // The list that the session returned is read in the form of the session, too.
             assert_eq!(read(&list).form(), told);
             let id = format!("call_{round}");
             all.push(call(form, &id, "look", &json!({ "round": round })));
@@ -441,7 +441,7 @@ fn a_user_who_repeats_a_summary_word_for_word_is_heard() {
         for messages in [&mut list, &mut all] {
             messages.extend_from_slice(&more);
         }
-        // The list as it goes on, the list that comes out of it, and the whole conversation.
+        // The session gets the list with the new messages, the list that it returned, and the whole conversation.
         let out = raws(&give(&list).list);
         for messages in [&out, &all] {
             assert_eq!(raws(&give(messages).list), out, "{form}");

@@ -95,7 +95,7 @@ fn tools_of_the_provider_are_answered_in_their_turn() {
     let user = json!({ "role": "user", "content": "Rye?" });
     let asks = uses(&[("server_tool_use", "s1")]);
     let answers = results("assistant", &[("code_execution_tool_result", "s1")]);
-    // The provider paused, and goes on in the same turn.
+    // The provider has paused, and continues in the same turn.
     assert_eq!(found(Form::Anthropic, &json!([user, asks])), "");
     assert_eq!(
         found(Form::Anthropic, &json!([user, asks, answers, user])),
@@ -155,13 +155,13 @@ fn a_call_is_in_flight_until_the_model_goes_on() {
     let text = mended(Form::Responses, &json!(over));
     let place = text.find(r#""call_id":"c1","output":"No result"#);
     assert!(place > text.find(r#""call_id":"c2","output":"4"#));
-    // The answer stands where the first came too late, so before the model's words.
+    // The answer is placed before the model's words, because later it would come too late.
     over.push(user.clone());
     let found_late = check(&list(Form::Responses, &json!(over)));
     assert!(found_late[0].text.contains("no result before message 4"));
     let text = mended(Form::Responses, &json!(over));
     assert!(text.find("No result") < text.find("Four."));
-    // An output of the provider's own search says nothing.
+    // An output of the provider's own search does not show that the model has continued.
     let search = json!({ "type": "tool_search_output", "call_id": "t1", "tools": [] });
     assert_eq!(
         found(

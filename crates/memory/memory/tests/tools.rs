@@ -76,7 +76,7 @@ fn definitions_have_the_shape_of_each_provider() {
         for name in schema["required"].as_array().unwrap() {
             assert!(properties.contains_key(name.as_str().unwrap()));
         }
-        // A provider takes names of these letters alone.
+        // A provider accepts only these characters in the name of a tool.
         assert!(
             tool.name()
                 .bytes()
@@ -193,7 +193,7 @@ fn a_search_shows_the_part_that_was_looked_for() {
         "{}",
         answer.text
     );
-    // Nothing was said before the first moment.
+    // No message is from before 1970.
     let args = json!({ "topic": "HAT611", "to": "1969-12-31T00:00:00Z" });
     let answer = call(root.path(), &id(), "context_recover", &args).unwrap();
     assert_eq!(answer.json["hits"], json!([]));
@@ -224,6 +224,6 @@ fn status_says_how_full_the_window_is() {
             "{error}"
         );
     }
-    // To look is not to begin.
+    // The tools only read, so they begin no session.
     assert_eq!(fs::read_dir(empty.path()).unwrap().count(), 0);
 }

@@ -82,7 +82,7 @@ fn the_newest_messages_that_left_stand_behind_what_the_rules_say() {
     for section in SECTIONS {
         rest = rest.split_once(section).expect(section).1;
     }
-    // What stands in the list is not said again, and no message is passed over.
+    // The views pass over no message: the days follow each other without a gap.
     let days: Vec<usize> = rest
         .lines()
         .filter_map(|line| {
@@ -117,7 +117,7 @@ fn without_room_the_rules_stand() {
         assert!(has_views || by_views == by_rules, "{by_views}");
         alike[usize::from(has_views)] += 1;
     }
-    // Both were seen.
+    // Some summaries had views, and some had none.
     assert!(alike[0] > 0 && alike[1] > 0, "{alike:?}");
 }
 

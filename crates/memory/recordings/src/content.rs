@@ -87,7 +87,7 @@ impl Wanted {
             if self.beside.take(digest, repeats) {
                 return;
             }
-            // A text of JSON that a reader took apart is in the messages leaf by leaf.
+            // If a reader parsed a text of JSON, the messages have its leaves one by one.
             if !self.whole.take(digest, repeats)
                 && let Some(inner) = inner(leaf)
             {

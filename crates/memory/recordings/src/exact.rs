@@ -62,7 +62,7 @@ pub fn read_whole_json(text: &str) -> Result<Json, serde_json::Error> {
     if lone.is_empty() {
         Ok(json)
     } else {
-        // This reader refuses lone surrogates, with their place.
+        // This reader refuses lone surrogates and gives their place.
         serde_json::from_str(text)
     }
 }

@@ -173,7 +173,7 @@ pub(crate) fn write(
         .into_iter()
         .partition(|(key, _)| BESIDE.contains(&key.as_str()));
     if let Some(recorded) = rest.shift_remove("tools") {
-        // Tools that no other format has words for stay as they were recorded.
+        // Tools that the format cannot express stay as they were recorded.
         match tools::write(&recorded, format) {
             Some(written) => rest.insert("tools".to_owned(), written),
             None => others.insert("tools".to_owned(), recorded),

@@ -52,7 +52,7 @@ impl Conversation {
 
     /// Puts recorded values in the places of new ones. `key` has the map.
     fn restored_from(self, key: &str, places: fn(&mut Json) -> Vec<&mut Json>) -> Self {
-        // What stood beside the messages of a trace stands under a key of its own.
+        // In a trace, the values beside the messages are under a key of their own.
         let beside = || self.get(RECORDED)?.get(key);
         let map = self.get(key).or_else(beside);
         let Some(map) = map.and_then(Json::as_object) else {

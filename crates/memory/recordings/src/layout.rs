@@ -314,7 +314,7 @@ mod tests {
             if let Some((value, layout)) = Layout::read(&text, &Layout::default()) {
                 prop_assert_eq!(layout.write(&value), text.as_str());
                 let travelled = Layout::from_value(&layout.to_value()).unwrap();
-                // The value travels as a map: only the layout keeps the order of its keys.
+                // The value is sent as a map, so only the layout keeps the order of its keys.
                 let sorted: Json = serde_json::from_str(&{
                     let mut sorted = value.clone();
                     sorted.sort_all_objects();

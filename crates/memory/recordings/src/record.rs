@@ -127,7 +127,7 @@ impl<'r> Recorder<'r> {
     ) -> Option<Message<'j>> {
         let mut payload = Map::new();
         payload.insert("role", Value::from(role));
-        // Schema CH requires a content. A message without a text travels without a schema.
+        // Schema CH requires a content. A message without a text is sent without a schema.
         let schema = match recorded.get("content") {
             Some(Json::String(text)) => {
                 payload.insert("content", Value::from(text.as_str()));
@@ -337,7 +337,7 @@ impl<'r> Recorder<'r> {
         payload: &mut Map<'j>,
         rest: impl Iterator<Item = (&'j String, &'j Json)>,
     ) {
-        // An abbreviation of a field would be restored as the full name.
+        // A reader would expand such a key to the full name of a field.
         let abbreviates = |key: &str| {
             let fields = |code| {
                 self.registry

@@ -17,7 +17,7 @@ const SMALL: usize = 16;
 /// Returns the shell of a document for these messages.
 pub(crate) fn cut(document: &Json, messages: &[Json]) -> Json {
     let mut places = Places::default();
-    // A whole message is the better hole, so messages come before what is in them.
+    // One hole for a whole message is better than holes for its parts, so messages are noted first.
     for (index, message) in messages.iter().enumerate() {
         places.note(message, || Place::At(index, String::new()));
     }

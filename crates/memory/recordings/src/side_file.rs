@@ -75,7 +75,7 @@ impl<W: Write> SideFile<W> {
                 Some(_) => {}
             }
         }
-        // All 64 digits agree: the value is the same.
+        // All 64 digits of the digest agree, so the value is the same.
         (format!("cold.{digest}"), false)
     }
 }

@@ -180,7 +180,7 @@ fn is_word(format: Format, key: &str, word: &str) -> bool {
         Format::OpenAi => &[PARTS, BLOCKS, ROLES],
         Format::Anthropic | Format::ClaudeCode => &[BLOCKS, RESULTS, ROLES],
         Format::LangChain => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN],
-        // Runs hold what was asked and answered in the words of any provider.
+        // A run has requests and answers in the format of any provider.
         Format::LangSmith => &[PARTS, BLOCKS, RESULTS, ROLES, LANGCHAIN, ITEMS, CONTENTS],
         Format::Responses => &[ITEMS, ROLES],
         Format::Gemini => &[CONTENTS],

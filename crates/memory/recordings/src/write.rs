@@ -115,7 +115,7 @@ impl Conversation {
         if let Some(index) = first_other(said, &back) {
             return Err(lost(index, differs));
         }
-        // Plain messages may be of two formats that read them alike.
+        // Plain messages may fit two formats whose readers give the same result.
         let found = formats::detect(json);
         let is_same = |found| read(found).is_ok_and(|back| first_other(said, &back).is_none());
         if found != Some(format) && !found.is_some_and(is_same) {

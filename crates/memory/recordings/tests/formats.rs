@@ -155,12 +155,12 @@ fn one_conversation_is_the_same_in_each_format() {
         let mut found = told(&conversation);
         let mut expected = expected.clone();
         match format {
-            // This format has no ids, and a turn says something or calls one tool.
+            // This format has no ids. A turn has words, or calls one tool.
             Format::ShareGpt => {
                 expected = things(&one(BAKERY[0].2));
                 found = things(&conversation);
             }
-            // The system prompt is not in such a file, and thinking is.
+            // A file of Claude Code has the thinking, but not the system prompt.
             Format::ClaudeCode => {
                 expected.remove(0);
                 found[1] = found[1].replace("\"Two kinds of flour.\" ", "");
@@ -290,7 +290,7 @@ fn the_rare_is_in_the_frames_of_a_prompt() {
                 assert!(shown.contains(json.trim_matches('"')), "{name}: {text}");
             }
             for text in recorded.texts() {
-                // A result that is JSON travels as values.
+                // A result that is JSON is sent as values.
                 let parsed = serde_json::from_str::<Json>(text).is_ok();
                 let json = Json::from(text).to_string();
                 let inner = json.trim_matches('"');

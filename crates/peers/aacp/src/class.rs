@@ -55,7 +55,7 @@ fn equal(word: u64, byte: u8) -> u64 {
 
 /// Returns whether a text has only characters of ASCII that are no control characters.
 fn is_plain(text: &str) -> bool {
-    // No jump for each byte: the compiler checks 16 at once.
+    // The fold has no branch for a byte, so the compiler can check 16 bytes at once.
     let odd = |byte: &u8| u8::from(!(b' '..0x7f).contains(byte));
     text.as_bytes()
         .iter()
@@ -66,7 +66,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Returns how many separators a text has.
 pub(crate) fn separators(text: &str) -> usize {
-    // Sums of bytes: the compiler adds up 16 at once.
+    // The sums are bytes, so the compiler can add 16 at once.
     let chunks = text.as_bytes().chunks(255);
     let sums = chunks.map(|chunk| {
         let is_one = |byte: &u8| u8::from(*byte == b'|');

@@ -253,7 +253,7 @@ impl Code {
     }
 
     fn row(self) -> &'static (Self, &'static str, &'static str, &'static str) {
-        // The table is in the order of the codes; a test holds it to that.
+        // The table is in the order of the codes. A test checks this.
         &TABLE[self as usize]
     }
 }

@@ -130,7 +130,7 @@ fn has_card_number(text: &str) -> bool {
             while digits.len() < 19
                 && let Some(group) = from.next()
             {
-                // One digit more than a card number has shows that the number is too long.
+                // 20 digits are enough to show that the number is too long for a card.
                 let group = group.bytes().take(20);
                 digits.extend(group.map(|digit| u32::from(digit - b'0')));
                 if (13..=19).contains(&digits.len()) && is_checked(&digits) {
@@ -188,7 +188,7 @@ fn has_key(text: &str) -> bool {
     let mut words = text.split(|c| !of_a_key(c));
     words.any(|word| {
         let is_known = word.split('=').any(begins_like_a_key);
-        // Paths and names have their words between marks; a key has one long run.
+        // In paths and names, marks separate the words. A key has one long run of characters.
         let mut runs = word.split(['_', '-', '/', '.', '=']);
         let is_mixed = |run: &str| {
             let has = |class: fn(&char) -> bool| run.chars().filter(class).count() >= 3;

@@ -190,7 +190,7 @@ impl<'a> Scan<'a> {
         if !is_key(key) {
             self.note(Code::KeyInvalid, index, trim(slot));
         } else if !is_over && self.find(key).is_some() {
-            // A packet over its limit of fields is refused, and comparing its keys takes time.
+            // A packet over its limit of fields is refused anyway, so its keys are not compared, which takes time.
             self.note(Code::KeyRepeated, index, key);
         }
         self.seen.add(key);

@@ -98,14 +98,14 @@ impl Validator<'_> {
         if bytes.len() > self.limits.packet_bytes {
             let read = bytes.get(..self.limits.packet_bytes).unwrap_or(bytes);
             findings.extend(too_long(read, self.limits));
-            // The limit may stand in the middle of a character.
+            // The limit may fall within a character.
             let error = std::str::from_utf8(read).err();
             let error = error.filter(|error| error.error_len().is_some());
             findings.extend(error.map(|error| not_utf8(read, error.valid_up_to())));
         } else if let Ok(text) = std::str::from_utf8(bytes) {
             self.examine(text, &mut findings);
         } else {
-            // One `?` for each byte that is not UTF-8, so that all places stay.
+            // Each byte that is not UTF-8 becomes one `?`, so that all places stay.
             let mut text = String::with_capacity(bytes.len());
             for chunk in bytes.utf8_chunks() {
                 text.push_str(chunk.valid());

@@ -61,7 +61,7 @@ fn the_examples_of_the_draft_come_back() {
     assert_eq!(frame(EXAMPLES[0]), fetch);
     assert!(frame(EXAMPLES[1]).starts_with("@planner>req:merge{dom:HR|"));
     assert!(frame(EXAMPLES[2]).starts_with("@planner>esc:flag{dom:LEGAL|"));
-    // Its order is not that of the vocabulary.
+    // The fields of this packet are not in the order of the vocabulary.
     assert!(frame(EXAMPLES[5]).contains("|order:[return,p,aacp,actor,chain,status]|"));
 }
 
@@ -251,7 +251,7 @@ proptest! {
         let written = frame.encode_with(bridge::profile(), options).unwrap();
         let back = Message::decode(&written, bridge::profile()).unwrap();
         prop_assert_eq!(bridge::to_packet(&back).unwrap().to_string(), read.to_string(), "{}", written);
-        // The message itself says the same as its text, but for the default that is filled in.
+        // The frame gives the same packet before it is written and read.
         prop_assert_eq!(bridge::to_packet(&frame).unwrap().to_string(), read.to_string());
     }
 }

@@ -139,7 +139,7 @@ fn aacp_06_refuses_a_packet_without_a_receiver() {
         let text = format!("FETCH|HR|return:{value}|p:1|aacp:1.1");
         assert_eq!(place(&text, Code::ReturnEmpty), Some((Some(2), Some(9))));
     }
-    // Keys are told apart by case. Of two receivers, neither is taken.
+    // Keys are case-sensitive. Of two receivers, neither is taken.
     assert_eq!(errors("FETCH|HR|RETURN:a|p:1|aacp:1.1"), ["return-missing"]);
     assert_eq!(errors(format!("{HEAD}|return:other")), ["key-repeated"]);
     assert!(PacketBuf::new("FETCH", "HR", [("aacp", "1.1")]).is_err());

@@ -78,7 +78,7 @@ proptest! {
         let plain = without_spaces(&text);
         let report = validate(&text);
         let broken = report.findings().iter().any(|finding| is_grammar(finding.code));
-        // The grammar needs one field at least; the validator says which.
+        // The grammar requires some field. The validator requires certain fields.
         let has_field = bars(&plain) > 1;
         let by_reference = reference::parse_bytes(&plain);
         prop_assert_eq!(by_reference.is_ok(), !broken && has_field, "{:?}", by_reference);

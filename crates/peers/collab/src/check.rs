@@ -40,10 +40,10 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
     let mut findings = Vec::new();
     let name = event.event;
     let is_last = matches!(name, EventName::ReadinessPassed | EventName::Completed);
-    // After an acceptance, no question may be open again, whatever is appended.
+    // After an acceptance, no event may be appended while a question is open.
     let is_accepted =
         name == EventName::DecisionAccepted || folder.has_event(EventName::DecisionAccepted);
-    // It may have an open question.
+    // A file that cannot be read may have an open question.
     findings.extend(folder.unreadable(READINESS_FILE).cloned());
     if is_last || is_accepted {
         findings.extend(readiness::questions(folder.text(READINESS_FILE)));

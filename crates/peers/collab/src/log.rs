@@ -74,7 +74,7 @@ impl Log {
                     log.lines.push((index + 1, is_after_fault));
                     is_after_fault = false;
                 }
-                // A line that was cut is no JSON. A disk may also have lost its beginning, and has zeros there.
+                // A line that was cut is not JSON. If the disk lost the beginning of the line, it has zeros there.
                 Err(findings)
                     if (is_last || end == bytes.len() && line.contains(&0))
                         && findings.iter().all(|one| one.code == Code::Unreadable) =>

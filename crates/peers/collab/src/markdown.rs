@@ -140,7 +140,7 @@ pub(crate) fn status(text: &str) -> Option<&str> {
 pub(crate) fn line_of_word(text: &str, word: &str) -> Option<usize> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     lines(text).find_map(|line| {
-        // The long s is an s, for Python as well.
+        // The long s counts as an s, as in Python.
         let folded = line.text.replace('ſ', "s").to_ascii_lowercase();
         let word = word.to_ascii_lowercase();
         let mut all = folded.match_indices(&word);

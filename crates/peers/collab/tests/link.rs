@@ -120,8 +120,8 @@ fn ten_agents_handle_each_frame_once_and_one_is_killed() {
                 side.turn(number, now);
             }
         }
-        // In the middle of a line, with frames that it has not read, and with frames that it has sent and that
-        // nobody has acknowledged.
+        // The process ends in the middle of a line. There are frames that it has not read, and frames that it has sent
+        // without an acknowledgement.
         if round == 9
             && let Some(side) = sides[victim].take()
         {

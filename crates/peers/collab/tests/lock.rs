@@ -70,7 +70,7 @@ fn a_lock_in_a_file_is_taken_over_when_its_time_is_over() {
     let held = dir.path().join(".acp.lock.7");
     let shared = Shared::new(dir.path()).with_locking(Locking::File);
     let shared = shared.with_patience(std::time::Duration::ZERO);
-    // The year 2100.
+    // The lock holds until the year 2100.
     std::fs::write(&held, r#"{"owner":1,"until":4102444800}"#).expect("it writes");
     let findings = shared.append(&draft()).expect_err("another has the lock");
     assert_eq!(findings[0].code, Code::Busy);
@@ -80,7 +80,7 @@ fn a_lock_in_a_file_is_taken_over_when_its_time_is_over() {
         2
     );
     assert!(!held.exists() && dir.path().join(".acp.lock.8.free").exists());
-    // What is no lock of ours hinders nobody.
+    // A file that is not a lock does not block the append.
     std::fs::write(dir.path().join(".acp.lock.18446744073709551615"), "x").expect("it writes");
     assert_eq!(shared.append(&draft()).expect("it is free").event.seq, 3);
 }

@@ -20,7 +20,7 @@ fn all_forms_have_all_rows() {
     let rows = rendered::json();
     let rows = rows["rows"].as_array().expect("rows");
     assert_eq!(rendered::markdown().lines().count(), rows.len() + 2);
-    // The two phases at the end lead out of the diagram.
+    // Each of the two final phases has an arrow out of the diagram.
     let arrows = rendered::mermaid().matches("-->").count();
     assert_eq!(arrows, rows.len() + 2);
 }

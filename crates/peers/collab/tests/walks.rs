@@ -52,7 +52,7 @@ fn both_judges_say_the_same_after_each_step() {
     if count < 2000 {
         return;
     }
-    // Walks that never get far would find nothing.
+    // If few walks were completed, the test would find little.
     assert!(
         tally.completed * 5 > tally.walks,
         "{} complete",

@@ -55,7 +55,7 @@ pub(super) fn prune_map(
         }
         let mut value = prune(registry, value, inner);
         if schema.is_none() {
-            // A record under its own name need not repeat the name.
+            // A record that is stored under its name need not repeat the name.
             value = value.and_then(|value| without(value, name).or(Some(Value::Null)));
         }
         if let Some(value) = value {

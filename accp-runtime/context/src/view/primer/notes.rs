@@ -141,7 +141,7 @@ fn note(view: &View, field: &Field) -> String {
     let mut out = String::new();
     let is_told = match &field.ty {
         Type::String | Type::Text => true,
-        // The definition states the schema.
+        // The definition already names the schema.
         Type::Schema(_) => true,
         ty => field.default.as_ref().map(Type::of_default).as_ref() == Some(ty),
     };

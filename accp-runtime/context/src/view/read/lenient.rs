@@ -318,7 +318,7 @@ impl<'r, 't> Cursor<'r, 't> {
             return None;
         }
         let end = closing(&rest[1..], '"')?;
-        // A quote that could begin another text may be one: then this text lacks its end.
+        // A quote where another text could begin may begin one. Then the end of this text is missing.
         let begins = |at: usize| {
             rest[..at]
                 .trim_end_matches(text::is_blank)
@@ -338,7 +338,7 @@ impl<'r, 't> Cursor<'r, 't> {
                     Some('n') => said.push('\n'),
                     Some('t') => said.push('\t'),
                     Some(escaped @ ('"' | '\\' | '/' | '\'')) => said.push(escaped),
-                    // Other escapes have a meaning that only JSON knows.
+                    // Other escapes have a meaning only in JSON.
                     _ => return None,
                 },
                 c => said.push(c),
@@ -405,7 +405,7 @@ fn loose_length(rest: &str) -> Option<usize> {
             ')' | ']' | '}' if open.pop() != Some(c) => return None,
             ',' if open.is_empty() => return Some(at),
             '\n' => return open.is_empty().then_some(at),
-            // The mark between the params of a frame: the text may be one.
+            // A `|` separates the params of a frame, so the text may be a frame.
             '|' => return None,
             _ => {}
         }

@@ -135,7 +135,7 @@ impl Prose<'_, '_> {
             self.repair(Mistake::Mark, behind, start + line.len());
             return start + line.len();
         }
-        // A block ends where another begins; behind marks, the other may have marks too.
+        // A block ends where another begins. If the block has marks, the next block may have marks, too.
         let mut close = start + line.len();
         while close < end {
             let next = self::line(&self.text[close..end]);

@@ -49,7 +49,7 @@ impl<'r> Cursor<'r, '_> {
         self.gap();
         let (start, faults) = (self.at, self.faults.len());
         let value = self.value(ty, depth)?;
-        // A value with a fault is null, too.
+        // A value with a fault is read as null, too.
         if value == Value::Null && !ty.holds_null() && self.faults.len() == faults {
             self.misfit(start, ty, None);
         }

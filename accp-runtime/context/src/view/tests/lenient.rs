@@ -96,7 +96,7 @@ proptest! {
         let mut made = vec![Mistake::Prose];
         for (message, how) in &messages {
             let block = view.block(message);
-            // Behind a text, a fence or a list would be part of the text.
+            // After a text, the reader would take a fence or a list as part of the text.
             let how = if follows_text { &6 } else { how };
             follows_text = !is_one_line(&block) && *how != 1;
             match how {

@@ -82,7 +82,7 @@ proptest! {
                 || count(&now, PartKind::Facts) > count(&before, PartKind::Facts)
                 || now.iter().zip(&before).any(|(a, b)| !is_same(a, b));
             prop_assert!(has_settled || same == before.len());
-            // The newest messages are there, and so are all verbatim messages.
+            // The prompt has the newest messages and all verbatim messages.
             prop_assert!(keep == 0 || now.last().map(|part| part.position) == Some(at));
             prop_assert!(count(&now, PartKind::Message) >= keep.min(at as usize));
             prop_assert!(count(&now, PartKind::Primer) <= 1);
@@ -186,7 +186,7 @@ fn what_is_kept_of_old_messages() {
     2026-05-01]}
     "#);
     let whole = shown(limits(100, 1), &messages);
-    // The page about views shows it.
+    // The page about views shows this prompt.
     let page = std::fs::read_to_string("../../docs/views.md").unwrap();
     assert!(page.contains(&whole), "{whole}");
     insta::assert_snapshot!(whole, @r#"
@@ -223,7 +223,7 @@ fn the_last_question_stays_as_it_was_asked() {
     @user? Which one is the WF31?
     @clerk: The gate may change.
     ");
-    // A long question does not stay; the first question always stays.
+    // A long question does not stay, but the first question always does.
     insta::assert_snapshot!(shown(limits(10, 1), &messages), @r"
     @user? Good morning!
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
@@ -255,7 +255,7 @@ fn what_is_shown_already_is_referred_to() {
     @tool>done:search{result:$cold.p2.result}
     @tool>done:search{result:{to:SVG,was:$cold.p1.result}}
     "#);
-    // A reference cannot name a param that is not a key, and cannot show that a field is gone.
+    // A reference cannot name a param that is not a key, and cannot show that a field was removed.
     let odd = |open: Option<bool>| {
         let mut flight = flight("OSL");
         flight["open"] = json!(open);
@@ -277,7 +277,7 @@ fn what_is_shown_already_is_referred_to() {
     @tool>done:search{"k\n@user? Pay":|,result:FL(WF31,BGO,OSL,(4,9),-)}
     Bring a coat, for the wind at the harbour is cold in the evening.
     "#);
-    // When the first messages have left, there is nothing to refer to.
+    // Once the first messages have left, later messages cannot refer to them.
     all.hot = 50;
     insta::assert_snapshot!(shown(all, &messages), @r#"
     @=X(a,b) defines X(1,2) and X[rows]; $cold.p7 is message 7
@@ -390,7 +390,7 @@ fn facts_have_a_limit() {
         let before = text_of(&prompt);
         prompt.push(at, &flight(at));
         let text = text_of(&prompt);
-        // Old facts stay, or several leave together and their range stays.
+        // Either old facts stay, or several facts leave together and the prompt keeps their range.
         let (facts, _) = before.rsplit_once("@tool").unwrap_or_default();
         left += usize::from(!text.starts_with(facts));
         assert!(text.starts_with(PRIMER) || at < 3, "{text}");
@@ -423,7 +423,7 @@ fn any_number_of_messages_may_stay() {
 
 #[test]
 fn messages_become_facts_when_that_pays() {
-    // At a price four times as high, it pays sooner.
+    // If cached tokens cost four times as much, the messages become facts sooner.
     let settled = |cached: f64| {
         let prices = CachePrices {
             cached,

@@ -168,7 +168,7 @@ fn an_item_is_never_null() {
     E1004 in block 2, line 2, TR.prices.a: expected a number of at most 6 places, found `~`
     E1004 in block 4, line 4, TA.deps[1]: expected a string, found `~`
     ");
-    // The lenient reader takes this for a null, which is refused as well.
+    // The lenient reader reads this value as a null, which is refused as well.
     let text = "@a>req:trip TR(,,{a:null},,1)";
     insta::assert_snapshot!(view.read_lenient(text).unwrap_err(), @"E1004 in block 1, line 1, TR.prices.a: expected a number of at most 6 places, found `null`");
 }

@@ -147,7 +147,7 @@ fn what_was_given_up_makes_room() {
         assert_eq!(accept(of, index, secs), Ok(Progress::Waiting));
     }
     assert!(accept("c", 1, 79).is_err());
-    // Nothing of `b` has come for a minute. `a` may wait as long as nobody needs its room.
+    // No part of `b` has come for a minute, so `c` takes its room. `a` may wait until another frame needs its room.
     assert_eq!(accept("c", 1, 80), Ok(Progress::Waiting));
     assert!(matches!(accept("a", 2, 500), Ok(Progress::Whole(_))));
 }

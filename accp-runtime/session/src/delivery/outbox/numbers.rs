@@ -74,7 +74,7 @@ impl Outbox {
             // The frame went out under an older number.
             Scope::Sender if index == 0 && expected == self.sequence => {}
             Scope::Sender if index == 0 || expected > self.sequence + index => {
-                // A host that has lost time may lack frames that it had consumed.
+                // A host that was restored from an older copy may lack frames that it had consumed.
                 self.go_again();
                 self.number_unknown = true;
                 self.sequence = expected;

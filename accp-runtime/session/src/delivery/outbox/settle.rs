@@ -96,7 +96,7 @@ impl Outbox {
     /// Removes and returns consumed frames. A part is never in the log by itself, so the last part
     /// decides for all of its frame.
     fn settle(&mut self, is_settled: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
-        // The last part may have been given up.
+        // The last part may have been given up, so the last part that is still known counts.
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
                 let later = |other: Part| other.of == part.of && other.index > part.index;
@@ -290,10 +290,10 @@ mod tests {
         };
         let mut outbox = Outbox::new(Vec::new(), 1, Duration::from_secs(1));
         outbox.gone(frame, 941);
-        // The log with the reason is still there, and will come.
+        // The log still has the entry with the reason, and this side will get it.
         assert!(!outbox.log_ends_at(941));
         assert_eq!(outbox.asks(), []);
-        // A host that was restored from an older copy will never have that position 941.
+        // A host that was restored from an older copy will never have this entry at position 941.
         assert!(outbox.log_ends_at(802));
         assert_eq!(outbox.asks(), [mid]);
         assert!(outbox.passed_by(2_000).is_empty());

@@ -39,7 +39,7 @@ proptest! {
             let chunk = chunk(index as i64, total, &texts[index], index + 1 == texts.len());
             prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
             let before = streams.clone();
-            // The same data changes nothing. Other data is refused unless the chunk is gone.
+            // Repeating the same data changes nothing. Other data is refused unless the chunk has been read.
             prop_assert_eq!(streams.push(S, "c", &chunk), Ok(()));
             let clash = InferStream { data: Cow::Borrowed(&other), ..chunk };
             let is_clash = other != texts[index] && index >= read.len();
@@ -84,7 +84,7 @@ proptest! {
             for stream in streams.senders.values().flat_map(BTreeMap::values) {
                 let bytes: usize = stream.chunks.values().map(String::len).sum();
                 prop_assert_eq!(stream.bytes, bytes);
-                // One chunk more than the bound may wait: the one that the others waited for.
+                // One chunk beyond the bound may wait: the chunk that the others waited for.
                 prop_assert!(bytes <= limits.bytes + 6 && stream.chunks.len() <= limits.chunks + 1);
             }
         }

@@ -59,8 +59,8 @@ impl Member {
             self.side.emit(Event::Missed(number..=number));
         }
         let Some(draft) = &mut self.draft else { return };
-        // Another frame may have this number. If this state has it, the host sends the state again
-        // after some time, and not only because the link duplicates frames.
+        // Another frame may have this number. If the number is that of this state, the host sends
+        // the state again after some time, and not only because the link duplicates frames.
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let offered = draft.offered.take().filter(|(of, _)| of == mid);
         let (_, since) = draft

@@ -84,7 +84,7 @@ impl Group {
     #[cfg(unix)]
     fn signal(&self, signal: rustix::process::Signal) {
         if let Some(id) = self.id {
-            // A group that is gone needs no signal.
+            // A group that has ended needs no signal.
             let _ = rustix::process::kill_process_group(id, signal);
         }
     }

@@ -130,7 +130,7 @@ impl Program {
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {
-                // A command that does not read its stdin is fine.
+                // A command may ignore its stdin.
                 let _ = stdin.write_all(format!("{frame}\n").as_bytes()).await;
             }
             Ok(())
@@ -150,7 +150,8 @@ impl Program {
         // A process that the command left behind could keep its stdout open.
         let exit = async { Ok(group.exit(self.grace()).await?) };
         let followed = tokio::try_join!(write, read, errors, exit);
-        // The stdout stays open until the command is ended: after an error on a closed stdout, a shell would run its next line.
+        // The stdout stays open until the command has ended. If it closed earlier, a write would
+        // fail, and a shell would run its next line.
         group.child.stdout = stdout;
         let ((), printed, last, status) = followed?;
         if !status.success() {
@@ -191,7 +192,7 @@ async fn relay(mut stderr: impl AsyncRead + Unpin) -> io::Result<String> {
         let Some(piece) = piece.get(..count).filter(|piece| !piece.is_empty()) else {
             return Ok(String::from_utf8_lossy(&last).into_owned());
         };
-        // If stderr is closed, the command goes on.
+        // If stderr is closed, the command continues.
         let _ = ours.write_all(piece).await;
         let _ = ours.flush().await;
         last.extend_from_slice(piece);

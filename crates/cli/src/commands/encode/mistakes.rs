@@ -55,11 +55,11 @@ type Around<'a> = dyn Fn(Json) -> Json + 'a;
 impl Trial<'_> {
     fn message(&mut self, message: &Map<String, Json>, registry: &Registry) {
         let fine = || Map::from_iter(HEAD.map(|(key, value)| (key.to_owned(), json!(value))));
-        // Parts that no message can have.
+        // The loop finds parts that no message can have.
         for (key, value) in message {
             let mut alone = fine();
             let value = match key.as_str() {
-                // Their members are tried below.
+                // The members of these objects are tried below.
                 "payload" | "metadata" if value.is_object() => continue,
                 _ => value.clone(),
             };

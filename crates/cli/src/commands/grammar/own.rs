@@ -25,7 +25,7 @@ impl<'a> Own<'a> {
             .as_deref()
             .filter(|path| *path != Path::new(FOLDER));
         let is_abnf = |path: &&Path| path.extension().is_some_and(|end| end == "abnf");
-        // A file behind `--check` is the ABNF or the grammar.
+        // The file after `--check` is either the ABNF or the grammar.
         let (abnf, checked) = match (args.file.as_deref(), checked) {
             (None, Some(path)) if is_abnf(&path) => (Some(path), None),
             (file, checked) => (file, checked),

@@ -132,7 +132,7 @@ fn encode_refuses_names_that_a_workflow_does_not_have() {
         run.code_is(code);
         assert_eq!(run.stdout, "");
         run.stderr_has(says);
-        // A program gets the same as an object.
+        // With `--format json`, the same error comes as an object.
         let run = aacp(("encode --format json", args), "");
         run.code_is(code);
         if args.contains("--workflow") {

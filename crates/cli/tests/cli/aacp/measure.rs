@@ -127,7 +127,7 @@ fn aacp_57_accepts_the_column_that_can_be_counted_again() {
             );
         }
     }
-    // With 50 tokens in the fourth hop, all four give the total of the table: 23.7 %.
+    // If the fourth hop has 50 tokens, the total is that of the table: 23.7 %.
     let [english, packets] = [48 + 43 + 50 + 50 + 28, 41 + 35 + 32 + 31 + 28_u16];
     let saved = 1.0 - f64::from(packets) / f64::from(english);
     assert_eq!(format!("{:.0}", saved * 1000.0), "237");

@@ -64,11 +64,11 @@ fn a_folder_that_is_missing() {
     assert_eq!(refuse(&round, &["validate"]), ["file-required"; 7]);
     assert_eq!(refuse(&round, &[APPEND]), ["protocol-missing"]);
     assert_eq!(round.0.names(), [""; 0]);
-    // A folder of something else gets no file, not even that of the lock.
+    // The commands write no file into a folder that is not a round, not even the lock file.
     fs::create_dir(round.0.path("round")).unwrap();
     refuse(&round, &all);
     assert_eq!(fs::read_dir(round.0.path("round")).unwrap().count(), 0);
-    // A file is not a folder.
+    // A file in the place of the folder is refused.
     fs::remove_dir(round.0.path("round")).unwrap();
     fs::write(round.0.path("round"), "Mine.").unwrap();
     refuse(&round, &ALL);
@@ -129,7 +129,7 @@ fn a_protocol_that_is_cut_or_of_another_kind() {
 fn a_log_of_one_huge_line() {
     let round = Round::new();
     let mut line = vec![b'x'; 60 << 20];
-    // Without a line feed it is a line that was cut, and with one it is not an event.
+    // Without a line feed, the line was cut. With a line feed, it is not an event.
     fs::write(round.path("events.jsonl"), &line).unwrap();
     refuse(&round, &ALL[..6]);
     assert_eq!(refuse(&round, &["validate"]), ["state-differs"]);
@@ -253,7 +253,7 @@ fn names_that_lead_out_and_names_that_are_too_long() {
             [code]
         );
     }
-    // A name that is allowed and that the file system does not take.
+    // The rules allow this name, but the file system does not take it.
     let long = "a".repeat(300) + ".md";
     let object = round.json(["declare", "--supporting", &long, "--type", "adr"], 2);
     assert_eq!(codes(&object), ["unwritable"]);

@@ -79,7 +79,7 @@ fn next_says_what_to_do_and_whom_it_waits_for() {
         text,
         format!("next action: draft the primary deliverable papers/adr.md.\n{command}")
     );
-    // The command does what it says.
+    // The suggested command works.
     let typed = command
         .replacen("accp collab ", "", 1)
         .replace("--folder round ", "");
@@ -126,7 +126,7 @@ fn wait_says_why_it_returns_and_when_it_gives_up() {
     let run = round.run("wait --participant ada");
     run.stdout_starts("ready: phase is blocked\n");
     assert_eq!(codes(&wait("eve", "", 2)), ["participant-unknown"]);
-    // Half an hour is what it waits unless it is told otherwise.
+    // By default, the command waits half an hour.
     let help = round.0.run("collab wait --help", "").stdout;
     assert!(
         help.contains("[default: 1800]") && help.contains("[default: 2]"),

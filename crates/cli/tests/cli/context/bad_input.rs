@@ -67,7 +67,7 @@ fn refused_everywhere(bytes: &[u8], parts: &[&str]) {
         assert_eq!(tree(folder.0.path()), before, "{}", run.stderr);
     }
     assert!(!fresh.path("root").exists());
-    // The session goes on as if nothing had been given.
+    // The session continues as if the bad input had never been given.
     assert_eq!(compress(&begun, "good.json").json(), [list]);
 }
 
@@ -161,7 +161,7 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
         2,
         &["give a larger window"],
     );
-    // A window that is too small for a session leaves it as it is.
+    // A window that is too small for a session does not change the session.
     let (folder, _) = begun();
     let before = tree(folder.0.path());
     refused(
@@ -175,7 +175,7 @@ fn a_window_that_is_too_small_is_refused_with_what_does_not_fit() {
 #[test]
 fn an_input_of_a_hundred_megabytes_is_refused_before_it_is_read() {
     let folder = Folder::with(&[]);
-    // The file has no bytes on the disk.
+    // The file is sparse: its bytes take no room on the disk.
     let file = fs::File::create(folder.path("bad.json")).unwrap();
     file.set_len(100 << 20).unwrap();
     let cure = "give the last list that came out, with what was said since, in place of the whole conversation";
@@ -188,7 +188,7 @@ fn an_input_of_a_hundred_megabytes_is_refused_before_it_is_read() {
         (Some(1), &json!("not-a-list"))
     );
     assert_eq!(folder.names(), ["bad.json"]);
-    // One that is as large as may be is read.
+    // A file of the largest allowed size is read.
     file.set_len(MOST).unwrap();
     refused(
         &compress(&folder, "bad.json"),
@@ -258,7 +258,7 @@ fn a_root_that_cannot_be_is_refused_with_its_path() {
         let run = compress(&folder, "good.json");
         refused(&run, 2, &["root/cache", cure]);
         assert_eq!(folder.read(taken), "mine");
-        // Nothing but folders was begun.
+        // The command has made only folders.
         let files = tree(&folder.path("."));
         let files: Vec<_> = files.values().flatten().map(Vec::len).collect();
         assert_eq!(files.len(), 2, "{files:?}");
@@ -267,7 +267,7 @@ fn a_root_that_cannot_be_is_refused_with_its_path() {
 
 #[test]
 fn a_root_that_may_not_be_written_is_refused() {
-    // Nobody may make a folder here, and the superuser neither.
+    // No user can make a folder here, not even root.
     for root in ["/proc/self/accp", "/sys/kernel/accp"] {
         if !Path::new(root).parent().unwrap().is_dir() {
             continue;
@@ -305,7 +305,7 @@ fn a_root_of_another_program_is_refused() {
     assert_eq!(tree(folder.0.path()), before);
     fs::write(&cold, sound).unwrap();
     compress(&folder, "good.json").code_is(0);
-    // A file that the session would begin.
+    // The user already has the file that the session would begin.
     let talk = (0..80).map(|at| json!({ "role": "user", "content": format!("Crate {at} holds lamps, ropes and maps of the coast.") }));
     let talk: Vec<_> = talk.collect();
     let other = Folder::with(&[("good.json", &Json::from(talk).to_string())]);
@@ -326,7 +326,7 @@ fn a_disk_that_is_full_costs_no_list() {
     let mut failed = 0;
     for blocks in [1, 8, 64, 128, 160, 100_000] {
         let folder = Folder::with(&[("good.json", &messages().to_string())]);
-        // No file may grow over so many blocks of 512 bytes; the shell keeps the signal from ending the process.
+        // No file may grow beyond this number of 512-byte blocks. The trap keeps the signal from ending the process.
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
         let mut limited = std::process::Command::new("sh");
         limited.current_dir(folder.path("."));

@@ -39,7 +39,7 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
         let path = "/accp/v1/sessions/lunch/frames";
         let mut reading = client.open("GET", path, &[("accept", kind)], b"");
         reading.until("req:plan");
-        // Nobody reads on until the hub has begun to end.
+        // The client does not read on until the hub has begun to end.
         let (process, url) = (hub.process, hub.url);
         let ending = std::thread::spawn(move || process.stop());
         let host = url.trim_start_matches("http://");
@@ -124,7 +124,7 @@ bodies = 5000
     let [dev, cook] = [DEV, COOK].map(|token| hub.client_of(token));
     let kind = ("content-type", "application/accp");
     let mut held = Vec::new();
-    // Half of a body, of which the hub has taken note once a request behind it is refused.
+    // Each request sends half of its body. The hub has counted these bytes once it refuses a later request.
     for _ in 0..2 {
         let headers = [kind, ("content-length", "4000")];
         held.push(dev.open("POST", "/accp/v1/frames", &headers, &[b'x'; 2400]));
@@ -161,7 +161,7 @@ bodies = 5000
 fn a_hub_whose_log_nobody_reads_goes_on() {
     let hub = TestHub::start("--memory --log-level debug");
     let client = hub.client();
-    // Each is a line of the log at least, and a pipe holds 64 KiB.
+    // Each frame gives at least one line of the log, and a pipe holds 64 KiB.
     for n in 1..=1_000 {
         let plan = frame("@dev>req:plan{}", &format!("dea101{n:06}"), n, "sid:lunch");
         let posted = client.post_frame(&plan);

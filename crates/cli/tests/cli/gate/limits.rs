@@ -28,7 +28,7 @@ fn one_rate_holds_for_all_protocols() {
         many > 40 && fine > 0,
         "{fine} came through, {many} were too many"
     );
-    // Another agent has a rate of its own, and so has the same name in another session.
+    // Another agent has its own rate, and so has an agent of the same name in another session.
     assert_ne!(client.initialize("/mcp/lunch/cook").status, 429);
     assert_ne!(client.initialize("/mcp/dinner/dev").status, 429);
 }
@@ -78,7 +78,7 @@ fn bytes_are_counted_for_all_protocols() {
             answer.status
         })
         .collect();
-    // What is more than all that is allowed at once comes through, and takes all of it.
+    // A request that is larger than the whole limit comes through once, and takes all of it.
     assert_ne!(statuses[0], 429, "{statuses:?}");
     let many = statuses.iter().filter(|status| **status == 429);
     assert!(many.count() > 10, "{statuses:?}");
@@ -118,7 +118,7 @@ fn open_requests_are_counted_for_each_token() {
     assert_eq!(refused.status, 429, "{refused:?}");
     assert_eq!(cook.get("/accp/v1/sessions/lunch/state").status, 200);
     drop(open.pop());
-    // The hub notices a reader that has gone when it has something for it.
+    // The hub notices that a reader has gone when it has a frame for this reader.
     let mut seq = 2;
     loop {
         let soup = frame(
@@ -162,7 +162,7 @@ fn new_sessions_are_counted_for_each_token() {
     let sessions = dev.get("/accp/v1/sessions").body;
     let count = sessions.matches("\"session\"").count();
     assert!((6..20).contains(&count), "{count} have begun: {told:?}");
-    // A session that has begun goes on, and another token begins its own.
+    // A session that has begun goes on, and another token can begin a session.
     let next = frame("@dev>req:plan{}", "abc101000002", 2, "sid:s0");
     assert_eq!(dev.post_frame(&next).status, 200);
     let other = frame("@cook>req:plan{}", "abc102000001", 1, "sid:other");
@@ -192,7 +192,7 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
     ] {
         assert!(refused.body.contains("as many members"), "{refused:?}");
     }
-    // Those who are in it go on, and another session has room.
+    // The members of the full session go on, and another session has room.
     assert!(
         client
             .initialize("/mcp/lunch/b")
@@ -221,7 +221,7 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
     let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
     let dev = hub.client_of(DEV);
     let value = put(&dev, 7 << 20);
-    // Nobody reads these, so they do not go out.
+    // The client does not read these answers to the end, so they do not go out.
     let unread: Vec<_> = (0..3)
         .map(|_| {
             let mut answer = dev.open("GET", &value, &[], b"");
@@ -231,7 +231,7 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
         .collect();
     let refused = dev.get(&value);
     assert_eq!(refused.status, 429, "{}", refused.head);
-    // A token that is withdrawn ends them, too.
+    // The hub also ends these answers when their token is withdrawn.
     write_tokens(hub.folder.path(), &[COOK]);
     let cook = hub.client_of(COOK);
     let is_over = || {

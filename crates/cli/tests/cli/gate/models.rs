@@ -125,7 +125,7 @@ fn a_call_that_its_client_has_left_counts_as_open() {
     };
     let begun = (1..20).filter(|id| leave(*id)).count();
     assert!((1..=3).contains(&begun), "{begun} calls are open");
-    // They end with the first frame.
+    // The open calls end with the first frame.
     assert_eq!(cook.post_frame(&plan("cook", "x", 1)).status, 200);
     until(200, || dev.get("/accp/v1/sessions/lunch/state"));
 }
@@ -153,7 +153,7 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
     for ended in [with_session.finish(), without.finish()] {
         assert!(ended.body.contains("E5001"), "{ended:?}");
     }
-    // The time of these questions is over before that of the next one.
+    // The first two questions time out before the next one does.
     let call = tool("accp_ask", &asks("three", 3));
     let asked = stateless(&cook, "/mcp/lunch/cook", "tools/call", &call);
     assert!(asked.body.contains("E3001"), "{asked:?}");
@@ -174,7 +174,7 @@ fn a_session_of_mcp_ends_with_the_right_that_used_it() {
     write_tokens(hub.folder.path(), &[again]);
     until(401, || first.get("/accp/v1/sessions"));
     until(404, || {
-        // To use it is to have it.
+        // A session of MCP belongs to the right that used it last.
         second.ask("DELETE", PLACE, &[("mcp-session-id", &of_first)], "")
     });
     assert_eq!(list(&of_second).status, 200);
@@ -303,7 +303,8 @@ fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
     assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
     until_updates(&mut events, 1);
     for number in 1..4 {
-        // Each time the model hears it, reads what it watches, and hears of the next frame.
+        // In each round, the model gets an update for the erasure, reads the resource, and gets one
+        // for the next frame.
         erase();
         until_updates(&mut events, 2 * number);
         assert!(read().body.contains("\"result\""));
@@ -402,7 +403,7 @@ fn a_listener_hears_of_a_change_once_for_each_resource() {
     let wanted = json!({ "notifications": { "resourceSubscriptions": uris } });
     let mut listens = open_stateless(&dev, PLACE, "subscriptions/listen", &wanted);
     listens.until("acknowledged");
-    // The agent is open before its log is followed.
+    // The hub opens the agent before it follows the agent's log.
     let joined = || {
         cook.get("/accp/v1/sessions/lunch/frames")
             .body

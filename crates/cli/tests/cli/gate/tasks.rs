@@ -63,7 +63,7 @@ fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
     assert_eq!(many.body.matches("$cold.k100_1").count(), 4_000);
     let few = get("abc101000002");
     assert_eq!(few.body.matches(&long).count(), 3);
-    // All tasks of a list share one bound: three and a half fit.
+    // All tasks of a list share one bound, which has room for three and a half tasks.
     for number in 3..9 {
         lists(&format!("abc10100000{number}"), number, 2);
     }
@@ -120,10 +120,10 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
         let says = ended.body.contains("\"error\"") && ended.body.contains("SubscribeToTask");
         assert!(says, "{what}: {ended:?}");
     }
-    // It does go on.
+    // The task goes on.
     let mut again = call(&client, path, "SubscribeToTask", &json!({ "id": id }));
     again.until("\"task\"");
-    // Who opens the agent elsewhere disturbs nobody who follows its tasks.
+    // Opening the agent elsewhere does not interrupt the clients that follow its tasks.
     let model = client.begin("/mcp/lunch/guest");
     let params = json!({ "name": "accp_receive", "arguments": { "timeout": 0 } });
     let opened = client.mcp("/mcp/lunch/guest", Some(&model), "tools/call", &params);
@@ -165,7 +165,7 @@ fn a_message_that_comes_many_times_at_once_is_one_request() {
     for round in 0..8 {
         let told = told(&format!("m{round}"), &format!("hello{round}"));
         let path = format!("/a2a/lunch/agent{round}");
-        // All are there before the first answer is read.
+        // All requests are sent before the first answer is read.
         let calls: Vec<Open> = (0..10)
             .map(|_| call(&client, &path, "SendMessage", &told))
             .collect();
@@ -214,7 +214,7 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     let plan = frame("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&plan).status, 200);
     let before = content(&file);
-    // An agent of nobody, one that came by POST, and a session that has not begun.
+    // The agents: one that no client has used, one that came by POST, and one in a session that has not begun.
     for path in ["/a2a/lunch/new", "/a2a/lunch/eve", "/a2a/nowhere/new"] {
         for (method, params) in harmless() {
             let answer = client.a2a(path, method, &params);
@@ -224,7 +224,7 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     }
     let listed = client.a2a("/a2a/lunch/eve", "ListTasks", &json!({}));
     assert!(listed.body.contains("abc101000001"), "{listed:?}");
-    // An agent that has a socket keeps it.
+    // An agent that has a WebSocket keeps it.
     let mut socket = greet(&client);
     for (method, params) in harmless() {
         client.a2a("/a2a/lunch/dev", method, &params);

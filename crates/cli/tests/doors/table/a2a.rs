@@ -94,7 +94,7 @@ impl Door for A2a {
     }
 
     fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String> {
-        // Nobody answers a quiet note.
+        // No agent answers a note that begins with `quiet`.
         let text = message["payload"]["text"].as_str().unwrap_or_default();
         let waits = !text.starts_with("quiet");
         self.run(setup, &frame(message), waits).map(drop)

@@ -57,7 +57,7 @@ impl Http {
                     self.next += 1;
                     return Ok(said);
                 }
-                // The hub says which number is due.
+                // The hub names the number that is due.
                 (400, Some(due)) if said.contains("E3003") => {
                     let digits = due.split('|').next().unwrap();
                     assert_ne!(digits.parse(), Ok(self.next), "{said}");

@@ -92,7 +92,7 @@ impl Door for Mcp {
     fn pieces(&mut self, _: &Setup, message: &Json) -> Vec<String> {
         self.call("accp_ask", &args(message)).unwrap();
         let received = self.call("accp_receive", &json!({ "limit": 50 })).unwrap();
-        // The next call marks them as handled.
+        // The next call marks the frames as handled.
         self.call("accp_receive", &json!({})).unwrap();
         let frames = received["frames"].as_array().unwrap().iter();
         let data = frames.filter_map(|frame| frame["params"]["data"].as_str());
@@ -100,7 +100,7 @@ impl Door for Mcp {
     }
 
     fn cancel(&mut self, setup: &Setup, message: &Json) {
-        // The tool waits for one second, and `lab` works at the question from the first moment on.
+        // The tool waits for one second, and `lab` works on the question from the start.
         let mut args = args(message);
         (args["timeout"], args["cancel"]) = (json!(1), json!(true));
         let said = self.call("accp_ask", &args).unwrap_err();

@@ -57,7 +57,7 @@ pub(crate) async fn play(part: &str) {
         };
         says(&match done {
             Ok(answer) => json!({ "answer": answer }),
-            // The code does not stand in all words.
+            // Not every error text has the code, so the debug form is added.
             Err(error) => json!({ "error": format!("{error} ({error:?})") }),
         });
     }

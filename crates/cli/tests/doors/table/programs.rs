@@ -80,5 +80,5 @@ macro_rules! program {
 
 program!(Inside, "inside", &["esc", "comp", "hot"]);
 program!(Socket, "socket", &["esc", "comp", "hot"]);
-// No type of a frame has these intents.
+// No type of a frame has the intents `esc` and `comp`.
 program!(Types, "types", &["hot"]);

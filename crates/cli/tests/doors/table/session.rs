@@ -19,7 +19,7 @@ fn payload(text: &str) -> Json {
 /// The pieces of a stream come to whoever asks in the order of their indexes, each once, and share the chain of the
 /// question.
 pub(super) fn streams<D: Door>() {
-    // The registry of these tests uses the code of streams for something else.
+    // The usual registry of these tests uses the code of streams for another schema.
     let mut setup = Setup::with(crate::doors::http::OWN);
     let mut door = D::open(&setup);
     for _ in 0..2 {
@@ -60,7 +60,7 @@ pub(super) fn cancels<D: Door>() {
     within(PATIENCE, || {
         (count(&door.log(&setup), "@lab>req:note{text:stopped") == 1).then_some(())
     });
-    // Nobody begins the work again.
+    // The agent does not begin the work again.
     door = door.restart(&mut setup);
     door.ask(&setup, &note("after")).unwrap();
     let log = door.log(&setup);
@@ -221,7 +221,7 @@ pub(super) fn full<D: Door>() {
 pub(super) fn checkpoints<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
-    // What was said last before a checkpoint stays in the context, so the first frames leave at the second `done`.
+    // The newest frames before a checkpoint stay in the context, so the first frames leave at the second `done`.
     door.ask(&setup, &note("first")).unwrap();
     door.ask(&setup, &note("second")).unwrap();
     let mut reasons = vec!["done"];
@@ -237,7 +237,7 @@ pub(super) fn checkpoints<D: Door>() {
         is_within_budget(&mut door, &setup);
     }
     door = door.restart(&mut setup);
-    // Nobody answers these, so nothing but their size makes a checkpoint.
+    // These notes get no answer, so only their size makes a checkpoint.
     for n in 0..20 * usize::from(D::TRIGGERS.contains(&"hot")) {
         let text = format!("quiet {n} unheard of soups, breads and pies");
         door.send(&setup, &note(&text)).unwrap();
@@ -262,14 +262,14 @@ pub(super) fn checkpoints<D: Door>() {
         };
         assert!(counter.count(summary) <= 100, "{made}");
         for facts in made["facts"].as_array().into_iter().flatten() {
-            // An entity, and what is said of it: relations and their values.
+            // Each fact is an entity, followed by its relations and values.
             let fact = facts.as_array().unwrap();
             assert!(fact[0].is_string() && fact.len() >= 2, "{made}");
         }
         left += made["left"].as_array().unwrap().len();
     }
     assert!(left > 0, "{made:?}");
-    // What has left is in cold state, under its place.
+    // The frames that have left are in cold state, under their positions.
     let first = made.iter().find_map(|made| made["cold"].as_str()).unwrap();
     let read = door.read(&setup, first.split('-').next().unwrap());
     let stood = log.iter().position(|text| *text == read.as_str().unwrap());
@@ -284,7 +284,7 @@ fn is_within_budget<D: Door>(door: &mut D, setup: &Setup) {
     let state = door.state(setup);
     let used = |tier: &str| state["budget"][tier]["used"].as_u64().unwrap();
     let (context, counter) = (door.context(setup), Bpe::o200k_base());
-    // The first line says how to read the others.
+    // The first line explains how to read the others.
     let lines = context
         .lines()
         .skip_while(|line| line.contains(" defines "));

@@ -95,11 +95,11 @@ impl ReceivedArtifacts {
                     _ => {}
                 }
             } else if !has_frames {
-                // Text beside a frame repeats the frame.
+                // If an artifact has frames, its text only repeats them.
                 pieces.push(text);
             }
         }
-        // Text becomes a stream with its second piece. The first piece is sent then, too.
+        // Text becomes a stream when its second piece arrives. Then the first piece is sent, too.
         let is_last = change == Change::More(true);
         let is_more = matches!(change, Change::More(_));
         if is_more || artifact.in_pieces {

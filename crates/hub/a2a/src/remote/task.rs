@@ -75,7 +75,7 @@ impl TaskContext {
             waits: false,
             agent: agent.clone(),
         };
-        // The same request gets the same id, so that a server that has seen it makes no second task.
+        // A repeated request gets the same id, so a server that already has it makes no second task.
         let id = format!("{}-{mid}", self.session);
         let (client, registry) = (&self.client, &self.registry);
         let text = cx.inbound().text();
@@ -90,7 +90,7 @@ impl TaskContext {
         match reply {
             Some(Ok(reply)) => cx.reply_with(reply).await?,
             Some(Err(error)) => cx.reply_with(fault(&error)).await?,
-            // Nobody waits for a reply in a cancelled chain. The task can be cancelled only once its id is known.
+            // No agent waits for a reply in a cancelled chain. The task can be cancelled only once its id is known.
             None => {
                 let id = async { known_id.wait_for(Option::is_some).await.ok()?.clone() };
                 tokio::select! {
@@ -162,7 +162,7 @@ impl RemoteTask<'_> {
                     }
                 }
                 Ok(None) => return Ok(None),
-                // The task may go on without its stream, which polling finds out.
+                // The task may continue although its stream has failed. Polling finds that out.
                 Err(RemoteError::Unreachable(..) | RemoteError::Refused { .. })
                     if self.task.borrow().is_some() =>
                 {

@@ -112,7 +112,7 @@ impl Target {
         };
         let connecting =
             tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-        // The future is large. In a box, its memory is free again once the connection stands.
+        // The future is large. The box frees its memory once the connection is open.
         match timeout(CONNECT, Box::pin(connecting)).await {
             Err(_) => Err(failed(&format_args!("no answer within {CONNECT:?}"))),
             Ok(Ok((socket, _))) => Ok(socket),
@@ -257,7 +257,8 @@ impl Carrier {
     }
 
     async fn carry(&mut self, mut socket: Socket) -> Broken {
-        // The session sends the frames of the last link again. A link begins with a hello.
+        // These frames belong to the last link. The session sends them again on the new link, which begins with a
+        // hello.
         while self.frames.try_recv().is_ok() {}
         self.tell(Command::Connected);
         let mut has_greeted = false;
@@ -314,8 +315,8 @@ impl Carrier {
     fn closed(&mut self, close: &CloseFrame) -> Broken {
         tracing::debug!(code = u16::from(close.code), reason = %close.reason, "the hub closes the socket");
         let is_over = match u16::from(close.code) {
-            // The other socket may be an earlier one of this agent that a proxy has passed on too late. A socket of
-            // another program would replace this one again at once.
+            // The socket that replaced this one may be an earlier one of this agent, which a proxy has passed on too
+            // late. If another program opened it, that program would replace this socket again at once.
             REPLACED => {
                 let now = Instant::now();
                 let before = self.replaced.replace(now);

@@ -28,7 +28,7 @@ impl Side {
         }
         // Handlers get frames in order: a frame that waits for its values or for room holds up those behind it.
         let mut is_blocked = false;
-        // An asker gets its frames in order, too: a piece that waits for its values holds up the answer.
+        // An agent that asked gets its frames in order, too: a piece that waits for its values holds up the answer.
         let mut held = Vec::new();
         let mut rest = Vec::new();
         for inbound in std::mem::take(&mut self.inbox) {

@@ -293,7 +293,7 @@ impl Guest {
             let asked = answered.and_then(|(at, _)| self.work.questions.get(at));
             let number = piece.or_else(|| Some(asked?.asking.number));
             let Some(number) = number else {
-                // The asker has given up. A handler may take the frame.
+                // The agent that asked no longer waits. A handler may take the frame.
                 self.next = self.next.min(inbound.position());
                 continue;
             };

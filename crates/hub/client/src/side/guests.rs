@@ -55,7 +55,7 @@ impl Side {
             }
             Command::Handled(marked) => guest.work.late.push_back(marked),
             Command::Drain(done) => guest.work.drain(Some(done)),
-            // The host already has its whole session.
+            // The host already has the whole session, so the guest has joined.
             Command::Joined(done) => drop(done.send(Ok(()))),
             other => self.look_up(other).await?,
         }
@@ -91,7 +91,7 @@ impl Side {
         };
         let again = if known.is_some() { end } else { 0 };
         let session = self.driver.session_mut()?;
-        // From here on, a frame that is handed out is either marked in the inbox or comes again.
+        // From here on, each frame that is handed out is either marked in the inbox or delivered again.
         let kept = session.handled_as(member, &inbox.to_string(), None, now());
         if let Err(error) = kept {
             session.end_guest(member);
@@ -133,7 +133,8 @@ impl Side {
         };
         let session = self.driver.session_mut()?;
         for frame in &before.outbox {
-            // The host recognises a frame that it already has. The sender would not have learnt of a refusal either.
+            // The host recognises a frame that it already has. A refusal is ignored, because the sender would not have
+            // learnt of it before either.
             let posted = session.post_outgoing(member, frame, now());
             posted.map_err(DriverError::from)?;
         }

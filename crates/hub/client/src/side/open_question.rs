@@ -28,7 +28,7 @@ impl OpenQuestion {
     /// Hands a piece of a stream to the asker, and the pieces that have waited for it.
     pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound) {
         let place = whole.clone();
-        // A piece that comes twice is handed out once.
+        // A repeated piece is handed out only once.
         let ready = self.order.take(registry, &place, whole);
         self.hand(ready.unwrap_or_default());
     }

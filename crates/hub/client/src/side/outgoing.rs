@@ -32,7 +32,7 @@ impl Work {
         let before = self.early.len();
         for command in std::mem::take(&mut self.early) {
             match command {
-                // Nobody waits any more.
+                // The caller no longer waits.
                 Command::Send(posting) if posting.is_given_up() => {}
                 Command::Ask(asking) if asking.answer.is_closed() => {}
                 Command::Ask(asking) if asking.deadline.until <= Instant::now() => {
@@ -56,7 +56,7 @@ impl Work {
         let claim = Arc::clone(&posting.claim);
         let sent = claim.take(|| self.send(sender, &posting.outbound), taken);
         let Some(sent) = sent else {
-            // Its sender has given it up.
+            // The sender has given up the frame.
             return Ok(());
         };
         match sent? {
@@ -99,7 +99,7 @@ impl Work {
             if is_guest && is_accepted {
                 self.accepted(&entry.mid);
             } else if is_guest && entry.kind == EntryKind::Dropped {
-                // The session has refused it earlier if its time was over.
+                // If its time was over, the session has refused the frame earlier.
                 self.lost(&entry.mid, Error::Cancelled);
             }
         }
@@ -117,7 +117,7 @@ impl Work {
                 _ => {}
             }
         }
-        // The caller may have given up.
+        // Frames whose callers have given up are forgotten.
         self.sent.retain(|_, sent| !sent.fate.is_closed());
     }
 

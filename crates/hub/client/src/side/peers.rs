@@ -28,7 +28,7 @@ impl Side {
                 gone.push(frame.to);
             }
         }
-        // If the host is gone, the member notices that in its turn.
+        // If the host is gone, the member notices that itself.
         gone.retain(|member| *member != MemberId::HOST && self.peers.remove(member).is_some());
         for member in &gone {
             self.input(Input::Disconnected(*member))?;

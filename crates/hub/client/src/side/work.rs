@@ -166,7 +166,7 @@ impl Work {
         }
         let own = self.own.clone();
         let mark = move |marked| {
-            // The agent has ended. The frame comes again when the agent is opened.
+            // If the agent has ended, the frame comes again when the agent is opened.
             let own = own.upgrade().and_then(|own| own.downcast().ok());
             let _ = own.map(|own: Arc<Handle>| own.tell(Command::Handled(marked)));
         };
@@ -221,7 +221,8 @@ impl Work {
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // Answers are not answered, or the two agents would go on for ever. The intent is known even without the schema.
+        // An answer gets no answer, or the two agents would never stop. The intent can be read even without the
+        // schema.
         let asks = || {
             Frame::parse_with(inbound.text(), &DELIVERED)
                 .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))

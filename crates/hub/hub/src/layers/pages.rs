@@ -38,7 +38,7 @@ fn is_origin_fine(app: &App, headers: &HeaderMap) -> bool {
             .and_then(|rest| rest.strip_prefix("://"))
             == Some(host)
     });
-    // A page of another name that leads to loopback has its own name as `Host`, too.
+    // If another name leads to loopback, a page of that name has this name as `Host`, too.
     let is_own = is_own && (!app.access.is_open() || host.is_some_and(is_loopback));
     is_own || app.config.origins.iter().any(|known| known == origin)
 }
@@ -50,7 +50,7 @@ fn is_site_fine(headers: &HeaderMap) -> bool {
         return true;
     };
     let is_own = matches!(site.as_bytes(), b"same-origin" | b"none");
-    // The hub knows the origin, if the browser names it.
+    // If the browser sends `Origin`, the hub checks that header instead.
     is_own || headers.contains_key(header::ORIGIN)
 }
 

@@ -89,7 +89,7 @@ impl Leases {
         });
         async move {
             if let Err(error) = released.await {
-                // The leases expire by themselves.
+                // Leases that are not given up expire by themselves.
                 tracing::debug!(%error, "leases were not given up");
             }
         }

@@ -100,7 +100,7 @@ impl Tools {
         let answer = tokio::select! {
             answer = &mut handle.rx => answer,
             () = cancelled => {
-                // If the server is gone, nobody works on the call.
+                // If the server is gone, no work on the call is left to cancel.
                 let _ = handle.cancel(Some("the chain was cancelled".to_owned())).await;
                 return Ok(None);
             }

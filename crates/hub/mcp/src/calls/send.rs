@@ -30,7 +30,7 @@ pub(super) async fn outgoing(
     let outgoing = OutgoingFrame::read(args, connection.agent(), &registry)?;
     let options = accp_frame::EncodeOptions {
         inline: true,
-        // What is too long for a frame goes by reference.
+        // Values that are too long for a frame go by reference.
         limits: Limits {
             frame_bytes: usize::MAX,
             ..Limits::default()
@@ -40,7 +40,7 @@ pub(super) async fn outgoing(
     let written = outgoing.message.encode_with(&registry, options);
     let mut written = written.map_err(|error| Fault::frame(&error))?;
     if written.len() > ECHO {
-        // A frame is ASCII, so any byte is a boundary. The model has just written the rest.
+        // A frame is ASCII, so it can be cut at any byte. The model has just written the rest.
         let bytes = written.len();
         written.truncate(ECHO);
         written = format!("{written}.. ({bytes} bytes in all)");

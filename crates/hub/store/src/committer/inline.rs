@@ -23,7 +23,8 @@ impl<T: ?Sized> Inline<T> {
     /// Does a job, or leaves it to the thread that does jobs now.
     pub(super) fn submit(&self, job: Job<T>) {
         self.jobs().push_back(job);
-        // The thread that has the worker looks for jobs again after it has let go, so none is left behind.
+        // The thread that holds the worker looks for jobs again after it has released the worker, so no job is left
+        // behind.
         while !self.jobs().is_empty() {
             let mut worker = match self.worker.try_lock() {
                 Ok(worker) => worker,

@@ -113,7 +113,7 @@ impl Lookup for FrameValues {
                     Some(value) => drop(self.read.insert(key, value)),
                     None => self.waits = true,
                 },
-                // What cannot be read stays a reference.
+                // A value that cannot be read stays a reference.
                 Err(DriverError::Reference(..)) => {}
                 Err(error) => return Err(error),
             }

@@ -91,7 +91,7 @@ impl Address {
         let tls = Tls::new(self.roots.as_deref()).map_err(|error| certificates(&error))?;
         let connected = wait(&runtime, patience, self.config.connect(tls))?;
         let (client, connection) = connected.map_err(|error| self.refused(error))?;
-        // The connection ends with the client. Each call reports the errors of the connection, too.
+        // The connection ends with the client. Its errors are dropped here, because each call reports them, too.
         runtime.spawn(async move { drop(connection.await) });
         let mut link = Link::new(runtime, client, patience);
         link.flight(&[FlightStep::Query(SETTINGS, Vec::new())])?;

@@ -113,7 +113,7 @@ impl Link {
     /// Closes the connection.
     pub(super) fn close(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // A runtime may not be dropped in asynchronous code, but this is allowed there.
+            // Asynchronous code may not drop a runtime, but it may shut one down in this way.
             runtime.shutdown_background();
         }
     }

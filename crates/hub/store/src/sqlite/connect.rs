@@ -30,7 +30,7 @@ pub(super) fn settle(conn: &Connection) -> Result<(), Fault> {
     conn.pragma_update(None, "synchronous", "FULL")?;
     // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
     conn.pragma_update(None, "fullfsync", true)?;
-    // The index of words never reaches the disk.
+    // The index of words stays in memory.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
     // The file may come from an untrusted source.
     conn.pragma_update(None, "trusted_schema", false)?;

@@ -202,7 +202,7 @@ fn same(entries: Vec<Entry>, positions: &[u64]) -> Result<Vec<Entry>, Fault> {
 }
 
 fn due_sql() -> String {
-    // Without the hint SQLite would read the whole log. The index also has the few that have lapsed.
+    // Without the hint SQLite would read the whole log. The index also has the few entries that have lapsed.
     entry::select(
         "INDEXED BY log_due",
         "l.due AND l.due = 1 AND l.position <= ?2",

@@ -43,7 +43,7 @@ pub(crate) fn read_log(columns: &mut Columns<'_>) -> Result<Entry, Damage> {
     let at = Time::from_millis(columns.integer()?);
     let kind = kind_from(columns.integer()?).ok_or_else(|| columns.wrong("a kind of entry"))?;
     let sender = columns.member()?;
-    // An empty text needs no allocation. Most readers of this table want none.
+    // Most readers of this table do not need the text, and an empty text needs no allocation.
     let mut entry = Entry::new(position, at, columns.mid()?, Arc::default());
     entry.kind = kind;
     entry.sender = sender;

@@ -39,7 +39,7 @@ impl Key {
     /// Checks that the bytes of a key are there if they must be. `length` is the length of the bytes
     /// that were found.
     pub(crate) fn check(&self, name: &str, length: Option<u64>) -> Result<(), Damage> {
-        // The length of a key whose bytes never came cannot be checked.
+        // If the bytes of a key never came, their length cannot be checked.
         if self.state != State::Held || length == Some(self.length) {
             return Ok(());
         }

@@ -26,7 +26,7 @@ fn record(run: impl FnOnce()) -> Vec<TracedFrame> {
     static START: Once = Once::new();
     START.call_once(|| {
         tracing::subscriber::set_global_default(Recorder).unwrap();
-        // Another test may have used the callsites before.
+        // Another test may have used the callsites before this subscriber was set.
         tracing::callsite::rebuild_interest_cache();
     });
     EVENTS.set(Some(Vec::new()));
@@ -108,7 +108,7 @@ fn each_frame_is_reported_whoever_is_killed() {
                 let now = room.now;
                 for (id, agent) in ids.into_iter().zip(["hub", "dev"]) {
                     let driver = &mut room.side(id).unwrap().driver;
-                    // A side that was just opened waits for its host.
+                    // A side that was just opened waits for its host, so this may fail.
                     drop(driver.send(&Outbound::message(&plan(agent)), now));
                 }
                 let refused = format!("@boss>req:plan{{}}[mid:1010000090{turn},seq:1]");

@@ -61,7 +61,7 @@ fn a_group_takes_two_round_trips() {
         store.commit(&group).unwrap();
         store.round_trips() - before
     };
-    // The first groups prepare the statements: one round trip more for each flight.
+    // In the first groups each flight needs one more round trip, which prepares the statements.
     assert_eq!(commit(&mut store, 1), 4);
     commit(&mut store, 2); // marks, and all sides are open
     assert_eq!(commit(&mut store, 3), 2);
@@ -98,7 +98,7 @@ fn hostile_texts_come_back() {
     assert_eq!(kept.value, batch.cold[0]);
     assert_eq!(store.list().unwrap()[0].side, side);
     store.verify(&side).unwrap();
-    // The bytes of a text are those of the text, not those of the column.
+    // The freed bytes are those of the text, not those of the column.
     let mark = Batch::new(true).with(|batch| {
         batch.handled = vec![1];
         batch.snapshot = Some(Snapshot {

@@ -21,7 +21,7 @@ fn what_has_lost_its_side_writes_nothing_more() {
     let (mut old, mut new) = (schema.open(), schema.open());
     let side = launch();
     assert_eq!(old.open(&side).unwrap(), None);
-    // Opening begins no side.
+    // Opening a side does not begin it.
     assert_eq!(old.list().unwrap(), []);
     old.commit(&[(&side, &entry(1))]).unwrap();
     assert_eq!(new.open(&side).unwrap().unwrap().entries.len(), 1);
@@ -30,7 +30,7 @@ fn what_has_lost_its_side_writes_nothing_more() {
         batch.snapshot = Some(Snapshot {
             position: 1,
             text: "{}".into(),
-        })
+        });
     });
     for batch in [entry(2), snapshot] {
         is_stale(&old.commit(&[(&side, &batch)]).unwrap_err(), &side);
@@ -40,7 +40,7 @@ fn what_has_lost_its_side_writes_nothing_more() {
     assert_eq!(old.load(&side).unwrap().unwrap().last, 1, "it still reads");
     new.commit(&[(&side, &entry(2))]).unwrap();
 
-    // It may take the side back, and then the other has lost it.
+    // The old store may take the side back. Then the new store has lost it.
     assert_eq!(old.open(&side).unwrap().unwrap().last, 2);
     old.commit(&[(&side, &entry(3))]).unwrap();
     is_stale(&new.retain(&side, Retention::default()).unwrap_err(), &side);
@@ -69,10 +69,10 @@ fn a_store_that_commits_without_opening_opens_the_side() {
     let side = launch();
     running.open(&side).unwrap();
     running.commit(&[(&side, &entry(1))]).unwrap();
-    // Retention needs no opening, and takes the side from nobody.
+    // Retention works without opening the side, and takes the side from no other store.
     tool.retain(&side, Retention { log_before: 9 }).unwrap();
     running.commit(&[(&side, &entry(2))]).unwrap();
-    // A refused commit takes the side from nobody either.
+    // A refused commit takes the side from no other store either.
     tool.commit(&[(&side, &entry(2))]).unwrap_err();
     running.commit(&[(&side, &entry(3))]).unwrap();
     tool.commit(&[(&side, &entry(4))]).unwrap();
@@ -94,7 +94,7 @@ fn only_lost_sides_fail_in_a_group() {
     for side in sides.iter().step_by(4) {
         other.open(side).unwrap();
     }
-    // Held up, so that all batches make one group.
+    // The committer is held up, so that all batches make one group.
     let (go, wait) = std::sync::mpsc::channel::<()>();
     let held_up = committer.ask(move |_| Ok(wait.recv().is_err()));
     let pending: Vec<_> = open

@@ -26,12 +26,12 @@ fn a_lease_is_taken_renewed_over_and_released() {
     let (holder, left) = other(b.lease(&side, "b'\0", LONG).unwrap());
     assert_eq!(holder, "a");
     assert!(left <= LONG && left > LONG / 2, "{left:?}");
-    // Renewed for a short time, it is over soon.
+    // A lease that is renewed for a short time is over soon.
     assert_eq!(a.lease(&side, "a", SHORT).unwrap(), Lease::Held);
     sleep(2 * SHORT);
     assert_eq!(b.lease(&side, "b'\0", LONG).unwrap(), Lease::Held);
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
-    // Only the holder gives it up.
+    // Only the holder can give up a lease.
     a.release(std::slice::from_ref(&side), "a").unwrap();
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b'\0");
     b.release(std::slice::from_ref(&side), "b'\0").unwrap();
@@ -47,13 +47,13 @@ fn leases_are_renewed_together_and_those_that_are_lost_are_named() {
         assert_eq!(a.lease(side, "a", SHORT).unwrap(), Lease::Held);
     }
     sleep(2 * SHORT);
-    // A lease that is over is still the holder's, as long as nobody has taken it.
+    // A lease that is over still belongs to its holder until another process takes it.
     assert_eq!(b.lease(&sides[2], "b", LONG).unwrap(), Lease::Held);
     let lost = a.renew(&sides, "a", LONG).unwrap();
     assert_eq!(lost, sides[2..]);
     assert!(other(b.lease(&sides[1], "b", LONG).unwrap()).1 > LONG / 2);
     assert_eq!(a.renew(&[], "a", LONG).unwrap(), []);
-    // Giving up all leaves those of others.
+    // Giving up all leases leaves those of other holders.
     a.release(&sides, "a").unwrap();
     assert_eq!(b.lease(&sides[0], "b", LONG).unwrap(), Lease::Held);
     assert_eq!(other(a.lease(&sides[2], "a", LONG).unwrap()).0, "b");
@@ -68,7 +68,7 @@ fn a_lease_neither_begins_nor_takes_a_side() {
     b.lease(&side, "b", LONG).unwrap();
     assert_eq!(a.list().unwrap(), []);
     a.commit(&[(&side, &entry(1))]).unwrap();
-    // Opening and deleting leave the lease to its holder.
+    // Opening and deleting a side leave the lease to its holder.
     a.delete(&side).unwrap();
     assert_eq!(other(a.lease(&side, "a", LONG).unwrap()).0, "b");
 }

@@ -25,7 +25,7 @@ fn after_a_lost_connection_a_new_store_goes_on() {
     end_connections(&schema, &schema.name);
     let lost = store.commit(&[(&side, &entry(2))]).unwrap_err();
     assert_eq!(lost.kind(), StoreErrorKind::Io, "{lost}");
-    // The store stays broken: it does not know what it has lost.
+    // The store stays broken, because it does not know which changes it has lost.
     let lost = store.list().unwrap_err();
     assert_eq!(lost.kind(), StoreErrorKind::Io);
     assert!(lost.to_string().contains("open the store anew"), "{lost}");
@@ -128,7 +128,7 @@ fn tls_is_used_as_the_url_says() {
         let store = PostgresStore::open(&with(&url, "sslmode", mode)).unwrap();
         assert_eq!(is_encrypted(&schema), encrypted, "{mode:?}");
         drop(store);
-        // The server notices the end a little later.
+        // The server notices the end of the connection a little later.
         while !schema
             .sql()
             .rows(&format!(

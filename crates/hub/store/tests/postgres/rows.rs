@@ -30,12 +30,12 @@ fn rows_are_kept_with_their_batch_or_not_at_all() {
         .unwrap();
     assert_eq!(count(&schema), 1);
 
-    // The batch does not fit: no rows.
+    // The batch does not fit, so no rows are written.
     let refused = store.commit_with(&mut [Write::new(&side, &entry(1))
         .with(&mut |rows| rows.execute_batch("INSERT INTO app_done VALUES ('x')"))]);
     assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Conflict);
 
-    // The rows cannot be written: no batch, whether the closure says so or not.
+    // The rows cannot be written, so no batch is written, whether the closure returns the error or not.
     let mut fail = |rows: &accp_store::PostgresRows| {
         rows.execute_batch("INSERT INTO app_done VALUES ('x')")?;
         rows.execute_batch("INSERT INTO app_missing VALUES (1)")

@@ -125,7 +125,7 @@ pub(crate) fn entry(position: u64) -> Batch {
                 entry.tokens = 9;
                 entry.due = Due::Yes;
             }),
-        ]
+        ];
     })
 }
 

@@ -91,12 +91,12 @@ fn each_fault_has_its_figure() {
     assert_eq!(counts(json.lists.refused), (0, 9));
     assert_eq!(counts(json.lists.intent), (9, 9));
     assert_eq!(counts(json.bytes).0, counts(json.bytes).1);
-    // Without JSON it is no list, and the text stands all the same.
+    // The prompts of `plain` are not JSON, so they are no lists. Their text still has the task.
     assert_eq!(
         (counts(plain.lists.refused), counts(plain.lists.intent)),
         ((0, 0), (9, 9))
     );
-    // Short lists are valid, and forget the task.
+    // Short lists are valid, but they lack the task.
     for last in [last1, last2] {
         let Lists {
             over,
@@ -108,10 +108,10 @@ fn each_fault_has_its_figure() {
             [(0, 9), (0, 9), (1, 9)]
         );
     }
-    // Results without their calls.
+    // The lists of `halves` have results without their calls.
     assert_eq!(counts(halves.lists.refused), (8, 9));
     assert_eq!(counts(halves.lists.intent), (9, 9));
-    // All identifiers and the newest two messages.
+    // The lists of `bag` have all identifiers and the newest two messages.
     assert_eq!(
         (counts(bag.lists.refused), counts(bag.lists.intent)),
         ((0, 0), (1, 9))

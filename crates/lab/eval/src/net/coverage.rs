@@ -255,7 +255,7 @@ fn clipped(line: &str, place: &Range<usize>, start: usize, end: usize) -> Option
     }
     let (from, to) = (from - place.start, to - place.start);
     let mut part = line.get(from..to)?;
-    // The middle of a word would not be found, because words are found whole.
+    // Words are found only as a whole, so parts of words are cut off at both ends.
     if line[..from].ends_with(is_word) {
         part = part.trim_start_matches(is_word);
     }

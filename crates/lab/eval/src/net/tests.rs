@@ -131,7 +131,7 @@ proptest! {
 
     #[test]
     fn whoever_remembers_less_pays_more(json in conversations()) {
-        // These conversations are shorter than what a provider keeps.
+        // These conversations are shorter than the minimum that a provider caches.
         let prices = Prices::default().without_minimum();
         let named = |name| net(&json, &plan(name).unwrap(), prices).0;
         let whole = named("json");
@@ -151,7 +151,7 @@ proptest! {
         prop_assert_eq!(nothing.costs.usual.prompts, 0.0);
         prop_assert_eq!(nothing.lost.found, nothing.hits.wanted - nothing.hits.found);
         let constant = net(&json, &shows(|_| vec![Segment::new(Kind::Facts, "p0-999: Remember!\n")]), prices).0;
-        // It never shows a result, and all that it shows stays in the cache.
+        // This policy never shows a result, and all that it shows stays in the cache.
         let blind = net(&json, &shows(|messages| {
             let spoken = messages.iter().filter(|message| message.kind != Kind::Result);
             spoken.map(Segment::of).collect()
@@ -167,7 +167,7 @@ proptest! {
         let bag = named("bag");
         prop_assert!(bag.hits.found < bag.hits.wanted);
         prop_assert!(bag.costs.usual.net > plain.costs.usual.net);
-        // Some words stand in the order of the alphabet by chance: 24 of 45 in one of many thousand conversations.
+        // Some words are in alphabetical order by chance: 24 of 45 in one of many thousand conversations.
         let remembered = bag.remembered;
         for share in [remembered.task, remembered.did] {
             prop_assert!(share.share().unwrap() < 0.75, "{:?}", share);
@@ -283,9 +283,9 @@ fn a_recovery_is_priced_by_the_rules() {
     let window = count("the invoice of May has the number 4711");
     let reading = |context: f64| context * 1.25;
     let expected = first * 1.25 + second * 1.25
-        // The first turn: the result is new and does not stand.
+        // In the first turn the prompt lacks the new result, so the model has to read it.
         + reading(first) + 40.0 * 5.0 + window * 1.25
-        // The second turn carries the window.
+        // In the second turn the window is read from the cache.
         + window * 0.1;
     assert!(
         (net.costs.usual.net - expected).abs() < 1e-9,

@@ -139,7 +139,7 @@ pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
             None => labels.push((left, top, vec![point.name])),
         }
     }
-    // The longest labels choose first.
+    // The longest labels get their places first.
     labels.sort_by_key(|(.., names)| {
         std::cmp::Reverse(names.iter().map(|name| name.len()).sum::<usize>())
     });
@@ -235,7 +235,7 @@ pub(crate) fn lines(series: &[(&str, &'static str, &[u64])], across: &str, up: &
             escaped(name),
         );
     }
-    // Each name stands beside the end of its line, or below the name before.
+    // Each name is placed beside the end of its line, or below the previous name.
     let ends = series.iter().filter_map(|(name, colour, values)| {
         let last = *values.last()? as f64;
         Some((plot.place((values.len() - 1) as f64, last), *name, *colour))

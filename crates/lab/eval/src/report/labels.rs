@@ -60,7 +60,7 @@ impl Taken {
             at((left + AWAY[0]).min(self.all.0[2] - width), middle),
             None,
         );
-        // Rather a line that crosses another than a label upon a label.
+        // If no other place is free, the line to a label may cross others, but labels do not cover labels.
         let tries = [true, false]
             .into_iter()
             .flat_map(|strict| AWAY.map(|away| (strict, away)));

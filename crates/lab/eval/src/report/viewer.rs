@@ -65,7 +65,7 @@ pub(super) fn write(page: &mut String, corpora: &[Corpus]) {
         counts.collect::<Vec<_>>().join(", "),
     );
     page.push_str(CONTROLS);
-    // In a script, `<` could begin the end of the script; in JSON it stands in strings only.
+    // In a script element, `<` could begin the end tag. In JSON, `<` occurs only in strings.
     let scenes = scenes.join(",").replace('<', "\\u003c");
     let _ = writeln!(
         page,

@@ -139,7 +139,7 @@ fn a_conversation_has_the_same_net_cost_in_each_format() {
         needs.0 == "needs" && needs.1.as_u64() > Some(10),
         "{expected:?}"
     );
-    // In the last two a result names its tool, which costs tokens: the needs are the same.
+    // In the last two formats a result names its tool, which costs tokens. The needs are the same.
     let whole = FIGURES.len();
     for (format, same) in [
         ("anthropic", whole),

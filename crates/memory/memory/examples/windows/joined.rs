@@ -18,7 +18,7 @@ pub(crate) fn joined(chats: &[Chat], count: usize, tokens: usize, counter: Bpe) 
         let start = number * chats.len() / count.max(1);
         for part in 0.. {
             let at = (start + part) % chats.len();
-            // Nothing but empty lists never gets anywhere.
+            // If all lists are empty, the loop would never end.
             if has >= tokens || part > chats.len() && has == 0 {
                 break;
             }

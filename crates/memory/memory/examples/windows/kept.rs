@@ -31,7 +31,7 @@ pub(crate) fn run(
     let name = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = talk.id.chars().map(name).collect();
     let root = root.join(format!("{name}-{}-{}", talk.form, window.size()));
-    // A root of an earlier run has its own files.
+    // A folder of an earlier run has files of that run.
     if root.exists() {
         fs::remove_dir_all(&root).map_err(|error| at(&error))?;
     }

@@ -40,7 +40,7 @@ fn role(role: Role) -> &'static str {
 }
 
 fn text(message: &Parsed) -> String {
-    // A result by itself needs no title: the heading has the name of the tool.
+    // A result alone needs no title, because the heading has the name of the tool.
     if let (true, [], [result]) = (
         message.text.is_empty(),
         &message.calls[..],

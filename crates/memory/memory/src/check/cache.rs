@@ -102,7 +102,7 @@ fn marks(list: &MessageList) -> Vec<Mark<'_>> {
             &mut marks,
         );
     }
-    // The provider moves a mark of the request to the last block.
+    // For a mark of the request, the provider marks the last block.
     mark(None, &Pointer::default(), request, true, &mut marks);
     marks
 }

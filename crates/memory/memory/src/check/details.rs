@@ -12,7 +12,7 @@ use crate::list::MessageList;
 pub(crate) fn flaws(list: &MessageList) -> Vec<Flaw> {
     let mut flaws = Flaws::default();
     let form = list.form();
-    // Responses takes a request without items if the provider keeps the earlier ones.
+    // The Responses API accepts a request without items if the provider keeps the earlier ones.
     if list.messages().is_empty() && form != Form::Responses {
         let text = "the list has no message; begin with a message of the user";
         flaws.at(None).add(Code::ListEmpty, text);

@@ -69,7 +69,7 @@ fn ids(list: &MessageList, flaws: &mut Flaws) {
 
 /// Checks that each approval answers a request of the list.
 fn approvals(list: &MessageList, flaws: &mut Flaws) {
-    // The provider may keep the approval request.
+    // The provider may keep the approval request, so the list need not have it.
     if list.goes_on() {
         return;
     }

@@ -109,7 +109,7 @@ impl Pairs {
                 self.judge(at, index, key, verdict);
             }
         }
-        // What is open at the end is in flight.
+        // Calls that are open at the end of the list may still get their results.
     }
 
     /// The next turn of the user answers a turn of the assistant.
@@ -135,7 +135,7 @@ impl Pairs {
                     open.ask(at, &messages[at]);
                 }
             }
-            // Results alone at the end of the list may be followed by those that are missing.
+            // If the list ends with results alone, the missing results may still follow.
             let in_flight = number + 1 == turns.len() && only_results(&messages[turn.clone()]);
             if is_user && !in_flight {
                 self.close(&mut open, &mut past, turn.end);
@@ -153,7 +153,7 @@ impl Pairs {
             open.ask(at, message);
             for (index, key) in answers(message, false) {
                 let early = || all.contains(&key).then_some(Err(Why::Misplaced));
-                // The call may stand in items that the provider keeps.
+                // The provider may keep the item that has the call.
                 let kept = || list.goes_on().then_some(Ok(()));
                 let verdict = open.answer(key).or_else(early).or_else(kept);
                 answering[at] |= verdict == Some(Ok(()));
@@ -298,7 +298,7 @@ fn late(messages: &[Message], answering: &[bool]) -> Vec<Option<usize>> {
             Role::User | Role::System => user = Some(at),
             Role::Assistant => model = Some(at),
             _ if answering[at] => model_after_output = model,
-            // Outputs of the provider's own tools, and outputs without a call, say nothing.
+            // Outputs of the provider's own tools, and outputs without a call, do not count here.
             Role::Tool | Role::Other => {}
         }
     }

@@ -116,7 +116,7 @@ fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
         (kind, found) => {
             let text = "a call has no type, or not the member of its type; write `\"type\": \"function\"` with `function`, \
                         or `\"type\": \"custom\"` with `custom`";
-            // The author of a call of another type has to mend it.
+            // Only the author can repair a call of another type.
             let edit = match found {
                 [inner] if call.get("type").is_none() => {
                     Some(Edit::Put(at.clone(), "type", json!(inner).to_string()))

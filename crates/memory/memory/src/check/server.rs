@@ -29,7 +29,7 @@ impl ServerPairs {
         let messages = list.messages();
         let turns = turns(messages);
         let callers = callers(messages);
-        // Calls whose code waits for results of the program: their own results stand in a later turn.
+        // The code of these calls waits for results of the program, so their own results come in a later turn.
         let mut waiting: BTreeMap<&str, (At, bool)> = BTreeMap::new();
         for (number, turn) in turns.iter().enumerate() {
             if messages[turn.start].role != Role::Assistant {

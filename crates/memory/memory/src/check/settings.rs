@@ -38,7 +38,8 @@ fn budget(request: &Json, flaws: &mut Flaws) {
         flaws.add(Code::ThinkingBudget, text);
         return;
     }
-    // Between calls of tools a budget may span several answers, if a header says so. The list does not show it.
+    // If a header of the request allows it, a budget spans several answers between tool calls. The list does not
+    // show headers.
     let has_tools = array(&request["tools"]).next().is_some() || !request["mcp_servers"].is_null();
     let most = request["max_tokens"].as_f64();
     if let Some(most) = most.filter(|most| budget >= *most && !has_tools) {

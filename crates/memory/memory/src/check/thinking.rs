@@ -28,7 +28,7 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let request = list.request();
     let mode = request["thinking"]["type"].as_str().unwrap_or_default();
     if mode == "enabled" {
-        // The turn of the model began behind the last words of the user.
+        // The model's turn began after the last message of the user that has more than results.
         let is_words = |turn: &&std::ops::Range<usize>| {
             let message = &messages[turn.start];
             message.role == Role::User && !only_results(message)
@@ -81,7 +81,7 @@ fn takes_prefill(model: &Json) -> bool {
         return true;
     };
     let parts = name[at..].split(['-', '.', '@', ':']);
-    // A longer number is a date.
+    // A number of more than two digits is a date, and not a version.
     let numbers = parts.filter(|part| part.len() <= 2);
     let mut numbers = numbers.filter_map(|part| part.parse::<u32>().ok());
     let version = numbers

@@ -113,11 +113,11 @@ fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     let schema = schema.into_iter().find(|key| !function[*key].is_null());
     let known = ["type", "name", "description", "strict"];
     only(function, &[&known[..], schema.as_slice()].concat())?;
-    // A custom tool of OpenAI's has no schema, and takes a text.
+    // A custom tool of OpenAI takes a text, and has no schema.
     if schema.is_none() && (function["strict"] == true || tool["type"] == "custom") {
         return None;
     }
-    // Nothing shows that the tool is of another form: its schema may be missing.
+    // Nothing shows that the tool has another form. It may only lack its schema.
     if schema.is_none() && tool["type"].is_null() && inner(tool).is_none() {
         return None;
     }

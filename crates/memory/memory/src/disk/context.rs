@@ -151,7 +151,7 @@ impl<F: Files> Context<F> {
             let path = self.root.join(folder);
             create_private_folder(&path).map_err(|error| failed(&path, error))?;
         }
-        // A folder is there after a power cut only if the one above it was synced.
+        // A new folder survives a power cut only if its parent folder was synced.
         for above in new.iter().filter_map(|folder| folder.parent()) {
             let above = if above.as_os_str().is_empty() {
                 Path::new(".")
@@ -203,7 +203,7 @@ impl<F: Files> Context<F> {
         if self.held.is_none() && !plan.is_empty() {
             let is_new = self.hold()?;
             if !is_new {
-                // Another process began the root meanwhile, so the list is planned again.
+                // Another process has begun to use the root meanwhile, so the list is planned again.
                 return self.compress(list, options, hooks);
             }
         }
@@ -306,7 +306,7 @@ impl<F: Files> Context<F> {
             return Ok(());
         }
         let Some(held) = &mut self.held else {
-            // Another process may have begun since.
+            // Another process may have begun to use the root since.
             return if self.is_there() {
                 self.hold().map(drop)
             } else {
@@ -319,7 +319,7 @@ impl<F: Files> Context<F> {
             let is_unfinished = unfinished.as_ref() == Some(id);
             is_unfinished.then_some(kept.steps.saturating_sub(1))
         };
-        // The files of another session come first: their names are taken before they exist.
+        // An unfinished session has names of files that it has not written yet. So its files are written first.
         if let Some(id) = unfinished.as_ref().filter(|id| **id != self.id) {
             let mut cold = Cold::open(&self.root.join(COLD), id.clone())?;
             if let Some(kept) = cold.load()? {
@@ -375,7 +375,7 @@ impl<F: Files> Context<F> {
         let last = kept.steps;
         kept.steps += 1;
         kept.files.extend(files.iter().cloned());
-        // A file that grows has to be whole up to its new part.
+        // Before a file gets a new part, all its earlier parts have to be on the disk.
         let grows = |known: &&StoredFile| files.iter().any(|file| file.path == known.path);
         let parts: Vec<_> = kept.files.iter().filter(grows).cloned().collect();
         writer.complete(cold, &parts, Some(last))?;

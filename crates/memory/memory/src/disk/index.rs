@@ -193,7 +193,7 @@ fn replaced(root: &Path) -> Result<Connection, Fault> {
         Err(fault) if fault.is_torn() => remove(&file)?,
         Err(fault) => return Err(fault),
         Ok(mut conn) => match fill::rebuild(&mut conn, root) {
-            // The tables can be written, so what was torn is gone.
+            // The tables were filled again, so the damage is gone.
             Ok(()) => return Ok(conn),
             Err(fault) if fault.is_torn() => remove(&file)?,
             Err(fault) => return Err(fault),

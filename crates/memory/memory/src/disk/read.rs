@@ -101,7 +101,7 @@ pub fn read(
 ) -> Result<Lines, ReadError> {
     let bytes = bytes(root.as_ref(), path)?;
     let mut all: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
-    // A text behind the last line feed is a line, too.
+    // Text after the last line feed counts as a line. An empty rest does not.
     if all.last().is_some_and(|line| line.is_empty()) {
         all.pop();
     }
@@ -159,7 +159,7 @@ fn bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
     }
     let file = fs::File::open(&file).map_err(unreadable)?;
     let mut bytes = Vec::new();
-    // The file may grow meanwhile, so what is read is bounded too.
+    // The file may grow meanwhile, so the read is limited as well.
     file.take(MOST + 1)
         .read_to_end(&mut bytes)
         .map_err(unreadable)?;

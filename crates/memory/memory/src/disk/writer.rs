@@ -161,7 +161,7 @@ fn missing(
             continue;
         }
         let text = cold.file(part)?;
-        // A part of the text may be there, from a write that did not end.
+        // An unfinished write may have left a part of the text in the file.
         let begun = there.get(range.start..).unwrap_or_default();
         let rest = text.as_bytes().strip_prefix(begun);
         match rest {

@@ -41,7 +41,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
         }
         let mut wanted = wanted(sentence);
         if wanted.is_empty() && at > 0 {
-            // "I don't have the code. Would you send it?"
+            // The sentence before may name what is wanted: "I don't have the code. Would you send it?"
             let before = all.get(at - 1).filter(|before| before.has(&WORDS.wants));
             wanted = before.map(self::wanted).unwrap_or_default();
         }

@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     if missing.peek().is_none() {
         return Vec::new();
     }
-    // A rule that stands in the list is not another rule in other words, however few of its words differ.
+    // A sentence that has one rule verbatim is no paraphrase of another rule, however few words differ.
     let rules: Vec<_> = constraints
         .iter()
         .map(|one| plain(&one.item.text))

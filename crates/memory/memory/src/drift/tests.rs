@@ -48,7 +48,7 @@ fn score(indicator: Indicator, held_out: bool, cases: &[cases::Labelled]) -> Sco
             (Some(_), false) => score.wrong += 1,
             (None, false) => {}
         }
-        // Only faults of the half for tuning are shown.
+        // Wrong verdicts are printed only for the half that is used for tuning.
         if sign.is_some() != is_planted && !held_out && std::env::var_os("SHOW_DRIFT").is_some() {
             let text = format!("{}{:?}", case.message.text, case.message.calls);
             println!(

@@ -56,7 +56,7 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
         return String::new();
     }
     let lines: Vec<_> = text.lines().enumerate().skip(LINES).collect();
-    // A shorter text would save too little if its end were shown.
+    // If the preview of a shorter text had its end too, too few tokens would be saved.
     let last = match tokens {
         LONG.. => lines.len().saturating_sub(LAST),
         _ => lines.len(),
@@ -64,7 +64,7 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
     let numbered =
         |&(at, line): &(usize, &str)| Cow::Owned(format!("{}: {}", at + 1, readable(line)));
     let mut out = String::new();
-    // Errors that differ only in digits are of one kind.
+    // Errors that differ only in digits count as one kind.
     let mut kinds = BTreeSet::new();
     let mut errors = Vec::new();
     let mut all = 0;
@@ -143,7 +143,7 @@ fn quoted(lines: &[Cow<'_, str>], most: u64, counter: &dyn TokenCounter) -> Stri
             let gap = if out.is_empty() { "" } else { "\n" };
             format!("{out}{gap}> {line}")
         };
-        // A token has more than a few characters only in runs of the same one.
+        // Only a run of one repeated character makes a token of many characters.
         let most_bytes = usize::try_from(most)
             .unwrap_or(usize::MAX)
             .saturating_mul(64);

@@ -146,7 +146,7 @@ impl<'p> Planner<'p> {
 
     /// Lets all tiers act, in order.
     pub(super) fn run(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
-        // A list that was compressed stays as it is until something is said (CTX-73).
+        // A compressed list stays as it is until a new message arrives (CTX-73).
         let fits = self.total() <= self.options.window.room();
         if !self.has_news && fits && !self.options.force {
             return Ok(());

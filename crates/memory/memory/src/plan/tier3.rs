@@ -59,7 +59,7 @@ impl Planner<'_> {
         if least > window.room() && total > window.room() {
             self.results_that_do_not_fit(least - window.room(), hooks);
         }
-        // What has to stay does not fit by itself, so that no summary helps (CTX-72).
+        // The messages that have to stay do not fit by themselves, so no summary helps (CTX-72).
         let least = self.least(&self.units());
         if least > window.room() {
             let finding = self.too_large(least, window.room());
@@ -103,7 +103,7 @@ impl Planner<'_> {
     fn sum_up(&mut self, goal: u64) -> Result<bool, PlanError> {
         let window = self.options.window;
         let units = self.units();
-        // The newest turn stays in any case, and the summary gets what is left beside it.
+        // The newest turn stays in any case. The summary gets the room that is left beside it.
         let least = self.least(&units);
         let left = window.room().saturating_sub(least);
         let most = Most {

@@ -44,7 +44,8 @@ impl Planner<'_> {
                 evidence: sign.evidence,
                 recovered,
             };
-            // A constraint that has no room is missing at each message. It is logged once, and again when it is recovered.
+            // A constraint that has no room is missing at each message. It is logged once, and once more when it is
+            // recovered.
             let all = self.session.drift.iter().chain(&self.drift);
             let is_known = all.filter(|known| known.message >= summed_up).any(|known| {
                 (known.indicator, &known.evidence) == (event.indicator, &event.evidence)

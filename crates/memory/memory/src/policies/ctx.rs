@@ -337,7 +337,7 @@ mod tests {
     #[test]
     fn roles_of_recordings_are_read_as_the_agent_has_them() {
         assert_eq!(refuses("desk", [TASK, CALL, RESULT]), Some(false));
-        // What another agent called, and its result, are words of the user.
+        // For this agent, another agent's call and its result are messages of the user.
         assert_eq!(refuses("clerk", [TASK, CALL, RESULT]), Some(false));
         let seen = r#"{"role":"tool","name":"bash","content":"4 bags"}"#;
         assert_eq!(refuses("desk", [TASK, seen]), Some(false));

@@ -194,7 +194,7 @@ impl Memory {
     /// Gives the messages that the agent has seen their last form.
     fn settle(&mut self, seen: usize) {
         for at in self.settled..seen {
-            // The first form is made before the last one: made later, it could refer to later messages.
+            // The first form is made before the last one. A first form made later could refer to later messages.
             let whole = self.whole(at);
             let referred = self.referred(at);
             let entry = &self.entries[at];
@@ -246,7 +246,7 @@ impl Memory {
         }
         let is_result = message.kind == Kind::Result;
         let mut view = |json: &Json, recorded: &str| {
-            // Arguments under their names say more than `R1(..)`, unless a registry knows them.
+            // Arguments with their names are clearer than `R1(..)`, unless a registry has a schema for them.
             if !is_result && json.is_object() && !self.shapes.is_learnt(json) {
                 return None;
             }
@@ -334,7 +334,7 @@ impl Policy for Memory {
         let mut lines = lines::lines(message.kind, &text, spaces);
         let mut speaker = quoted(message.speaker());
         if message.only_for.is_some() {
-            // Under the agent's name alone, its instructions would look like its own words.
+            // If the head had the agent's name alone, the instructions to the agent would look like its own words.
             speaker = format!("system to {speaker}");
         }
         let mut mark = ": ";
@@ -372,7 +372,7 @@ impl Policy for Memory {
 
     fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
         let all = self.entries.len();
-        // The message that answers the prompt is the agent's own, so it has seen that, too.
+        // The message that answers the prompt is the agent's own, so it counts as seen too.
         let seen = self.seen.insert(Arc::clone(&agent.name), all + 1);
         let seen = seen.unwrap_or_default().min(all);
         self.settle(seen);

@@ -54,7 +54,7 @@ impl fmt::Debug for Views {
 
 impl Summarizer for Views {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Option<String> {
-        // The message that a reference names may not be shown.
+        // A reference may name a message that is not shown.
         let referring = [Part::Shapes, Part::Wrappers, Part::Repeats];
         let mut memory = Memory::new(&self.0, Layout::Own);
         for part in referring {
@@ -69,7 +69,7 @@ impl Summarizer for Views {
             name: AGENT.into(),
             cache: "".into(),
         };
-        // A result loses its middle once it was shown.
+        // The second prompt leaves out the middle of a result that the first one showed.
         drop(memory.prompt(&agent));
         let shown = memory.prompt(&agent);
         let counter = Sent(&*self.0.counter);

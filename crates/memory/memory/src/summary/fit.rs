@@ -124,7 +124,7 @@ struct Fit<'b> {
 impl<'b> Fit<'b> {
     fn of(content: &'b Content, head: &'b Head, room: Room, counter: &'b dyn TokenCounter) -> Self {
         let critical = piece::critical(content);
-        // Three more tokens: the mark of the line, and the line feed.
+        // The mark of the line and the line feed take three more tokens.
         let cost = critical.iter().map(|piece| counter.count(&piece.text) + 3);
         let mut fit = Self {
             asking: Asking::of(content, &head.archive, counter),
@@ -212,7 +212,7 @@ impl<'b> Fit<'b> {
     fn shown(&self, limit: usize, total: usize) -> Result<Shown, NoRoom> {
         let mut shown = Shown::default();
         let (critical, cost) = &self.critical;
-        // Marked messages take the room of the other sections, and none from the requests.
+        // Marked messages may take the room of the other sections, but not that of the requests.
         let form = self.terse + REQUEST;
         if *cost > 0 && form + cost > self.room.total.max(form) {
             return Err(self.refused(form + cost, self.room.total));
@@ -248,7 +248,7 @@ impl<'b> Fit<'b> {
     }
 
     fn cost(&self, text: &str) -> usize {
-        // Three more tokens: the mark of the line, and the line feed.
+        // The mark of the line and the line feed take three more tokens.
         self.counter.count(text) + 3
     }
 

@@ -106,7 +106,7 @@ pub(super) fn render(head: &Head, phase: &str, shown: &Shown) -> String {
         intent.join("\n\n")
     };
     let folder = |folder: &Option<String>| folder.clone().unwrap_or_else(|| "None.".to_owned());
-    // The archive has the details of the phase.
+    // A terse summary leaves out the details of the phase, which the archive has.
     let phase = match phase.split_once("; ") {
         Some((first, _)) if shown.is_terse => first,
         _ => phase,

@@ -24,7 +24,7 @@ pub(super) fn intent(messages: &[Parsed], typed: &[Item]) -> Vec<Item> {
         }
     }
     if found.is_empty() {
-        // Among agents only, the first that speaks gives the task.
+        // If only agents speak, the first of them gives the task.
         let speaks = |one: &&Parsed| one.role != Role::System && !one.text.trim().is_empty();
         let first = messages.iter().find(speaks);
         found.extend(first.map(|first| Item::new(first.index, &*first.text)));

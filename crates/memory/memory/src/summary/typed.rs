@@ -80,7 +80,7 @@ fn programs<'s>(messages: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
             speakers.entry(name).or_default().push(message);
         }
     }
-    // The words of one other speaker just before a message.
+    // Whether another speaker calls this one in the messages just before.
     let is_called = |name: &str, message: &Parsed| {
         let at = messages.partition_point(|one| one.index < message.index);
         let before = messages.get(..at).unwrap_or_default();

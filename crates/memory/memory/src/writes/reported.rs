@@ -85,7 +85,7 @@ fn of_error(value: &Json) -> Option<bool> {
         Json::Array(items) => items.is_empty(),
         Json::Object(map) => map.is_empty(),
     };
-    // No error does not mean that something was done.
+    // The absence of an error does not show that something was done.
     (!is_none).then_some(false)
 }
 

@@ -47,7 +47,7 @@ pub(crate) fn arguments(form: Form, message: &Json) -> Option<Json> {
         Form::Responses => &message["arguments"],
     };
     let read: Json = serde_json::from_str(arguments.as_str()?).expect("arguments are JSON");
-    // A text that is sent is compact.
+    // Arguments that are sent as a text are compact JSON.
     assert_eq!(read.to_string(), arguments.as_str()?);
     Some(read)
 }

@@ -39,7 +39,7 @@ pub(crate) struct User {
 }
 
 /// What the assistant says at once, and the results of what it calls.
-// Each is a choice of its own.
+// Each bool is an independent choice.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone)]
 pub(crate) struct Step {
@@ -152,7 +152,7 @@ fn step() -> impl Strategy<Value = Step> {
     (said, calls, marks).prop_map(|(said, calls, marks)| {
         let (thinking, redacted, text, trailing, search) = said;
         let (reuse, reversed, split, extra) = marks;
-        // A step says or does something.
+        // A step without a call gets a text.
         let text = text.or_else(|| calls.is_empty().then(|| "done".to_owned()));
         Step {
             thinking,
@@ -277,7 +277,7 @@ fn write(json: &Json, seed: &mut u64, top: bool, out: &mut String) {
             out.push('}');
         }
         Json::String(text) if next(seed, 4) == 0 => {
-            // Escapes that no writer needs.
+            // This text gets escapes that no writer needs.
             out.push('"');
             for unit in text.encode_utf16() {
                 out.extend(["\\u".to_owned(), format!("{unit:04X}")]);

@@ -1,6 +1,6 @@
 //! What several tests share.
 
-// Each test uses a part.
+// Each test uses only some of these modules.
 #![allow(dead_code)]
 
 pub(crate) mod forms;

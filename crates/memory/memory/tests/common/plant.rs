@@ -228,7 +228,7 @@ impl<'m> Garden<'m> {
         let again = |message: &mut Json| {
             let blocks = items(&mut message["content"]);
             let mut copy = blocks[0].clone();
-            // The copy's mark could be one too many.
+            // With the cache mark of the copy, the list could have one mark too many.
             copy.as_object_mut()
                 .expect("a block")
                 .shift_remove("cache_control");
@@ -251,7 +251,7 @@ impl<'m> Garden<'m> {
             at,
             self.changed(at, blank),
         );
-        // The turn has to stay, and a text may stand at its end only.
+        // The turn must not become empty, and a text is allowed only at its end.
         let mut without = self.messages.to_vec();
         let blocks = items(&mut without[at]["content"]);
         let result = blocks.remove(0);

@@ -106,7 +106,7 @@ fn unrelated(all: &[Continued<'_>], one: &Continued<'_>, dice: &mut Dice) -> Mad
             .map(|point| &other.recorded.messages[point.next]);
         said.filter(|message| acts(message)).collect::<Vec<_>>()
     });
-    // Each conversation has the same chance, however much it acts.
+    // Each conversation is picked with the same probability, however many actions it has.
     let actions: Vec<_> = actions.filter(|actions| !actions.is_empty()).collect();
     let actions = dice.pick(&actions)?;
     let action = *dice.pick(actions)?;

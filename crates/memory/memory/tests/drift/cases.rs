@@ -309,7 +309,7 @@ fn unrelated(
 ) -> Labelled {
     let talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
     let plan = dice.pick(half(&PLANS, held_out));
-    // Half of the stray things are held out too.
+    // Half of the unrelated actions are held out too.
     let (tool, argument, words) = STRAY[dice.roll(4) + if held_out { 4 } else { 0 }];
     let step = talk.step(dice);
     let message = match (is_faulty, round % 2) {

@@ -140,7 +140,7 @@ impl TestSession {
         let path = format!("out/file{}.{kind}", self.count);
         let (long, short) = (self.text(200), self.text(2));
         let file = self.work.path().join(&path);
-        // Of an edit, the old or the new text is long.
+        // In an edit, either the old or the new text is long.
         let (old, new) = if self.pick(2) == 0 {
             (short, long.clone())
         } else {

@@ -159,7 +159,7 @@ fn telling<'w>(random: &mut Random, words: &'w [String]) -> &'w str {
 fn line(random: &mut Random, words: &[String]) -> Vec<String> {
     let count = 4 + random.below(10);
     let mut line: Vec<_> = (0..count).map(|_| word(random, words).to_owned()).collect();
-    // Other values are everywhere.
+    // One line in four has a value that is not a needle.
     if random.below(4) == 0 {
         let kind = *random.one(&Kind::ALL);
         line.push(format!("{}: {}", kind.key(), random.below(100_000)));
@@ -195,7 +195,7 @@ pub(crate) fn plant(
     for needle in 0..needles {
         let kind = Kind::ALL[needle % Kind::ALL.len()];
         let tool = *random.one(&TOOLS);
-        // Its neighbours are the twins.
+        // The numbers before and after it are those of its twins.
         let number = 3 * needle + 1;
         for twin in [number, number - 1, number + 1] {
             let value = kind.value(twin, &words);
@@ -268,7 +268,7 @@ fn write(
             folder.write(&name, text);
             places.push((name, 1));
         } else {
-            // A heading, a blank line and a fence stand before the text, a fence and a blank line behind it.
+            // Before the text come a heading, a blank line and a fence. After it come a fence and a blank line.
             places.push((file.clone(), line + 4));
             line += lines.len() + 5;
             all.push(said(number, tool, text));

@@ -21,7 +21,7 @@ fn ctx_52_accepts_each_large_result_by_itself() {
     assert!(done.events[0].trigger.contains("tokens, over 15000"));
     let moved = [2, 4, 6].map(|at| text(&done.list, at).starts_with("## Offloaded"));
     assert_eq!(moved, [true, false, true]);
-    // In a smaller window a quarter of it is large.
+    // In a small window, a result of more than a quarter of the window is large.
     let small = TestSession::of(8_000);
     let done = small.compress(&results(&[2_100]).list());
     assert_eq!(tiers(&done), [Tier::One]);
@@ -68,7 +68,7 @@ fn ctx_53_refuses_to_log_a_tier_that_was_put_off_as_one_that_acted() {
     let log = session.open().begun().unwrap().events().to_vec();
     assert_eq!(log.len(), 1);
     assert!(log[0].deferred && log[0].saved == 0 && log[0].before == log[0].after);
-    // It acts at the next message.
+    // The session compresses at the next message.
     let done = session.compress(&Talk::after(&done.list).user("Go on.").list());
     assert_eq!(tiers(&done), [Tier::Two]);
 }

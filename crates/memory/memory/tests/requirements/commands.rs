@@ -23,7 +23,7 @@ fn ctx_57_accepts_an_evaluation_at_once_when_it_is_forced() {
     let list = small().list();
     session.compress(&list);
     session.force = true;
-    // Nothing was said since, and the list is green.
+    // The list has no new message and is green.
     let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Two]);
     assert!(

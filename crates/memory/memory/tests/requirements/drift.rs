@@ -139,13 +139,13 @@ fn ctx_39_accepts_the_words_of_the_archive_in_the_list_and_tells_the_caller() {
     assert_eq!(after.len(), before.len() + 1);
     let put_back = after.last().unwrap();
     assert!(put_back.contains("## Recovered Context") && put_back.contains("K-118"));
-    // The log has it.
+    // The log of the session has the same signs.
     assert_eq!(session.open().begun().unwrap().drift(), done.drift);
 }
 
 #[test]
 fn ctx_39_refuses_to_put_back_more_than_there_is_room_for() {
-    // The list may only have so many tokens, and a call in flight stays last.
+    // The message that is put back has to fit, and a call in flight stays last.
     let session = TestSession::of(10_000);
     let done = shed(&session);
     let asked = Talk::after(&done.list)
@@ -155,7 +155,7 @@ fn ctx_39_refuses_to_put_back_more_than_there_is_room_for() {
     let done = session.compress(&given);
     assert!(done.drift[0].recovered);
     assert_eq!(raws(&done.list).last(), raws(&given).last());
-    // A message of more than a tenth of the window is named and not put back.
+    // A message of more than a tenth of the window is named, but not put back.
     let full = TestSession::of(10_000);
     let long = format!("My customer number is K-118. {}", "shed ".repeat(1_000));
     let list = Talk::begun().user(&long).up_to(7_600, &full.window).list();
@@ -188,7 +188,7 @@ fn ctx_40_refuses_a_question_that_nothing_answers_as_a_sign() {
 fn ctx_41_accepts_an_end_without_the_deliverable_as_critical() {
     let expected = [(Indicator::Done, Severity::Critical)];
     assert_eq!(says("The task is complete."), expected);
-    // The file was to be written, and that failed.
+    // The call that should write the file failed.
     let found = signs(|talk| {
         talk.wrote("shed/plan.md", "# Plan of the shed", "Error: disk full")
             .assistant("The task is complete.")
@@ -287,7 +287,7 @@ fn ctx_44_refuses_a_constraint_that_stands_in_the_list_as_a_sign() {
     let done = shed(&session);
     assert!(done.list.to_string().contains(CONSTRAINT));
     assert_eq!(says("Let me measure the walls of the shed."), []);
-    // What was put back is not missing at the next message.
+    // A constraint that was put back is not missing at the next message.
     let forgot = TestSession::of(10_000);
     let done = summed_up(&forgot, &Forgetful);
     let said = |done: &Compressed| {

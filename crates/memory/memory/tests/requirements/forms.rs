@@ -154,7 +154,7 @@ fn ctx_69_refuses_to_cut_or_answer_what_is_in_flight() {
     let done = session.compress(&given);
     assert_eq!(raws(&done.list).last(), raws(&given).last());
     assert_eq!(done.list.to_string().matches("\"tool\"").count(), 0);
-    // The result belongs to it when it comes.
+    // A later result answers the call in flight.
     let more = Talk::after(&done.list).result("x", "File written").list();
     assert_eq!(session.compress(&more).drift, []);
 }

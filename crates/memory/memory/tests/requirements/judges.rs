@@ -74,7 +74,7 @@ fn judges_stand_beside_others_and_in_their_place() {
     assert_eq!(of(BOTH, SAID), 1);
     assert_eq!(of(LEXICAL, SAID), 0);
     assert_eq!(of(&[&Strict], "Let me compose a pop song."), 0);
-    // The same sign of two judges counts once.
+    // If two judges find the same sign, it counts once.
     assert_eq!(of(&[&Strict, &Strict], SAID), 1);
     assert_eq!(
         of(

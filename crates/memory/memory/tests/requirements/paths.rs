@@ -40,7 +40,7 @@ fn ctx_34_refuses_to_write_anywhere_else() {
     assert_eq!(names(session.root().parent().unwrap()), ["root", "work"]);
     let made = done.events.iter().flat_map(|event| &event.files);
     assert!(made.clone().all(|path| path.starts_with("cache/")));
-    // `intermediate` is the program's own.
+    // The session leaves the folder `intermediate` to the program.
     assert_eq!(names(&session.root().join("cache/intermediate")), [""; 0]);
 }
 

@@ -41,7 +41,7 @@ fn ctx_01_refuses_a_summary_that_lacks_the_intent() {
         let done = session.summed_up(&list, &edits);
         assert!(summary(&done.list).contains(INTENT));
     }
-    // Another change is taken.
+    // The session accepts a change that keeps the intent.
     let session = TestSession::of(10_000);
     let list = Talk::begun().up_to(7_600, &session.window).list();
     let done = session.summed_up(&list, &Edits(|rules| rules.replace("None.", "Nothing.")));
@@ -63,7 +63,7 @@ fn ctx_02_accepts_the_whole_conversation_back_to_the_byte() {
     let done =
         session.compress(&MessageList::of(Form::OpenAi, given.iter().map(String::as_str)).unwrap());
     assert!(tiers(&done).contains(&Tier::One) && tiers(&done).contains(&Tier::Three));
-    // Nothing but the files is needed.
+    // The session restores the conversation from its files, without the index.
     std::fs::remove_file(session.root().join("cache/index.db")).unwrap_or_default();
     let restored = session.open().begun().unwrap().restored().unwrap();
     assert_eq!(raws(&restored), given);
@@ -112,7 +112,7 @@ fn ctx_03_refuses_to_sum_up_words_while_results_are_enough() {
     let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One]);
     assert_eq!(text(&done.list, 0), INTENT);
-    // Without a result there is nothing that matters less.
+    // A list without results has nothing less important to move out.
     let words = TestSession::of(10_000);
     let list = Talk::begun().up_to(8_000, &words.window).list();
     assert_eq!(tiers(&words.compress(&list)), [Tier::Three]);

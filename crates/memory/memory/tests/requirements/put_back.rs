@@ -45,7 +45,7 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
         .calls(&[("c8", "search", json!({ "q": "larch for the shed" }))]);
     let given = said.list();
     let done = session.compress(&given);
-    // Both messages lack it, and it is put back once.
+    // Both messages lack the constraint, which is put back once.
     let signs: Vec<_> = done
         .drift
         .iter()
@@ -54,7 +54,7 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
     assert_eq!(signs, [(Indicator::Constraint, Severity::High, true); 2]);
     let (before, after) = (raws(&given), raws(&done.list));
     assert_eq!(after.len(), before.len() + 1);
-    // The call in flight stays last, and the message stands before it.
+    // The message is put back before the call in flight, which stays last.
     let put_back = &after[after.len() - 2];
     assert!(
         put_back.contains("## Recovered Context") && put_back.contains(&format!("> {GROUND}")),
@@ -65,7 +65,7 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
         (check(&done.list), done.after <= session.window.room()),
         (vec![], true)
     );
-    // The log has it, with its severity, also for programs.
+    // The log has the signs with their severity, in its JSON too.
     let log = session.open().begun().unwrap().drift().to_vec();
     assert_eq!(log, done.drift);
     let log = serde_json::to_value(&log[0]).unwrap();
@@ -73,7 +73,7 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
         (&log["indicator"], &log["severity"]),
         (&json!("constraint"), &json!("HIGH"))
     );
-    // What has come back is not missing: the result arrives, and the assistant goes on.
+    // A constraint that was put back is not missing when the result arrives and the assistant continues.
     let next = Talk::after(&done.list)
         .result("c8", "larch")
         .assistant("Let me measure the shed.");

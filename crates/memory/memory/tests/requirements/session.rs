@@ -94,7 +94,7 @@ impl TestSession {
 
     fn checked(&self, done: Result<Compressed, ContextError>) -> Compressed {
         let done = done.unwrap_or_else(|error| panic!("{error}"));
-        // A compression warns of the names that tools have, and keeps them.
+        // `check` may warn of the names of tools. A compression keeps these names.
         let mut faults = check(&done.list);
         faults.retain(|fault| fault.code != Code::NameForm);
         assert_eq!(faults, []);

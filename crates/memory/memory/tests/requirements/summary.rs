@@ -35,7 +35,7 @@ fn ctx_25_accepts_a_head_with_session_time_and_saving() {
     assert_eq!(lines[2], "**Generated:** 2026-01-29T14:25:30+02:00");
     let saved = lines[3].strip_prefix("**Context Saved:** ").unwrap();
     let saved = saved.strip_suffix(" tokens").unwrap().replace(',', "");
-    // The frame of the message around the summary is not a part of the figure.
+    // The number does not include the frame of the message around the summary.
     let (saved, exact) = (saved.parse::<u64>().unwrap(), done.before - done.after);
     assert!(saved.abs_diff(exact) <= 24, "{saved} {exact}");
 }
@@ -67,11 +67,11 @@ fn ctx_26_refuses_to_shorten_an_objective_within_an_eighth_of_the_window() {
     let summary = of(Talk::default().user(&within));
     assert!(section(&summary, "Session Intent").contains(&within));
     assert!(!summary.contains("VERIFICATION_NEEDED"));
-    // So it is with more, as long as the requests take at most half of the window.
+    // Longer requests are whole too, as long as they take at most half of the window.
     let within = format!("Plan a shed. {}The end.", "more words ".repeat(1_500));
     let summary = of(Talk::default().user(&within));
     assert!(section(&summary, "Session Intent").contains(&within));
-    // Over that it is shortened, and that is said.
+    // Still longer requests are shortened, and the summary states this.
     let over = format!("Plan a shed. {}The end.", "more words ".repeat(2_000));
     let talk = Talk::default().user(&over).up_to(7_600, &session.window);
     let done = session.compress(&talk.list());
@@ -178,7 +178,7 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
         .user("The budget is at most 900 euros.")
         .user("Go on.")
         .agent("Never paint the door."));
-    // The words of the user stand whole; what others oblige to is a fact.
+    // The summary has the user's words whole. Obligations in the words of others are facts.
     let intent = section(&summary, "Session Intent");
     for words in [
         "\n> The timber must never touch the ground. My customer number is K-118.",
@@ -208,7 +208,7 @@ fn ctx_30_refuses_to_drop_what_is_marked() {
         facts.contains("> The door code is 4711.\n  > Ring twice."),
         "{facts}"
     );
-    // Where it does not fit, there is no list.
+    // If a marked message does not fit, no list is returned.
     let small = TestSession::of(10_000);
     let list = Talk::begun()
         .user(&"door ".repeat(2_000))

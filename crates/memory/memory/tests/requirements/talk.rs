@@ -83,7 +83,7 @@ impl Talk {
                 return self;
             }
             let empty = self.clone().assistant("").tokens(window) - self.tokens(window);
-            // What is left behind the last message but one has to have room for a message.
+            // Unless this message is the last one, enough tokens have to be left for another one.
             let wanted = if left > 2 * most { most } else { left };
             let mut words = String::new();
             while (words.len() as u64) < 4 * (wanted - empty) {

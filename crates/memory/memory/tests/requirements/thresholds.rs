@@ -176,7 +176,7 @@ fn ctx_10_refuses_advice_under_85_percent() {
     let session = TestSession::of(10_000);
     let done = session.compress(&heavy(&session, 8_499).list());
     assert_eq!((done.state, done.advice), (State::Red, None));
-    // A list that a summary has brought down needs no fresh session.
+    // If a summary has shortened the list, no fresh session is advised.
     let summed = TestSession::of(10_000);
     let done = summed.compress(&Talk::begun().up_to(9_000, &summed.window).list());
     assert_eq!((tiers(&done), done.advice), (vec![Tier::Three], None));

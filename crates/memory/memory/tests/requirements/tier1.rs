@@ -33,7 +33,7 @@ fn ctx_12_accepts_a_result_over_15_000_tokens_at_once() {
     let (done, _) = moved(&session, &result);
     assert_eq!(session.window.state(done.before), State::Green);
     assert!(done.after < 1_000);
-    // It leaves even if it is the newest message.
+    // The result is moved out even if it is the newest message.
     assert!(text(&done.list, 2).starts_with("## Offloaded Content Reference"));
 }
 
@@ -64,7 +64,7 @@ fn ctx_13_refuses_a_reference_to_a_file_that_cannot_be_written() {
     let refused = session.with(&(), |options| context.compress(&list, options, &mut ()));
     assert!(matches!(refused, Err(ContextError::Files { .. })));
     drop(context);
-    // With the folder there the list comes, and its file is whole.
+    // Once the folder is there, the compression succeeds, and its file is whole.
     let done = session.compress(&list);
     assert_eq!(
         session.read("cache/offloaded/20260129_142530_web_search.md"),

@@ -41,7 +41,7 @@ fn ctx_17_refuses_to_cut_under_half_and_where_no_input_is_large_and_old() {
     let small = TestSession::of(10_000);
     let list = written(&small, 900, "File written", 6_000);
     assert_eq!(raws(&small.compress(&list).list), raws(&list));
-    // The call is in the last turn, and then in the last but one.
+    // The call is in the last turn of one list, and in the turn before it in the other.
     for later in ["", "Go on."] {
         let new = TestSession::of(10_000);
         let mut talk = Talk::begun().up_to(3_000, &new.window);
@@ -138,7 +138,7 @@ fn ctx_20_accepts_the_oldest_first_and_then_the_largest() {
     let session = TestSession::of(10_000);
     let done = session.compress(&two(&session));
     assert!(is_cut(&done, 1));
-    // Of one message the largest input leaves first.
+    // Of several inputs in one message, the largest is cut first.
     let parallel = TestSession::of(10_000);
     let call = |id, path: &str, tokens| {
         (
@@ -155,7 +155,7 @@ fn ctx_20_accepts_the_oldest_first_and_then_the_largest() {
     let calls = done.list.messages()[1].json()["tool_calls"].to_string();
     assert_eq!(calls.matches("## Truncated Tool Call").count(), 1);
     assert!(calls.contains("**Path:** b.md"), "{calls}");
-    // Of two that are as large, the one whose file was seen leaves first.
+    // Of two inputs of the same size, the one whose file was seen is cut first.
     let seen = TestSession::of(10_000);
     seen.put("b.md", &rows(2_000));
     let talk = Talk::begun()

@@ -22,7 +22,7 @@ fn ctx_22_accepts_a_structured_summary_when_tiers_1_and_2_are_not_enough() {
 
 #[test]
 fn ctx_22_refuses_to_cut_within_a_turn() {
-    // The window is cut at many places; calls and results stay together, which `compress` checks.
+    // The padding moves the cut to many places. `compress` checks that calls and results stay together.
     for pad in 0..12 {
         let session = TestSession::of(6_000);
         let mut talk = Talk::begun().system("You plan.");
@@ -33,7 +33,7 @@ fn ctx_22_refuses_to_cut_within_a_turn() {
         let list = talk.up_to(5_200, &session.window).list();
         let done = session.compress(&list);
         assert_eq!(tiers(&done), [Tier::Three]);
-        // What stays is the end of the list, as it was.
+        // The messages that stay are the unchanged end of the list.
         let (before, after) = (raws(&list), raws(&done.list));
         assert!(before.ends_with(&after[2..]), "{pad}");
         assert_eq!(after[0], before[1]);
@@ -58,7 +58,7 @@ fn ctx_23_accepts_the_whole_conversation_in_the_archive() {
         .lines()
         .filter(|line| line.ends_with("2026-01-29T14:25:30+02:00"));
     assert_eq!(headings.count(), list.messages().len());
-    // It grows at its end.
+    // The archive grows at its end.
     let more = Talk::after(&done.list).up_to(7_600, &session.window);
     session.compress(&more.list());
     let grown = session.read(path);
@@ -108,7 +108,7 @@ fn ctx_24_refuses_a_second_summary_beside_the_first() {
     for _ in 0..3 {
         let done = session.compress(&list);
         assert_eq!(tiers(&done), [Tier::Three]);
-        // There is one, and it has what the first had.
+        // The list has one summary, which has the content of the first one.
         assert!(summary(&done.list).contains("K-118"));
         list = Talk::after(&done.list).up_to(7_600, &session.window).list();
     }

@@ -57,7 +57,7 @@ fn ctx_72_accepts_a_list_over_the_window_and_gives_one_inside() {
         assert_eq!(done.before, over);
         assert!(done.after <= 10_000);
     }
-    // A result of the newest turn leaves where it has to.
+    // Results of the newest turn are moved out if the list does not fit otherwise.
     let session = TestSession::of(2_000);
     let many: Vec<_> = (0..6).map(|n| format!("c{n}")).collect();
     let ids: Vec<_> = many.iter().map(String::as_str).collect();
@@ -98,7 +98,7 @@ fn ctx_73_accepts_the_same_list_again_without_a_change() {
         .list();
     let done = session.compress(&given);
     let files = session.files();
-    // The last list, and the whole conversation.
+    // The session gets its last list again, and the whole conversation.
     for list in [&done.list, &given] {
         let again = session.compress(list);
         assert_eq!(raws(&again.list), raws(&done.list));

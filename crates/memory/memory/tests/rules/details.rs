@@ -135,7 +135,7 @@ fn what_a_provider_takes_is_no_fault() {
     };
     let thinking = json!({ "type": "enabled", "budget_tokens": 1024 });
     for (form, body) in [
-        // The provider paused, and goes on with its own turn.
+        // The provider has paused, and continues its own turn.
         (
             Form::Anthropic,
             json!({ "thinking": thinking, "messages": [user("a"), search("assistant")] }),
@@ -148,7 +148,7 @@ fn what_a_provider_takes_is_no_fault() {
             Form::Anthropic,
             json!({ "model": "claude-3-5-haiku-latest", "messages": [user("a"), assistant("b")] }),
         ),
-        // A block that is newer than the table.
+        // The table does not list this new kind of block.
         (
             Form::Anthropic,
             json!([user(json!([{ "type": "new_thing", "data": 1 }]))]),
@@ -159,7 +159,6 @@ fn what_a_provider_takes_is_no_fault() {
                 json!([{ "type": "text", "text": "a", "cache_control": null }])
             )]),
         ),
-        // The provider has the call, with the id as it gave it.
         (
             Form::OpenAi,
             json!([user(

@@ -228,7 +228,7 @@ fn server(blocks: &[Block], found: &mut Faults) {
     for result in blocks.iter().filter(is_result) {
         let id = result.text("tool_use_id");
         let before = |block: &&Block| block.turn == result.turn && place(block) < place(result);
-        // A call of the same id begins anew.
+        // Of the calls with this id before the result, the latest counts.
         let call = blocks
             .iter()
             .filter(is_call)
@@ -262,7 +262,7 @@ fn server(blocks: &[Block], found: &mut Faults) {
             .find(|block| block.text("id") == id);
         let until = again.map_or((usize::MAX, 0), place);
         let mut answers = blocks.iter().filter(is_result).filter(after);
-        // Only the latest call of an id is told.
+        // Of the calls with one id, only the latest is reported.
         if again.is_none()
             && !answers.any(|block| place(block) < until && block.text("tool_use_id") == id)
         {

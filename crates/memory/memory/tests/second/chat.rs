@@ -77,12 +77,12 @@ fn results(messages: &[Json]) -> Vec<Part> {
 pub(crate) fn faults(messages: &[Json]) -> Faults {
     let mut found = Faults::new();
     let (all, results) = (calls(messages), results(messages));
-    // A message with a result asks for nothing.
+    // A message that is a result makes no calls.
     let calls: Vec<_> = all
         .iter()
         .filter(|call| !is_result(&messages[call.at]))
         .collect();
-    // The message that a run of results follows.
+    // Returns the message before a run of results.
     let asker = |at: usize| (0..at).rev().find(|before| !is_result(&messages[*before]));
     let siblings = |result: &Part| -> Vec<&Part> {
         let asker = asker(result.at);

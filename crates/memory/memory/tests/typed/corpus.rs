@@ -98,7 +98,7 @@ fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
             share.room += if has_room { typed.len() } else { 0 };
             let shown = Shown::of(&plan.list(&list));
             let places: Vec<_> = typed.iter().filter_map(|text| shown.place(text)).collect();
-            // The same words may be typed twice.
+            // A person may type the same words twice, so the places may be out of order.
             share.disorder += usize::from(!places.is_sorted());
             share.whole += places.len();
             share.came += typed.len();
@@ -119,7 +119,7 @@ fn typed_messages_of_recordings_stand_whole() {
         return;
     };
     let counter = Bpe::o200k_base();
-    // The program of the second one writes results in the user's place; it has many long lists.
+    // In the second file, the program writes results with the role of the user. The file has many long lists.
     for (file, step) in [("tau_airline", 1), ("swe_mini_gemini3", 60)] {
         let path = Path::new(&corpus).join(file).with_extension("jsonl");
         for percent in WINDOWS {
@@ -138,7 +138,7 @@ fn typed_messages_of_recordings_stand_whole() {
                 part(share.room_whole, share.room),
                 share.disorder,
             );
-            // In the other one, what a program writes in the user's place counts as typed here.
+            // In the second file, the results that the program writes as the user count as typed here.
             let is_person = file == "tau_airline";
             assert!(!is_person || share.room_whole == share.room, "{share:?}");
         }

@@ -112,7 +112,7 @@ fn a_block_that_a_program_adds_is_no_part_of_a_request() {
                 assert!(!intent.contains(added), "{intent}");
             }
         }
-        // A wrapper around the words of the person is none.
+        // The intent keeps a person's own words that have a tag around them.
         let wrapped = |n| format!("<user_query>\nWish {n}, as I said.\n</user_query>");
         let intent = intent(
             form,
@@ -144,7 +144,7 @@ fn named_messages_beside_unnamed_ones_are_another_speakers() {
         !intent.contains("token") && !intent.contains("rewrite"),
         "{intent}"
     );
-    // Where all have names, persons and agents are told by what they do.
+    // If all speakers have names, their behaviour tells persons from agents.
     let messages = vec![
         named("ann", "Mend the build."),
         json!({ "role": "assistant", "name": "planner", "content": "I look." }),
@@ -158,7 +158,7 @@ fn named_messages_beside_unnamed_ones_are_another_speakers() {
         !intent.contains("rewrite") && !intent.contains("make"),
         "{intent}"
     );
-    // An agent speaks when it is called, or opens its messages alike. A person speaks up.
+    // An agent speaks only when it is called, or opens its messages alike. A person also speaks without a call.
     let own = |text: &str| json!({ "role": "assistant", "name": "lead", "content": text });
     let mut messages = vec![named("ann", "Mend the build.")];
     for number in 0..4 {

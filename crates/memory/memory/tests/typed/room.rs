@@ -76,12 +76,12 @@ proptest! {
                 prop_assert!(place > last, "{text:?} has lost its place in {}", shown.intent);
                 last = place;
             }
-            // With the headings, a quarter of the window has room for these.
+            // These texts and their headings fit in a quarter of the window.
             if words + 12 * typed.len() as u64 <= size / 4 {
                 prop_assert!(place.is_some(), "{text:?} in {}", shown.intent);
             }
         }
-        // The longest are cut first.
+        // The longest texts are cut first.
         let whole = typed.iter().filter(|(_, text)| shown.place(text).is_some());
         let longest = whole.map(|(_, text)| text.len()).max().unwrap_or(0);
         let is_cut = |text: &str| shown.intent.contains(", cut") && shown.place(text).is_none();

@@ -70,7 +70,7 @@ fn summed_up(form: Form, wishes: &[(usize, usize)], times: usize) {
             messages.push(result(form, &id, &rows.collect::<Vec<_>>().join("\n")));
         }
         messages.push(assistant(form, &format!("Shelf {calls} is done.")));
-        // The whole conversation, or the last list with what was said since.
+        // The session gets the whole conversation, or the last list with the new messages.
         let new = texts(&messages[before..]);
         given = if calls % 2 == 0 {
             texts(&messages)

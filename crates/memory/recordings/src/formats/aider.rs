@@ -59,7 +59,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                 if key == "started" && !model.rest.contains_key("id") {
                     model.rest.insert("id".to_owned(), value.clone());
                 }
-                // No model saw what the program told the person.
+                // The program wrote this for the person. No model saw it.
                 let entry: Map<String, Json> = [(key, value)].into_iter().collect();
                 entries.push(Json::Object(entry));
             }

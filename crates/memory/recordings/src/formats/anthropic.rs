@@ -58,7 +58,7 @@ pub(crate) fn detect(json: &Json) -> bool {
     if (system || tools) && !messages.iter().any(openai) {
         return true;
     }
-    // Some servers of chat take these marks.
+    // Some chat servers accept these marks, too.
     (blocks().any(blocks::is_marked) || blocks::is_request(json))
         && !messages.iter().any(blocks::is_chat)
 }
@@ -112,7 +112,7 @@ pub(super) fn message(mut message: Fields, about: Map<String, Json>, out: &mut V
                     .as_str()
                     .is_some_and(|kind| kind == "tool_result" || kind.ends_with("_tool_result"));
                 if is_result {
-                    // What was said before a result stays before it.
+                    // Words before a result stay before it.
                     if !draft.is_empty() {
                         out.push(std::mem::replace(&mut draft, Draft::new(&role)).into_json());
                     }
@@ -142,7 +142,7 @@ fn result(json: Json) -> Json {
         draft.content(block.take("content"), self::block);
         draft.rest(block, &["cache_control", "is_error"]);
     } else {
-        // The result of a tool that the provider ran: its form depends on the tool.
+        // The provider ran this tool. The form of the result depends on the tool.
         draft.opaque(&whole);
     }
     draft.into_json()
@@ -235,7 +235,7 @@ pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, 
             }
             "tool" => {
                 let mut block = json!({ "type": "tool_result", "tool_use_id": said.answers()? });
-                // A result may have no content; an empty one is refused.
+                // A result may lack its content, but an empty content is refused.
                 let content = content(said, Vec::new())?;
                 if !is_void(&content) {
                     block["content"] = content;

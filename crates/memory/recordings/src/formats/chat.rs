@@ -43,7 +43,7 @@ const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// Returns whether the document has messages of any chat.
 pub(super) fn detect(json: &Json) -> bool {
-    // Without a speaker and words anywhere, a list is of something else.
+    // If a list has neither speakers nor words, it is not a chat.
     let is_list = json.is_array();
     let said = |json: &Json| {
         let keys = ["role", "content"];

@@ -21,7 +21,7 @@ pub(crate) fn detect(json: &Json) -> bool {
 pub(crate) fn is_entry(json: &Json) -> bool {
     let has = |key: &str| json.get(key).is_some_and(Json::is_string);
     let message = json.get("message").is_some_and(Json::is_object);
-    // Other programs log the words of a person as a text.
+    // Other programs log a message as a text.
     has("type")
         && !has("message")
         && json.get("messages").is_none()
@@ -69,14 +69,14 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         {
             model.rest.insert("id".to_owned(), id.clone());
         }
-        // What a sub-agent was told and said is a conversation of its own.
+        // The messages of a sub-agent are a separate conversation.
         if is_aside && entry.get("message").is_some() {
             others.push(Json::Object(entry.into_map()));
             continue;
         }
         let Some(mut message) = entry.object("message") else {
             match attachment(&mut entry) {
-                // A model sees what the program attaches.
+                // The model sees what the program attaches.
                 Some(mut draft) => {
                     draft.about(entry.into_map());
                     turns.add(Turn::Attached(draft.into_json()));
@@ -122,7 +122,7 @@ fn attachment(entry: &mut Fields) -> Option<Draft> {
     let attached = entry
         .get("attachment")
         .filter(|json| is_one && !is_void(json));
-    // What a hook of the program did is not said to the model as words of the user.
+    // The model does not get the output of a hook as words of the user.
     let is_hook = |json: &Json| {
         let kind = json["type"].as_str().unwrap_or_default();
         kind.starts_with("hook_") || json.get("hookEvent").is_some()

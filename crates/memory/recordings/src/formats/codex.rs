@@ -81,7 +81,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                 }
             }
             ("", _) if is_older => begin(&mut line, &mut model),
-            // A line of an older file is the item.
+            // In an older file, the line itself is the item.
             (kind, None) if !kind.is_empty() && !line.contains_key("payload") => {
                 items.push(Json::Object(line));
                 continue;

@@ -120,7 +120,7 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> 
                 continue;
             };
             let answers = answer(value, DEPTH, !path.is_empty());
-            // An answer that nobody understands is shown whole.
+            // An answer that no reader understands is shown whole.
             let answers = answers.or_else(|| {
                 let is_answer = !path.is_empty() && BESIDE.contains(&key) && !is_void(value);
                 is_answer.then(|| {
@@ -136,11 +136,11 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> 
         return None;
     }
     if let Json::Object(mut map) = whole {
-        // What belongs to the conversation stands beside its messages.
+        // The tools and the id belong to the conversation, so they move to the top.
         for key in ["tools", "id"] {
             let inner = map_at(&mut map, &path).and_then(|inner| inner.shift_remove(key));
             if let Some(value) = inner {
-                // A key of the same name keeps the one inside in its place.
+                // If the top has this key already, the inner value stays in its place.
                 let is_free = !map.contains_key(key);
                 let inner = if is_free {
                     Some(&mut map)

@@ -63,13 +63,13 @@ pub(crate) fn detect(json: &Json) -> bool {
         _ => json.get("contents").or_else(|| json.get("candidates")),
     };
     match contents {
-        // One content, or the words of the user: as the libraries of this provider take them.
+        // The provider's libraries also accept a single content, or the user's words as a text.
         Some(Json::Object(_)) => json["contents"]["parts"].is_array(),
         Some(Json::String(_)) => json.get("model").is_some(),
         Some(Json::Array(all)) if all.is_empty() => false,
         Some(Json::Array(all)) => {
             let is_content = |content: &Json| is_content(content, json.is_array());
-            // The words of the user may stand in the place of a content.
+            // The user's words may take the place of a content.
             let is_words = |content: &Json| content.is_string() || content["text"].is_string();
             let is_words = |content: &Json| json.get("contents").is_some() && is_words(content);
             all.iter().all(|one| is_content(one) || is_words(one))
@@ -378,7 +378,7 @@ pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, 
             ));
         }
         let mut about = said.about.clone();
-        // OpenAI's chat has the signature of words on the message; here it stands on the last part.
+        // In OpenAI's chat, the signature of words is on the message. Here it is on the last part.
         if let Some(last) = parts.last_mut()
             && last.get(SIGNATURE).is_none()
             && let Some(signature) = signature::gemini(&mut about)

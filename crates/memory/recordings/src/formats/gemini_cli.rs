@@ -82,13 +82,13 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     let mut answered = HashSet::new();
     for record in records {
         match record.get("type").and_then(Json::as_str) {
-            // The results of calls stand beside the calls, too.
+            // The file has the results of calls beside the calls, too.
             Some("user") if repeats(&record, &answered) => others.push(Json::Object(record)),
             Some("user" | "gemini") => {
                 answered.extend(answers(&record));
                 self::contents(record, &mut contents);
             }
-            // What the program told the person, and no model saw.
+            // The other records are for the person. No model saw them.
             _ => others.push(Json::Object(record)),
         }
     }
@@ -187,7 +187,7 @@ fn contents(record: Map<String, Json>, out: &mut Vec<Json>) {
     let mut parts: Vec<Json> = Vec::new();
     let is_thought = |part: &Json| part["thought"] == true;
     let content = fields.get("content").and_then(Json::as_array);
-    // A content that the program set anew has the thoughts, too.
+    // If the program has set the content anew, it includes the thoughts.
     if !content.is_some_and(|parts| parts.iter().any(is_thought)) {
         let thoughts = fields.list("thoughts").into_iter().flatten();
         parts.extend(thoughts.map(self::thought));
@@ -285,7 +285,7 @@ fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
     for one in answer {
         let id = id_of(&one).filter(Json::is_string);
         if id.is_some() && results.iter().any(|result| id_of(result) == id) {
-            // The program keeps the results of calls at one time with each of them.
+            // The program stores the results of parallel calls with each of these calls.
             repeated.push(one);
         } else if is_response(&one) {
             results.push(one);

@@ -159,7 +159,7 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         .filter_map(|call| call.get("id").cloned())
         .collect();
     draft.content(fields.take("content"), |draft, json| {
-        // Anthropic's blocks of calls stand among the calls, too.
+        // The list of calls has the calls of Anthropic's blocks, too.
         let is_call = json["type"] == "tool_use" || json["type"] == "tool_call";
         if is_call && ids.contains(&json["id"]) {
             let about = [("content".to_owned(), Json::Array(vec![json]))];
@@ -189,7 +189,7 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     if calls.is_empty() {
         calls.extend(more.take("function_call").filter(|call| !is_void(call)));
     }
-    // Those that the message has in its own form, too, stay where they are.
+    // Calls that the message also has in its own form stay where they are.
     let known: Vec<Json> = calls.iter().map(|call| call["id"].clone()).collect();
     let all = more.list("tool_calls").unwrap_or_default();
     let (repeated, new): (Vec<Json>, Vec<Json>) = all
@@ -199,7 +199,7 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     if !repeated.is_empty() {
         more.put("tool_calls", Json::Array(repeated));
     }
-    // A provider's words beside the content.
+    // Some providers have words beside the content.
     for key in ["reasoning_content", "refusal"] {
         if let Some(said) = more.text(key) {
             fields.put(key, said.into());

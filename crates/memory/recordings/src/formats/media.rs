@@ -83,11 +83,11 @@ impl Media {
                 mime = Some(media.to_owned());
                 At::Data(data.to_owned())
             }
-            // Some programs write the base64 of addresses, which no provider takes.
+            // Some programs write URL-safe base64, which no provider accepts.
             At::Data(data) if data.contains(['-', '_']) && !data.contains(':') => {
                 At::Data(data.replace('-', "+").replace('_', "/"))
             }
-            // Some formats have both under one key. Base64 has no colon.
+            // Some formats have data and addresses under one key. Base64 has no colon.
             At::Data(url) if url.contains("://") => At::Url(url),
             at => at,
         };

@@ -37,7 +37,7 @@ impl Merge {
                     let about = Recorded::of(&message).not_shown().into_iter().cloned();
                     self.repeated.extend(about);
                 }
-                // The same was said, but under other ids or names.
+                // The message repeats another one, but with other ids or names.
                 Some(_) => self.repeated.push(message),
             }
         }

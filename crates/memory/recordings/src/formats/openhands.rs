@@ -52,7 +52,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     for event in events {
         let fields = Fields::of(Json::Object(event)).unwrap_or_default();
         let is_sdk = fields.get("kind").is_some_and(Json::is_string);
-        // Each call of an answer is an event of its own.
+        // Each call of an answer is a separate event.
         let before = std::mem::replace(&mut answer, sdk::answer_of(&fields));
         let is_next = answer.is_some() && answer == before;
         let read = if is_sdk {
@@ -67,7 +67,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             };
             model.messages.extend(next);
         }
-        // What no model saw.
+        // No model saw the events that cannot be read as messages.
         entries.extend(read.err().map(|event| Json::Object(event.into_map())));
     }
     if !entries.is_empty() {

@@ -74,7 +74,7 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
         attributes::take(&mut json, &mut found);
     }
     found.sort_by_key(|found: &Found| found.time);
-    // Of the spans of tools, what no message says is a message, too.
+    // A span of a tool becomes a message if no other message has its content.
     let mut said = Leaves::default();
     if found
         .iter()

@@ -117,7 +117,7 @@ impl Told {
             if self.instructions.as_ref() == Some(&text) {
                 let about = [("instructions".to_owned(), text.into())];
                 let about: Map<_, _> = about.into_iter().collect();
-                // The key goes with what else was recorded about the request.
+                // The key is kept with the other recorded values of the request.
                 let mut kept = fields.object("_recorded").unwrap_or_default().into_map();
                 kept.extend(about);
                 fields.put("_recorded", Json::Object(kept));
@@ -143,7 +143,7 @@ impl Told {
                     draft
                 }
                 Some("tool-return" | "builtin-tool-return") => result(&mut part),
-                // The framework asks for another try: of a tool, or of the whole answer.
+                // The framework asks the model to repeat a call, or the whole answer.
                 Some("retry-prompt") if part.get("tool_name").is_some_and(Json::is_string) => {
                     let mut draft = result(&mut part);
                     draft.set("is_error", true.into());

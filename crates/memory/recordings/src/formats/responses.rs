@@ -116,7 +116,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             }
             match rest.take("output") {
                 Some(Json::Array(items)) => all.push(("/output", items)),
-                // Some logs keep the last message alone.
+                // Some logs keep only the last message.
                 Some(item @ Json::Object(_)) if is_item(&item) => all.push(("/output", vec![item])),
                 Some(odd) => rest.put("output", odd),
                 None => {}
@@ -201,7 +201,7 @@ impl Turn {
                 draft.call(id, name, arguments, about);
                 draft.shown(unknown);
             }
-            // A call of a tool that the provider defines and the program runs.
+            // The provider defines this tool, and the program runs it.
             _ if kind.ends_with("_call") && is_run(&item) => {
                 let (id, name) = (item.take("call_id"), kind.trim_end_matches("_call"));
                 let mut actions = ACTIONS.into_iter();
@@ -235,7 +235,7 @@ impl Turn {
                 draft.rest(item, &ABOUT);
                 out.push(draft.into_json());
             }
-            // A tool that the provider ran, or an item that nobody knows.
+            // The provider ran this tool, or the kind of the item is unknown.
             _ => self.assistant(out, true).opaque(&whole),
         }
     }

@@ -284,7 +284,7 @@ impl Part {
                 Some(Json::String(data)) if redacted(&data) == text => What::Redacted(data),
                 _ => What::Other(kind.to_owned(), text),
             },
-            // A part that no reader understands: a model reads its JSON.
+            // No reader understands this part, so the model gets its JSON.
             "opaque" => What::Text(text),
             "image" | "audio" | "video" | "file" => {
                 let mut left = about.clone();
@@ -338,7 +338,7 @@ impl Asked {
             },
             Some(other) => (Arguments::Text(other.to_string()), None),
         };
-        // White space of the arguments says nothing; a key that stands twice does.
+        // White space in the arguments has no meaning. Other differences, such as a repeated key, are kept.
         if let (Arguments::Object(map), Some(Json::String(text))) = (&arguments, spelling)
             && !is_spelt(&Json::Object(map.clone()), &compact(text))
         {

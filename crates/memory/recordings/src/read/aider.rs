@@ -83,7 +83,8 @@ impl Chat {
         let ends = line.ends_with(END);
         let is_whole = ends || !self.has_ends;
         let open = self.open.as_ref().map(|(by, _)| *by);
-        // The model may write a title or a quote: such a line stands behind an empty line, and has no end.
+        // The model may write a title or a quote. Such a line comes after an empty line, and lacks the mark at its
+        // end.
         let follows = matches!(open, Some(By::User | By::Aider));
         let user = begins("####").filter(|_| is_whole);
         // Code of the model may have lines that begin like those of the program.

@@ -153,7 +153,7 @@ impl<R: BufRead> Scanner<R> {
             }
             let before = out.len();
             if step == Step::Before && before + taken == 0 {
-                // The byte begins no value, but the reader has to get on.
+                // No value begins with this byte. The reader takes it all the same, so that it does not stop here.
                 taken = 1;
             }
             out.extend_from_slice(&chunk[..taken]);
@@ -181,7 +181,7 @@ impl Open {
         if self.in_string {
             let was_escaped = std::mem::replace(&mut self.is_escaped, false);
             match byte {
-                // No string has a line break: the text is cut here.
+                // A string has no line break, so the text is cut here.
                 b'\n' => return Step::Before,
                 b'\\' => self.is_escaped = !was_escaped,
                 b'"' if !was_escaped => {

@@ -14,7 +14,7 @@ type Turn = (Vec<(u8, u8)>, bool);
 fn conversation(turns: &[Turn]) -> Conversation {
     let mut messages = vec![json!({ "role": "user", "content": "Rye?" })];
     for (calls, answered) in turns {
-        // The second id looks like a new one of the first.
+        // The second id looks like one that a writer would make from the first.
         let id = |id: u8| ["c", "c_2", "d"][usize::from(id % 3)];
         let call = |(name, number): &(u8, u8)| {
             let arguments = json!({ "number": number }).to_string();
@@ -91,7 +91,7 @@ proptest! {
             prop_assert_eq!(ids(&back), ids(&recorded));
             prop_assert!(back.get(Conversation::RECORDED_IDS).is_none());
             prop_assert_eq!(back.id(), recorded.id());
-            // What has unique ids is written as it is.
+            // If the ids are unique, the writer keeps them and adds no map.
             let map = document.get(Conversation::RECORDED_IDS).and_then(Json::as_object);
             prop_assert_eq!(map.is_some(), ids(&read) != ids(&recorded));
         }

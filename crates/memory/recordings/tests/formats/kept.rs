@@ -77,7 +77,7 @@ fn a_member_that_stands_twice_is_refused_with_its_place() {
     insta::assert_snapshot!(first(text).unwrap_err(), @"3:10: the member `content` stands twice at `/messages/0`; keep one of the two");
     let lines = "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"a\",\"role\":\"user\"}\n";
     insta::assert_snapshot!(first(lines).unwrap_err(), @"2:35: the member `role` stands twice at the top; keep one of the two");
-    // A text of JSON is a text.
+    // A text may be JSON in which a member occurs twice.
     let arguments = r#"{"messages":[{"role":"user","content":"{\"a\":1,\"a\":2}"}]}"#;
     assert!(first(arguments).is_ok());
 }

@@ -243,7 +243,7 @@ fn count(json: &Json, key: &str, leave: Leave<'_>, out: &mut HashMap<String, usi
         Json::String(text) if text.is_empty() || leave(key, text) => {}
         Json::String(text) => {
             *out.entry(text.clone()).or_default() += 1;
-            // The JSON in a text of the model is there, too.
+            // If a text of the model is JSON, its values are counted, too.
             if !leave("type", "text")
                 && let Ok(inner @ (Json::Array(_) | Json::Object(_))) = serde_json::from_str(text)
             {
@@ -328,8 +328,8 @@ fn the_samples_lose_nothing() {
 }
 
 proptest! {
-    // One seed, so that a failure is a failure of the change at hand; the fuzz target `formats`
-    // looks for others.
+    // The seed is fixed, so a failure comes from the current change. The fuzz target `formats` looks for other
+    // failures.
     #![proptest_config(ProptestConfig {
         cases: 400,
         rng_seed: RngSeed::Fixed(1),

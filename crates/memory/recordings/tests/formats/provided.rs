@@ -82,7 +82,7 @@ fn a_session_with_a_line_for_each_block_has_one_turn_for_each_answer() {
         { "role": "user", "content": [{ "type": "text", "text": "{\"type\":\"file\",\"content\":\"notes\"}" }] },
         { "role": "assistant", "content": [{ "type": "text", "text": "Equal." }] },
     ]);
-    // A text that has nothing beside it may be the content by itself.
+    // A content with a single plain text may be written as the text alone.
     let plain = |messages: &Json| {
         let mut messages = messages.clone();
         for message in messages.as_array_mut().unwrap() {
@@ -93,7 +93,7 @@ fn a_session_with_a_line_for_each_block_has_one_turn_for_each_answer() {
         messages
     };
     assert_eq!(plain(&messages), plain(&expected));
-    // What the sub-agent and the hook said is kept beside the messages.
+    // The words of the sub-agent and of the hook are kept beside the messages.
     let beside = document["_recorded"].to_string();
     for kept in [
         "Sub-agent here.",

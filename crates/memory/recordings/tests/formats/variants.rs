@@ -41,7 +41,7 @@ fn a_title_and_a_quote_of_the_model_are_its_own() {
         read(several),
         "user: \"Rye?\"\nassistant: \"Four.\"\nuser: \"Thanks\""
     );
-    // An editor cut the spaces away.
+    // An editor has removed the spaces at the ends of lines.
     let cut = several.replace("  \n", "\n");
     assert!(read(&cut).contains("user: \"More of it\""));
 }

@@ -16,7 +16,7 @@ fn through(conversation: &Conversation, format: Format) -> Result<Conversation, 
     let json = conversation.written(format)?;
     let text = json.to_string();
     let mut all = accp_recordings::conversations(text.as_bytes());
-    // A provider's format gives new ids where it refuses the recorded ones.
+    // If a provider's format refuses the recorded ids, the writer gives new ones.
     Ok(all
         .next()
         .expect("a conversation")
@@ -41,7 +41,7 @@ pub(super) fn check(conversation: &Conversation) {
 /// Returns what was said in each message, without empty texts and ids that a writer
 /// gave.
 fn words(conversation: &Conversation) -> Vec<String> {
-    // A call without arguments has an empty object of them.
+    // A writer gives a call without arguments an empty object.
     let nothing = ["(null)", "(None)", "(Some(String(\"\")))"];
     let told = told(conversation).into_iter();
     let told = told.map(|said| {

@@ -77,7 +77,7 @@ fn member(text: &str) -> Result<String, Refusal> {
         reader.known_keys("", object, &["packet"]);
         reader.string("/packet", object.get("packet"))
     });
-    // The problems name keys of the answer, which may be anything.
+    // The problems are left out, because they name keys of the answer, which may be any text.
     read.ok().flatten().ok_or(Refusal::Object)
 }
 

@@ -233,7 +233,7 @@ impl<'c> Resolution<'c> {
             _ => (now, shortest),
         };
         let waited = Duration::from_millis(now.saturating_sub(since));
-        // The other caller has as long as this request would have.
+        // The other caller gets as much time as this request would.
         let lease = self.deadline.unwrap_or_default().saturating_add(SLACK);
         if waited > self.options.patience.max(lease) {
             return Err(FallbackError::Waited);
@@ -345,7 +345,7 @@ impl<'c> Resolution<'c> {
                 }
             }
         }
-        // If no packet can hold a value, the model has to put it another way.
+        // If no packet can hold a value, the model has to find another way to write it.
         if let Some((entry, fit)) = best.filter(|_| !is_tie)
             && let Ok(packet) = self.written(&entry, &fit)
         {

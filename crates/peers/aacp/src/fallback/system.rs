@@ -27,7 +27,8 @@ impl Clock for SystemClock {
     fn random(&mut self) -> u64 {
         let mut bytes = [0; 8];
         if getrandom::fill(&mut bytes).is_err() {
-            // The number tells callers apart. Time and process do that too, if less surely.
+            // The number distinguishes callers. Without random bytes, the time and the process id do so less
+            // reliably.
             bytes = (self.now() << 20 ^ u64::from(std::process::id())).to_le_bytes();
         }
         u64::from_le_bytes(bytes) >> 1

@@ -210,7 +210,7 @@ fn a_clock_that_was_set_back_does_not_keep_a_claim_for_ever() {
     );
     let mut second = Resolution::new(&request, Options::default(), 2, deadline);
     assert_eq!(second.step(&mut registry, year), Ok(ResolutionStep::Call));
-    // The first call is not lost: what it brings is stored, and the second takes it over.
+    // The answer of the first call is stored, and the second caller uses it.
     let answer = first
         .answered(&mut registry, Ok(ANSWER.to_owned()))
         .unwrap();

@@ -181,7 +181,7 @@ fn the_first_answer_stays() {
         Ok(Claimed::Decided(ClaimDecision::Call(claim))) => claim,
         other => panic!("{other:?}"),
     };
-    // The lease of the first ends at 1,000.
+    // The lease of the first caller ends at 1,000, before the second claim.
     let (first, second) = (claim(1, 0), claim(2, 2_000));
     assert_eq!(
         registry

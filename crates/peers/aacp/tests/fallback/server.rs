@@ -120,7 +120,7 @@ fn serve(
         "HTTP/1.1 {status} X\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    // Who has hung up does not want the answer.
+    // A client that has closed the connection does not need the answer.
     let _ = stream.write_all((head + &body).as_bytes());
 }
 

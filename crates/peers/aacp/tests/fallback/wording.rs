@@ -227,7 +227,7 @@ fn aacp_41_refuses_what_says_something_else() {
 #[test]
 fn a_value_that_cannot_be_replaced_with_certainty_is_a_call() {
     for (english, packet, other) in [
-        // The packet has the value in a second place that is not the whole of a field.
+        // The packet has the value in a second place, as a part of a field.
         (
             "Send the August 2024 report",
             "SEND|HR|return:A|aacp:1.1|period:2024-08|subj:report_2024_08",
@@ -239,7 +239,7 @@ fn a_value_that_cannot_be_replaced_with_certainty_is_a_call() {
             "SEND|HR|return:A|aacp:1.1|period:2024-08|filter:quarter=Q3",
             "Send the report of October 2024",
         ),
-        // The same digits stand for two things.
+        // The same digits have two meanings.
         (
             "Order 5 chairs for room 5",
             "PROC|FIN|return:A|aacp:1.1|amt:5|res:chairs|filter:room=5",
@@ -251,13 +251,13 @@ fn a_value_that_cannot_be_replaced_with_certainty_is_a_call() {
             "SEND|HR|return:A|aacp:1.1|to:fin_director",
             "Send the report to Bob",
         ),
-        // The month has a name that is also another word.
+        // The name of the month is also another word.
         (
             "send the report of may 2024",
             "SEND|HR|return:A|aacp:1.1|filter:month=5",
             "send the report of march 2024",
         ),
-        // One word stands in the place of another, and the packet shows neither.
+        // One word replaces another, and the packet has neither.
         (
             "Order ten comfortable chairs for the new office on the northern side of the river",
             "PROC|HR|return:A|aacp:1.1|filter:site=4",

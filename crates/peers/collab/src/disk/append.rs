@@ -254,7 +254,7 @@ impl<F: Files> Shared<F> {
         {
             return Ok(());
         }
-        // The line of the other participant came first and has the number. Ours is removed if it is still the last.
+        // The other participant's line came first and keeps the number. Ours is removed if it is still the last.
         if bytes.ends_with(line) {
             let length = (bytes.len() - line.len()) as u64;
             let _ = self

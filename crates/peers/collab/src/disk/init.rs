@@ -94,7 +94,7 @@ impl<F: Files> Shared<F> {
                 let files = settings.files(&now());
                 refuse_if_there(&files, &self.path, &root)?;
                 if earlier.is_some() {
-                    // The list itself is incomplete, so nothing else was made.
+                    // The list is incomplete, so the earlier run made no other file.
                     fs::remove_file(&begun).map_err(|error| vec![unwritable(&begun, &error)])?;
                 }
                 let text: Json = files.iter().map(NewFile::to_json).collect();
@@ -116,7 +116,7 @@ impl<F: Files> Shared<F> {
                     .map_err(|error| vec![unwritable(parent, &error)])?;
             }
             let written = if file.path == PROTOCOL_FILE && !file.is_deliverable {
-                // This file makes the folder exist, so it is put in place whole.
+                // A folder exists once it has this file, so the file is put in place whole.
                 work.made.push(path);
                 self.prepare(file.text.as_bytes())
                     .and_then(|()| self.publish())
@@ -130,7 +130,7 @@ impl<F: Files> Shared<F> {
             }
         }
         sync(&self.path)?;
-        // The folder is complete. A run with --resume would remove the list.
+        // The folder is complete. If the list remains, a run with --resume removes it.
         let _ = fs::remove_file(&begun);
         let names = files.iter().map(|file| match settings.mode {
             Mode::External if file.is_deliverable => {
@@ -277,7 +277,7 @@ impl Work {
             let _ = fs::remove_file(path);
         }
         for folder in self.folders.iter().rev() {
-            // A folder with files of others stays.
+            // A folder that has other files stays, because it cannot be removed.
             let _ = fs::remove_dir(folder);
         }
     }

@@ -168,7 +168,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let path = numbered(&self.folder, self.number);
-        // If that fails, the lease ends by itself.
+        // If the rename fails, the lease ends by itself.
         let _ = std::fs::rename(&path, freed(&path));
     }
 }
@@ -206,7 +206,7 @@ impl Row {
             };
             let number = rest.strip_suffix(".free");
             let is_free = number.is_some();
-            // So many locks were never taken, so the file is not a lock.
+            // A larger number cannot be that of a lock, because so many locks were never taken.
             let number = number.unwrap_or(rest).parse::<u32>();
             found.extend(number.map(|number| (u64::from(number), is_free, entry.path())));
         }
@@ -236,7 +236,7 @@ fn is_over(path: &Path) -> bool {
         Some(until) => UNIX_EPOCH
             .checked_add(Duration::from_secs(until))
             .unwrap_or(longest),
-        // The text is not written yet.
+        // The owner has not written the text yet.
         None => made + LEASE,
     };
     SystemTime::now() > until.min(longest)

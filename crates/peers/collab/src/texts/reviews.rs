@@ -151,7 +151,7 @@ fn named(line: &str) -> Option<(&str, u64)> {
         before_gap(before).is_some_and(|time| !time.is_empty()) && after.starts_with(is_space)
     });
     let from = head.get(dashes?.0 + 1..).map(trim)?;
-    // No log has an event with a number that does not fit.
+    // A number that does not fit becomes the maximum, which no event in a log has.
     (!from.is_empty()).then(|| (from, seq.parse().unwrap_or(u64::MAX)))
 }
 

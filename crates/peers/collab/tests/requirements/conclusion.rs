@@ -51,7 +51,7 @@ fn col_55_refuses_a_conclusion_that_lacks_a_section() {
             codes.contains(&Code::ConclusionSections),
             "{title}: {codes:?}"
         );
-        // It is an error of a completed folder as well.
+        // A missing section is an error of a completed folder as well.
         let round = Round::completed();
         round.replace(CONCLUSION_FILE, &format!("## {title}\n"), "## Another\n");
         assert_eq!(round.errors(), [Code::ConclusionSections], "{title}");
@@ -141,7 +141,7 @@ fn col_57_refuses_a_receipt_that_leaves_something_out() {
         let wrong = round.refuse("ada", "completed");
         assert!(wrong.contains(&code), "{part}: {wrong:?}");
     }
-    // The hash has to stand in the receipt, and not elsewhere.
+    // The receipt has to have the hash. Another place does not count.
     let round = with_more();
     round.replace(CONCLUSION_FILE, &format!("- SHA-256: {sha256}\n"), "");
     let text = round.read(CONCLUSION_FILE);
@@ -152,7 +152,7 @@ fn col_57_refuses_a_receipt_that_leaves_something_out() {
 #[test]
 fn col_58_accepts_a_text_without_placeholders() {
     let round = Round::at(Action::Complete);
-    // A word that only begins like one is none.
+    // A word that only begins like a placeholder is allowed.
     round.replace(
         CONCLUSION_FILE,
         "We build it.",

@@ -31,7 +31,7 @@ fn col_48_accepts_decisions_in_order() {
     round.decide(&ids.collect::<String>());
     assert_eq!(found(&round), []);
     round.append("bob", "decision_accepted");
-    // Other levels are no decisions.
+    // A heading of another level is not a decision.
     round.decide(&format!(
         "## Accepted\n\n{}#### D9. No decision\n",
         decision("D1")
@@ -135,7 +135,7 @@ fn col_50_refuses_an_acceptance_of_nothing() {
     let round = Round::at(Action::Accept);
     for text in ["", "We use a queue.\n", "## D1. Use a queue\n"] {
         round.decide(text);
-        // It is no error of the folder: the owner may still write it.
+        // A folder without a decision is valid, because the owner may still write one.
         assert_eq!(round.errors(), []);
         let wrong = round.refuse_draft(&round.draft("bob", "decision_accepted"));
         assert_eq!(codes(&wrong), [Code::DecisionNone], "{text}");

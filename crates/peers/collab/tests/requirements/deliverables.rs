@@ -123,7 +123,7 @@ fn col_16_accepts_supporting_deliverables_and_any_attachment() {
             .read("deliverables/tests.md")
             .contains("## Test Matrix\n")
     );
-    // It is declared frozen, and the freeze is still to come.
+    // The deliverable is declared frozen, but the log does not have the freeze yet.
     assert_eq!(round.errors()[0], Code::FreezeMissing);
     round
         .shared
@@ -276,7 +276,7 @@ fn col_19_refuses_a_freeze_by_another_a_second_one_and_a_way_back() {
     assert_eq!(wrong, [Code::RevisedAfterFreeze, Code::Phase]);
     assert_eq!(round.refuse("ada", "deliverable_drafted"), [Code::Phase]);
     assert_eq!(round.refuse("ada", "proposal_revised"), [Code::Phase]);
-    // A supporting deliverable has no way back either.
+    // A supporting deliverable cannot be changed after its freeze either.
     let round = Round::new();
     round.shared.declare(&supporting("tests.md", true)).unwrap();
     round.fill("deliverables/tests.md");

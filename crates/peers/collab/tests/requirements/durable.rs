@@ -71,7 +71,7 @@ fn col_66_refuses_to_write_while_another_has_the_lock() {
     lock.unlock().unwrap();
     soon.append(&draft).unwrap();
 
-    // The lock in files holds as long as its text says. Then it is taken over.
+    // A lock in a file holds until the time in its text. Then another process may take it.
     let soon = soon.with_locking(Locking::File);
     let far = format!(r#"{{"owner":1,"until":{}}}"#, u32::MAX);
     round.write(".acp.lock.1", far);
@@ -86,7 +86,7 @@ fn col_66_refuses_to_write_while_another_has_the_lock() {
 
 #[test]
 fn col_67_accepts_a_folder_after_a_crash_and_goes_on() {
-    // The process ended after the line and before protocol.json.
+    // The process ended after it wrote the line, and before it wrote protocol.json.
     let round = Round::at(Action::Review);
     let copy = round.read(PROTOCOL_FILE);
     round.append("bob", "review_submitted");
@@ -129,9 +129,9 @@ fn col_67_refuses_to_lose_or_to_double_an_event_and_its_review() {
     let draft = round.draft("bob", "review_submitted");
     let event = round.append_draft(&draft).event;
     let reviewed = round.read(REVIEW_FILE);
-    // Who does not know whether the event stands and says it again is refused.
+    // A writer that repeats an event, unsure whether the first one was stored, is refused.
     assert_eq!(round.refuse("bob", "review_submitted"), [Code::Turn]);
-    // The process ended between the line and review.md. The review comes in once.
+    // The process ended between the line and review.md. The repair adds the review once.
     let waiting = serde_json::json!({ "line": event.to_line(), "text": draft.review });
     for before in [&texts, &reviewed] {
         round.write(REVIEW_FILE, before);
@@ -140,13 +140,13 @@ fn col_67_refuses_to_lose_or_to_double_an_event_and_its_review() {
         assert_eq!(round.read(REVIEW_FILE), reviewed);
         assert!(!round.path(".acp.review.json").exists());
     }
-    // The process ended before the line. The review of an event that is not there does not come in.
+    // The process ended before it wrote the line. The review of a missing event is not added.
     let lost = event.to_line().replace("\"seq\":4", "\"seq\":5");
     let waiting = serde_json::json!({ "line": lost, "text": "Lost." });
     round.write(".acp.review.json", waiting.to_string());
     round.append("cy", "review_submitted");
     assert!(!round.read(REVIEW_FILE).contains("Lost."));
-    // A line in the middle that is no event stops all, for nobody knows what it was.
+    // A line in the middle that is not an event stops all events, because its content is unknown.
     round.replace(LOG_FILE, "{\"seq\":4,", "{\"seq\":4");
     assert!(
         round
@@ -179,7 +179,7 @@ fn col_68_accepts_readers_at_any_time_and_shows_them_a_whole_file() {
         reader.join().unwrap()
     });
     assert!(reads > 0);
-    // Nothing of the replacement stays.
+    // No file of the replacement stays.
     let hidden = round.files().into_keys().filter(|path| {
         let name = path.file_name().unwrap().to_str().unwrap();
         name.starts_with(".acp.")
@@ -198,7 +198,7 @@ fn col_68_refuses_to_go_by_a_copy_that_is_behind() {
     assert_eq!(round.phase(), Phase::DecisionReview);
     assert_eq!(round.action("cy"), Action::Accept);
     assert_eq!(round.refuse("cy", "review_submitted"), [Code::Phase]);
-    // The copy is mended on request, and by the next event.
+    // A repair mends the copy, and so does the next event.
     assert_eq!(round.shared.repair().unwrap().files, [PROTOCOL_FILE]);
     for key in ["currentPhase", "proposalOwner", "waitingFor"] {
         assert_eq!(round.protocol()[key], whole[key]);

@@ -36,7 +36,7 @@ fn col_25_accepts_events_with_their_members_and_numbers_from_1() {
             assert!(event[key].is_string(), "{event}");
         }
     }
-    // The keys stand in their order, and those without a value are left out.
+    // The keys are in their order, and those without a value are left out.
     let line = round.read(LOG_FILE).lines().nth(10).unwrap().to_owned();
     let keys = [
         "{\"seq\":11,\"from\":",
@@ -200,7 +200,7 @@ fn col_29_accepts_a_sentence_of_any_letters() {
     );
     assert_eq!(round.folder().last().unwrap().summary, summary);
     assert_eq!(round.errors(), []);
-    // Others write them as they are.
+    // Other programs write these characters as they are.
     round.replace(LOG_FILE, "\\u2028\\u2029\\u0085", "\u{2028}\u{2029}\u{85}");
     assert_eq!(round.folder().last().unwrap().summary, summary);
     assert_eq!(round.errors(), []);
@@ -323,7 +323,7 @@ fn col_31_refuses_a_link_that_leads_out() {
         ..round.draft("ada", "proposal_submitted")
     };
     assert_eq!(codes(&round.refuse_draft(&draft)), [Code::PathEscape]);
-    // The same for a deliverable.
+    // A deliverable must not be such a link either.
     let round = Round::new();
     round.remove("deliverables/adr.md");
     let link = round.path("deliverables/adr.md");
@@ -469,7 +469,7 @@ fn col_34_refuses_a_change_after_the_freeze() {
     let round = Round::completed();
     round.replace("deliverables/adr.md", "Something", "Anything");
     assert_eq!(round.errors(), [Code::Sha256Differs]);
-    // A supporting deliverable as well.
+    // The hash of a supporting deliverable is checked as well.
     let round = Round::new();
     declare(&round, true);
     round.fill("deliverables/tests.md");

@@ -47,7 +47,7 @@ fn col_08_accepts_a_protocol_with_its_members() {
             "{gate}"
         );
     }
-    // Keys sorted, two spaces, a line feed at the end.
+    // The file has sorted keys, an indent of two spaces, and a line feed at its end.
     assert_eq!(text, format!("{json:#}\n"));
     assert!(text.starts_with("{\n  \"completionGates\": [\n    {\n      \"source\": "));
     assert_eq!(Round::of(external()).protocol()["repoRoot"], "../..");
@@ -99,7 +99,7 @@ fn col_09_accepts_compact_lines_and_only_adds_to_them() {
         assert_eq!(round.log().len(), count + usize::from(count > 2));
     }
     for line in round.read(LOG_FILE).lines() {
-        // No white space but inside of texts.
+        // The only white space is inside of texts.
         assert!(
             line.starts_with("{\"seq\":") && line.ends_with('}'),
             "{line}"
@@ -135,7 +135,7 @@ fn col_09_refuses_a_log_whose_earlier_bytes_have_changed() {
             "{to}"
         );
     }
-    // A line that was taken out.
+    // A line was removed from the log.
     let round = Round::at(Action::Revise);
     let lines: Vec<String> = round.read(LOG_FILE).lines().map(str::to_owned).collect();
     round.write(
@@ -234,7 +234,7 @@ fn col_12_accepts_a_folder_without_the_former_files() {
     for name in FORBIDDEN {
         assert!(!round.path(name).exists(), "{name}");
     }
-    // Their names in the deliverable are a matter of its own.
+    // The text of a deliverable may have these names.
     let round = Round::new();
     round.replace(
         "deliverables/adr.md",
@@ -274,7 +274,7 @@ fn col_13_accepts_the_fixed_sections() {
     assert_eq!(counts.collect::<Vec<_>>(), [6, 8, 8, 6, 6, 6]);
     let said = "adr: Status, Context, Decision, Alternatives Considered, Consequences, Follow-ups. \
         design-spec: Problem, Goals, Non-goals, Proposed Design, Interfaces / Contracts, Failure Modes, \
-        Validation FolderSettings, Open Questions. \
+        Validation Plan, Open Questions. \
         implementation-plan: Scope, Phases, Tasks, Dependencies, Rollout / Migration, Tests, Risks, Exit Criteria. \
         decision-memo: Question, Recommendation, Options, Tradeoffs, Decision, Next Action. \
         review-report: Scope, Findings, Risks, Required Changes, Open Questions, Recommendation. \

@@ -137,7 +137,7 @@ fn col_23_refuses_a_folder_that_is_there_and_half_a_folder() {
     for name in MADE {
         let bytes = round.read(name);
         round.remove(name);
-        // The README is for people, and without protocol.json there is no folder yet.
+        // The README is only for people. Without protocol.json, the folder does not exist yet.
         match name {
             "README.md" => assert!(round.shared.init(settings(), true).is_ok()),
             PROTOCOL_FILE => assert_eq!(codes(&refuse(true)), [Code::FileExists; 8]),
@@ -184,7 +184,7 @@ fn col_24_refuses_to_overwrite_a_file_and_leaves_nothing_half_made() {
             "{name}"
         );
     }
-    // A file stands where a directory has to be made, so init stops when it has begun.
+    // A file is in the place of a directory, so init stops after it has begun.
     let round = Round::before();
     round.write("deliverables", "Mine.");
     let wrong = round.shared.init(settings(), false).unwrap_err();

@@ -79,7 +79,7 @@ fn col_01_refuses_to_make_anything_while_an_input_is_missing() {
     ] {
         assert_eq!(refuse(broken), [code]);
     }
-    // Neither a type nor what a custom deliverable needs.
+    // The settings lack a type, and also what a custom deliverable needs.
     let untyped = FolderSettings {
         kind: None,
         ..settings()
@@ -88,7 +88,7 @@ fn col_01_refuses_to_make_anything_while_an_input_is_missing() {
         refuse(untyped),
         [Code::PrimaryFileMissing, Code::ChecklistMissing]
     );
-    // All that is missing is said at once.
+    // One call reports all missing settings.
     let nothing = FolderSettings {
         objective: String::new(),
         participants: vec![],
@@ -101,7 +101,7 @@ fn col_01_refuses_to_make_anything_while_an_input_is_missing() {
         Code::GatesEmpty,
     ];
     assert_eq!(refuse(nothing), all);
-    // Nobody acts without a name.
+    // An event without the name of its participant is refused.
     let round = Round::new();
     let nameless = Draft {
         from: String::new(),
@@ -269,7 +269,7 @@ fn col_05_refuses_external_deliverables_without_a_repository_around_the_folder()
         ..settings()
     };
     assert_eq!(refuse(beside), [Code::RepoRoot]);
-    // The same holds for a protocol.json that somebody has changed.
+    // The same rule holds for a protocol.json that was edited.
     let round = Round::of(external());
     round.edit_protocol(|json| json["repoRoot"] = "../../../../../../../..".into());
     assert_eq!(round.errors()[0], Code::RepoRoot);
@@ -345,7 +345,7 @@ fn col_07_refuses_to_invent_a_gate() {
         round.refuse("ada", "deliverable_drafted"),
         [Code::ProtocolInvalid]
     );
-    // Nor does the command that mends folders.
+    // The repair refuses such a protocol.json too.
     assert_eq!(
         codes(&round.shared.repair().unwrap_err()),
         [Code::ProtocolInvalid]

@@ -62,7 +62,7 @@ fn col_35_refuses_a_copy_that_says_something_else() {
         let whole = round.protocol();
         round.edit_protocol(|json| json[key] = value.clone());
         assert_eq!(round.errors(), [Code::StateDiffers], "{key}: {value}");
-        // The log decides all the same, and the next event mends the copy.
+        // The log still decides the phase. A repair or the next event mends the copy.
         assert_eq!(round.phase(), Phase::Reviewing);
         assert_eq!(round.refuse("ada", "review_submitted"), [Code::Turn]);
         assert_eq!(round.shared.repair().unwrap().files, [PROTOCOL_FILE]);
@@ -237,7 +237,7 @@ fn col_40_accepts_a_new_question_to_all_after_each_change() {
         }
         stands(&round, "readiness_check", &["ada"]);
     }
-    // A new proposal asks for reviews and acceptances again.
+    // After a new proposal, reviews and acceptances are needed again.
     let round = Round::at(Action::Revise);
     round.append("ada", "proposal_submitted");
     round.walk(Action::Accept);
@@ -249,7 +249,7 @@ fn col_40_refuses_to_count_acceptances_from_before() {
     let round = Round::at(Action::Accept);
     round.append("bob", "decision_accepted");
     round.append("ada", "decision_proposed");
-    // The classification from before does not count either.
+    // The earlier classification does not count either.
     assert_eq!(
         round.refuse("ada", "decision_accepted"),
         [Code::NotClassified]
@@ -277,7 +277,7 @@ fn col_41_accepts_the_freeze_and_then_the_readiness() {
     stands(&round, "readiness_check", &["ada"]);
     round.walk(Action::PassReadiness);
     round.append("ada", "readiness_passed");
-    // It may be said again.
+    // The owner may append the event again.
     round.append("ada", "readiness_passed");
     stands(&round, "readiness_check", &["ada"]);
     assert_eq!(round.errors(), []);
@@ -396,7 +396,7 @@ fn col_44_accepts_the_names_in_ascending_order() {
     });
     assert_eq!(round.waiting_for(), ["mia"]);
     round.walk(Action::Review);
-    // By their characters, as Python sorts them.
+    // Names are sorted by their characters, as in Python.
     assert_eq!(round.waiting_for(), ["Bob", "anna", "zoe", "Örn"]);
     round.append("anna", "review_submitted");
     assert_eq!(round.waiting_for(), ["Bob", "zoe", "Örn"]);
@@ -432,7 +432,7 @@ fn col_45_accepts_those_who_are_asked() {
     let round = Round::at(Action::Review);
     let appended = round.append("bob", "review_submitted");
     assert_eq!(appended.state.waiting_for(), ["cy"]);
-    // Who is not asked may still speak of supporting deliverables, and block.
+    // A participant who is not asked may still append events of supporting deliverables, and `blocked`.
     let appended = round.append("ada", "blocked");
     assert_eq!(appended.state.phase(), Phase::Blocked);
 }

@@ -25,7 +25,7 @@ fn col_51_accepts_the_three_marks() {
         round.append("bob", "decision_accepted");
         assert_eq!(round.errors(), [], "{question}");
     }
-    // Before anybody accepts, a question may be open.
+    // Before the first acceptance, a question may be open.
     let round = with(Action::Accept, "- [blocking] Is it fast?");
     assert_eq!(round.errors(), []);
     round.append("ada", "question_classified");
@@ -73,7 +73,7 @@ fn col_52_accepts_a_deferred_question_with_its_reason() {
 #[test]
 fn col_52_refuses_a_deferred_question_without_a_reason() {
     let question = "- [deferred_nonblocking] The name.";
-    // Before any acceptance it is a warning.
+    // Before the first acceptance, a missing reason is a warning.
     let round = with(Action::Accept, question);
     assert_eq!(
         (round.errors(), round.warnings()),
@@ -115,7 +115,7 @@ fn col_53_refuses_the_three_events_while_a_question_is_open() {
             let round = with(action, question);
             assert_eq!(round.refuse("ada", event), [code], "{event}, {question}");
         }
-        // `next` shows the way out.
+        // `next` names the action that helps.
         assert_eq!(
             with(Action::Accept, question).action("ada"),
             Action::Classify
@@ -134,7 +134,7 @@ fn col_53_refuses_the_three_events_while_a_question_is_open() {
 #[test]
 fn col_54_accepts_the_readiness_when_all_is_checked() {
     let round = Round::at(Action::PassReadiness);
-    // Either case counts.
+    // `[x]` and `[X]` both count as checked.
     round.replace(READINESS_FILE, "- [x] It is fast", "- [X] It is fast");
     let text = round.read(READINESS_FILE);
     assert!(
@@ -173,7 +173,7 @@ fn col_54_refuses_the_readiness_while_something_is_missing() {
         assert_eq!(round.refuse("ada", "readiness_passed"), [code], "{to}");
         assert_eq!(round.action("ada"), Action::CheckGates, "{to}");
     }
-    // The folder has to validate.
+    // The folder has to be valid.
     let round = Round::at(Action::PassReadiness);
     round.write("state.log", "");
     assert_eq!(

@@ -23,7 +23,7 @@ fn col_46_accepts_a_heading_for_each_review() {
         let heading = format!("\n## {at} - {from} - seq {}\n\nContext:\n", event["seq"]);
         assert_eq!(text.matches(&heading).count(), 1, "{heading} in {text}");
     }
-    // A person may write the review, too. Only then is the heading missing for a while.
+    // A person may write the review, too. Only in this case is the heading missing for a while.
     let round = Round::at(Action::Review);
     let review = round.draft("bob", "review_submitted").review.unwrap();
     let draft = Draft {
@@ -80,7 +80,7 @@ fn col_46_refuses_a_review_without_its_heading_and_a_heading_without_its_event()
         );
         assert!(!found.is_warning);
     }
-    // A heading is made by a review alone.
+    // Only a review makes a heading.
     let round = Round::at(Action::Revise);
     let review = Some("It is good.".to_owned());
     let draft = Draft {
@@ -106,7 +106,7 @@ fn col_47_accepts_a_review_that_names_the_deliverable_and_its_scope() {
 
 #[test]
 fn col_47_refuses_reviews_without_them() {
-    // If no part of the file has it, it is an error. If one review of several lacks it, it is a warning.
+    // If the whole file lacks the text, it is an error. If one review of several lacks it, it is a warning.
     for (part, code) in [
         ("Reviewed primary deliverable:", Code::ReviewDeclares),
         ("Review Scope:", Code::ReviewDeclares),

@@ -148,7 +148,7 @@ fn col_64_refuses_what_cannot_be_read_with_an_error_and_nothing_else() {
     let bytes: [&[u8]; 7] = [b"", b"{", b"[]", b"null", b"\xff\xfe", b"{}", b"\0\0\n"];
     for name in [PROTOCOL_FILE, LOG_FILE, "review.md", "deliverables/adr.md"] {
         for bytes in bytes {
-            // An empty text is read, and so is one with odd characters.
+            // The other files may be empty or have odd characters. Only invalid UTF-8 is an error in them.
             if ![PROTOCOL_FILE, LOG_FILE].contains(&name) && bytes != b"\xff\xfe" {
                 continue;
             }
@@ -157,7 +157,7 @@ fn col_64_refuses_what_cannot_be_read_with_an_error_and_nothing_else() {
             let errors = round.errors();
             assert!(!errors.is_empty(), "{name}: {bytes:?}");
         }
-        // A folder stands in the place of the file.
+        // A folder is in the place of the file.
         let round = Round::new();
         round.remove(name);
         fs::create_dir(round.path(name)).unwrap();

@@ -49,7 +49,7 @@ fn col_59_accepts_a_turn_and_the_end_and_says_which() {
         (ready.reason, ready.next.action),
         (Reason::Completed, Action::Stop)
     );
-    // Whoever waits hears of an event that another appends.
+    // A participant that waits learns of an event that another one appends.
     let round = Round::at(Action::Submit);
     let shared = round.shared.clone();
     let waiter = thread::spawn(move || shared.wait("bob", WAITING, |_| {}).unwrap());
@@ -85,7 +85,7 @@ fn col_60_accepts_a_wait_without_an_end() {
         let tell = |_: &accp_collab::Folder| sender.send(()).unwrap();
         shared.wait("bob", endless, tell).unwrap()
     });
-    // It has looked, and goes on.
+    // The waiter has read the folder once, and continues to wait.
     receiver.recv().unwrap();
     round.append("ada", "proposal_submitted");
     assert_eq!(waiter.join().unwrap().unwrap().reason, Reason::Turn);
@@ -100,7 +100,7 @@ fn col_60_refuses_to_wait_beyond_its_time() {
     });
     assert!(ready.unwrap().is_none());
     assert_eq!(turns[0], ["ada"], "it says whom it has waited for");
-    // The interval may be longer than the time.
+    // The interval may be longer than the timeout.
     let long = Waiting {
         interval: MINUTE * 60,
         ..IMPATIENT
@@ -141,7 +141,7 @@ fn col_61_accepts_each_participant_and_says_what_to_do() {
             assert_eq!(round.action("cy"), A::WaitReviewers);
         }
     }
-    // The text has the command with all that it needs.
+    // The text has the command with all its arguments.
     let round = Round::at(A::Freeze);
     let text = next(&round.folder(), "ada").unwrap().text("my round");
     let command = "\naccp collab append --folder 'my round' --participant ada --event deliverable_frozen \
@@ -169,7 +169,7 @@ fn col_61_refuses_to_speak_for_others_and_of_a_folder_that_is_broken() {
         codes(&next(&round.folder(), "ada").unwrap_err()),
         [Code::LogInvalid]
     );
-    // A folder whose log has no event has no owner, for whom one could wait.
+    // If the log has no event, the folder has no owner to wait for.
     round.write("events.jsonl", "");
     assert_eq!(
         codes(&next(&round.folder(), "ada").unwrap_err()),
@@ -179,7 +179,7 @@ fn col_61_refuses_to_speak_for_others_and_of_a_folder_that_is_broken() {
     round.write("protocol.json", "[]");
     let wrong = codes(&next(&round.folder(), "ada").unwrap_err());
     assert!(wrong.contains(&Code::ProtocolInvalid), "{wrong:?}");
-    // An open question stops what would be refused.
+    // While a question is open, `next` does not ask for an event that would be refused.
     let round = Round::at(Action::Accept);
     round.replace(READINESS_FILE, "- [resolved]", "- [blocking]");
     let next = next(&round.folder(), "ada").unwrap();
@@ -222,8 +222,8 @@ fn col_62_accepts_changes_of_which_the_system_does_not_tell() {
 
 #[test]
 fn col_62_refuses_to_wait_the_interval_out_when_the_system_tells_of_a_change() {
-    // Each of the first looks makes the next change. The interval is an hour, and the last look at the end of
-    // the time can make one change and not see it. So the system has told of at least one.
+    // Each of the first reads makes the next change. The interval is an hour. The last read, at the timeout, can
+    // make one change without seeing it. So the system has reported at least one change.
     let wait = |round: &Round, who, changes: [fn(&Round); 2]| {
         let mut looks = 0;
         let ready = round.shared.wait(who, WAITING, |_| {
@@ -238,7 +238,7 @@ fn col_62_refuses_to_wait_the_interval_out_when_the_system_tells_of_a_change() {
     let submits = |round: &Round| _ = round.append("ada", "proposal_submitted");
     let next = wait(&Round::new(), "cy", [drafts, submits]);
     assert_eq!(next.action, Action::Review);
-    // A question in readiness.md that is open again is a turn of the owner.
+    // If a question in readiness.md is open again, it is the owner's turn.
     let round = Round::at(Action::Accept);
     round.append("ada", "decision_accepted");
     let accepts = |round: &Round| _ = round.append("bob", "decision_accepted");

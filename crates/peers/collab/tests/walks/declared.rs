@@ -47,7 +47,7 @@ pub(crate) fn sections_of(kind: &str) -> Option<&'static str> {
         }
         "design-spec" => Some(
             "Problem, Goals, Non-goals, Proposed Design, Interfaces / Contracts, Failure Modes, \
-             Validation FolderSettings, Open Questions",
+             Validation Plan, Open Questions",
         ),
         "implementation-plan" => Some(
             "Scope, Phases, Tasks, Dependencies, Rollout / Migration, Tests, Risks, Exit Criteria",

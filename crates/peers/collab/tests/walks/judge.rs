@@ -125,7 +125,7 @@ impl<'w> Judge<'w> {
         }
         codes.extend(story.against(event));
         codes.extend(self.files_against(event, declared, &story));
-        // An event that is no event of any deliverable breaks further rules by chance.
+        // An event with one of these faults may break further rules by chance.
         let is_odd = [
             "role-missing",
             "doc-missing",
@@ -148,11 +148,11 @@ impl<'w> Judge<'w> {
         let name = &event.event[..];
         let is_last = name == "readiness_passed" || name == "completed";
         let readiness = self.readiness();
-        // Nobody knows what is open in a file that cannot be read.
+        // A file that cannot be read may have open questions.
         if !self.world.is_utf8("readiness.md") {
             codes.insert("unreadable");
         }
-        // The original looks at the questions again with each event after an acceptance.
+        // The original checks the questions again with each event after an acceptance.
         if is_last || name == "decision_accepted" || self.has_event(&["decision_accepted"]) {
             codes.extend(texts::questions(&readiness));
         }
@@ -323,7 +323,7 @@ impl<'w> Judge<'w> {
         } else if questions.contains("reason-missing") {
             found.warnings.insert("reason-missing");
         }
-        // The original asks for the gates only after `completed`.
+        // The original checks the gates only after `completed`.
         if is_completed {
             found
                 .errors

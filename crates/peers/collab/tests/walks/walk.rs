@@ -218,7 +218,7 @@ impl Walk {
             let found = accp_collab::next(folder, &who);
             let found = found.map(|next| (next.action.as_str(), next.is_asked));
             match (judge.todo(&who), found) {
-                // Before the first event there is nothing that anybody is told.
+                // Before the first event, `next` has no action to compare.
                 _ if phase == "new" => {}
                 (Ok(expected), Ok(found)) => {
                     tally.actions.insert(found.0);

@@ -76,7 +76,7 @@ fn a_text_with_hidden_characters_is_shortened_as_it_is() {
         mark.contains("$cold.p1; ") && !mark.contains('\\'),
         "{mark}"
     );
-    // It can be read: the mark is part of the text.
+    // The reader can read the prompt, because the mark is part of the text.
     let read = prompt(limits(10, 1)).view().read(&shown).unwrap();
     assert_eq!(read, [message.with("out", cut_text)]);
 }

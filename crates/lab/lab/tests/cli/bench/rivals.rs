@@ -35,7 +35,7 @@ fn a_dump_measured_again_gives_the_same_figures() {
             again[key] = Json::Null;
             measured[key] = Json::Null;
         }
-        // The second table has one policy more, so that places differ.
+        // The second table has one policy more, so the places differ.
         for row in [&mut again, &mut measured] {
             let settings = row["sensitivity"].as_object_mut().unwrap();
             settings
@@ -44,8 +44,7 @@ fn a_dump_measured_again_gives_the_same_figures() {
         }
         assert_eq!(again, measured);
     }
-    // The other program has only one of the two corpora: shares are of the base over the same
-    // conversations.
+    // The other program has only one of the two corpora. Its shares are of the base over the same conversations.
     let part = dump.lines().filter(|line| line.contains("\"booking\""));
     let part = part.filter(|line| line.contains("\"plain\""));
     std::fs::write(
@@ -201,7 +200,7 @@ fn lists_are_judged_inside_a_window() {
     let again: Vec<_> = again.map(told).collect();
     assert_eq!(again, rows.iter().map(told).collect::<Vec<_>>());
 
-    // A program that drops calls and keeps their results.
+    // This program drops calls and keeps their results.
     let lines = folder.read("dump.jsonl");
     let lines = lines
         .lines()

@@ -115,7 +115,7 @@ fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chose
     let mut rows = statement.query(&values[..])?;
     let folded = text.to_lowercase();
     let mut found = Vec::new();
-    // The message whose sections have the probe, but not the whole text.
+    // The last message that was searched across its sections. One of them has the probe, but not the whole text.
     let mut beyond = 0;
     while let Some(row) = rows.next()? {
         let section = Section::of(row)?;
@@ -200,7 +200,7 @@ fn across(
             first = usize::try_from(line).unwrap_or(0);
         }
         if start > whole.len() {
-            // A line feed stands between sections that do not overlap.
+            // Sections that do not overlap get a line feed between them.
             whole.push('\n');
         }
         whole.push_str(

@@ -51,7 +51,7 @@ impl Hit {
             .map(|at| (says(at), at))
             .collect();
         let best = starts.iter().map(|(says, _)| *says).max();
-        // Of neighbouring parts with the same score, the middle one shows the match in its own middle.
+        // Of neighbouring parts with the same score, the middle one is taken. It has the match in its centre.
         let equal = starts.iter().skip_while(|(says, _)| Some(*says) != best);
         let equal: Vec<_> = equal.take_while(|(says, _)| Some(*says) == best).collect();
         let start = equal.get(equal.len() / 2).map_or(0, |(_, at)| *at);

@@ -104,7 +104,7 @@ fn all(conn: &Transaction<'_>, root: &Path, seen: &[Seen]) -> Result<(), Fault> 
 
 /// Adds new files, and the new ends of files that grew. Returns whether that is enough.
 fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault> {
-    // Another process may have added them meanwhile.
+    // Another process may have added some of the files meanwhile.
     let mut known = Known::all(conn)?;
     for seen in all {
         let Some(known) = known.remove(&seen.path) else {
@@ -116,7 +116,7 @@ fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault>
         }
         let bytes = match files::read(root, &seen.path) {
             Ok(bytes) => bytes,
-            // The file could not be read before either.
+            // An earlier try could not read the file either.
             Err(_) if known.seen.bytes == UNREAD => continue,
             Err(_) => return Ok(false),
         };
@@ -196,7 +196,7 @@ impl<'c> File<'c> {
             match section {
                 Ok(section) => {
                     self.done = before + section.end;
-                    // The closing fence is the line behind the text.
+                    // The closing fence takes the line after the text.
                     self.lines = above + section.last + 1;
                     self.message(section, above)?;
                 }

@@ -63,7 +63,7 @@ pub(super) fn search(
             part: None,
         });
     }
-    // Of two that are as good the later comes first.
+    // Of two sections with the same score, the later one comes first.
     chosen.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.section.cmp(&a.section)));
     chosen.truncate(limit);
     Ok(chosen)

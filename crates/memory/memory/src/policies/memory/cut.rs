@@ -144,8 +144,8 @@ fn ends(
         return lines;
     }
     let mut out = lines[..head].to_vec();
-    // A line that is too long for the head or the tail is cut within. A reference is never cut: half of it
-    // would lead nowhere.
+    // If a line is too long for the head or the tail, a part of it is shown. A reference is never cut, because
+    // half of it is useless.
     let part = |at: usize, room: usize| {
         let is_cut = (limits.within || head == 0) && !is_mark(&lines[at]);
         (is_cut && room > GAP).then(|| lines[at].len() * room / tokens[at].max(1))

@@ -285,7 +285,7 @@ mod tests {
     fn what_is_not_known_is_looked_for_and_no_system_prompt_is_told() {
         assert_eq!(head("GRÖSSE größe"), "p2 assistant, lines 1-2 of 2:");
         assert_eq!(head("p99 are"), "p2 assistant, lines 1-2 of 2:");
-        // A rare word counts more than a common one, and a piece of a word if there is no other.
+        // A rare word counts more than a common one. A part of a word counts if no whole word matches.
         assert_eq!(head("all of step 7"), "p1 run, lines 1-266 of 2000:");
         assert_eq!(head("größ"), "p2 assistant, lines 1-2 of 2:");
         assert_eq!(head("secret step 1999"), "p1 run, lines 1735-2000 of 2000:");

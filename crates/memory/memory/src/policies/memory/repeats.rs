@@ -328,7 +328,7 @@ mod tests {
             shown("tool", &old, &format!("{rule}\n{trace}\n2 failed")),
             expected
         );
-        // The words of a mark end with a word, where they are cut.
+        // The words of a mark are cut at the end of a word.
         let cut = format!("{} tail", "y".repeat(FIRST_CHARACTERS - 1));
         assert_eq!(first(&cut), "y".repeat(FIRST_CHARACTERS - 1));
     }
@@ -340,7 +340,7 @@ mod tests {
         let new = format!("Again:\n```rust\n// once more\n{code}\n```");
         let expected = "Again:\n```rust\n// once more\n[as in p3:3-5: fn board() {]\n```";
         assert_eq!(shown("agent", &old, &new), expected);
-        // A whole block is one piece.
+        // A reference replaces a block that repeats as a whole, fences included.
         let new = format!("Again:\n```rust\n{code}\n```");
         assert_eq!(
             shown("agent", &old, &new),
@@ -357,20 +357,20 @@ mod tests {
             let found = repeats.longest(&lines(run))?;
             Some((found.message, found.from, found.lines))
         };
-        // The last form leaves out what stood before.
+        // The last form of this message leaves out the lines before the run.
         repeats.add(
             0,
             lines(&format!("[... p0:1-7: use]\n{run}")),
             lines(&format!("a\nb\nc\nd\ne\nf\ng\n{run}")),
         );
         assert_eq!(found(&repeats), Some((0, 8, 3)));
-        // The form at first sight has fewer of the lines, or none.
+        // The first form of this message has fewer lines of the run, or none.
         repeats.add(1, lines(run), lines("fn new\nx\n[... p1:3: y]"));
         assert_eq!(found(&repeats), Some((0, 8, 3)));
         let mut repeats = Repeats::default();
         repeats.add(1, lines(run), lines("[... p1:1-3: fn new]"));
         assert_eq!(found(&repeats), None);
-        // A reference among the lines stands for as many.
+        // A reference to four lines counts as four lines.
         repeats.add(
             2,
             lines(&format!("[as in p1:2-5: z]\n{run}")),

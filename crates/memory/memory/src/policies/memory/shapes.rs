@@ -49,7 +49,7 @@ impl Shapes {
         let mut learnt = schemas.map(std::mem::take).unwrap_or_default();
         learnt.retain(|name, _| standard.schema_by_name(name).is_none());
         for schema in learnt.values_mut().filter_map(Json::as_object_mut) {
-            // A view leaves out values that are defaults, so there are none.
+            // A view leaves out values that are defaults. So the schemas get no defaults.
             schema.remove("defaults");
         }
         let mut shapes = Self {
@@ -134,7 +134,7 @@ impl Shapes {
     fn declare(&mut self) {
         let often = |counted: &mut (Shape, usize)| counted.1 >= OFTEN;
         let often: Vec<_> = self.counted.extract_if(.., often).collect();
-        // A record is counted before those in it, and they are declared first.
+        // A record is counted before the records in it. The records in it are declared first.
         for (shape, _) in often.into_iter().rev() {
             self.declared.push(shape);
             match self.registry() {
@@ -166,8 +166,8 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
-        // Without a tokenizer, definitions have the full names of fields: a prompt does not say what a
-        // short name is short for.
+        // Without a tokenizer, definitions have the full names of fields, because a prompt does not explain short
+        // names.
         Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
@@ -241,7 +241,7 @@ mod tests {
         let expected = "@=R2(flight,seats:R1,note)\n@=R1(coach,first)\n\
             R2[seats:(40,2),note:~\nWF31\nWF35]";
         assert_eq!(text, expected);
-        // A record that has something else there is still read back.
+        // A record with another value in this field can still be read back.
         let other = json!([{ "flight": "WF7", "seats": "sold out", "note": "a" }]);
         let text = shown(&mut shapes, &other).unwrap();
         assert_eq!(text, "[R2(WF7,sold out,a)]");

@@ -121,8 +121,7 @@ fn a_reference_leads_to_the_same_lines_for_an_agent_who_sees_both_messages_first
     let mut memory = memory(Layout::Shared);
     let said = |name: &str, text: String| json!({ "role": "agent", "name": name, "content": text });
     let end = format!("line 30 of it\n{}", "and so on\n".repeat(40));
-    // For ann, who says it again, the first line 30 leaves with its neighbours. The numbers of lines
-    // stay.
+    // Ann repeats the lines 1 to 99, so her prompt has a reference in their place. The numbers of later lines stay.
     push(&mut memory, &said("ann", numbers(99)));
     push(&mut memory, &said("ann", format!("{}\n{end}", numbers(99))));
     prompt(&mut memory, "bob");

@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(second, ("run'".to_owned(), format!("{definition}c")));
         let empty = bare(&mut wrappers, "<code>0</code>\n<out>\n</out>").unwrap();
         assert_eq!(empty, ("run'".to_owned(), String::new()));
-        // Another wrapper has a name of its own.
+        // Another wrapper gets its own name.
         assert_eq!(
             bare(&mut wrappers, "<code>1</code>\n<out>\nd\n</out>"),
             None

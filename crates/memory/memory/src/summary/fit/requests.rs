@@ -133,7 +133,7 @@ impl<'b> Asking<'b> {
         let note = if self.later.is_empty() { 0 } else { NOTE };
         let all = limits.all.saturating_sub(self.intro() + note);
         let stands = self.has_to_stand(&first.item, limits);
-        // What the first one takes at least, when all others are cut.
+        // The fewest tokens that the first request takes when all others are cut.
         let least = if stands {
             self.first
         } else {

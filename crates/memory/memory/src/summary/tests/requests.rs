@@ -18,7 +18,7 @@ fn requests_are_verbatim_and_numbered_below_the_first() {
         section(&summary, "Current Progress")
             .ends_with("- **Current request:** number 2 of the session intent.")
     );
-    // What leads to one message is said once.
+    // The summary has a single request only once.
     let once = write(&Talk::default().user("Bake.").content(), 8192).unwrap();
     assert_eq!(once.matches("Bake.").count(), 1);
 }
@@ -95,7 +95,7 @@ fn the_longest_requests_are_cut_and_the_oldest_left_out() {
     let note = "Not whole: 2 cut (message 1, message 10). `## N` of cache/conversations/s1_full.md has all of \
         message N; `recover TOPIC` finds it.";
     assert!(intent.ends_with(note), "{intent}");
-    // With less room, the oldest are left out.
+    // With less room, the oldest later requests are left out.
     let room = Room {
         total: 260,
         usual: 130,

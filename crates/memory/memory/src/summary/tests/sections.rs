@@ -69,7 +69,7 @@ fn constraints_are_what_users_oblige_and_forbid() {
     ];
     assert_eq!(constraints(&content), expected);
     let summary = write(&content, 8192).unwrap();
-    // They stand once, with the whole message.
+    // The summary has each constraint once, in its whole message.
     assert_eq!(summary.matches("It must have a lift.").count(), 1);
     assert_eq!(section(&summary, "Critical Facts"), "None.");
 }
@@ -110,7 +110,7 @@ fn the_newest_of_contradicting_constraints_is_marked() {
         (Some(2), None),
     ];
     assert_eq!(marks, expected);
-    // A summary shows them in their order.
+    // A summary shows the constraints in their order.
     let summary = write(&talk.content(), 8192).unwrap();
     let intent = section(&summary, "Session Intent");
     let at = |text: &str| intent.find(text).unwrap();
@@ -341,7 +341,7 @@ fn a_summary_without_room_for_counts_points_to_the_archive() {
         progress.ends_with("- **Current request:** number 61 of the session intent."),
         "{progress}"
     );
-    // Nobody may take what has no room for none.
+    // A section whose items do not fit must not look empty.
     let facts = section(&summary, "Critical Facts");
     assert_eq!(facts, "- VERIFICATION_NEEDED: see the archive.");
     assert!(section(&summary, "Key Decisions").ends_with("See the archive."));
@@ -367,7 +367,7 @@ fn an_intent_within_its_eighth_stands_verbatim_where_the_form_takes_most_of_a_fi
     let summary = content.write(&head(), room, &counter).unwrap();
     assert!(summary.contains(intent.trim()), "{summary}");
     assert!(counter.count(&summary) > 300);
-    // If the window has no room for that, there is no summary.
+    // If the window has no room for the whole intent, there is no summary.
     let summary = content.write(&head(), Room { most: 300, ..room }, &counter);
     assert!(summary.is_err(), "{summary:?}");
 }
@@ -405,7 +405,7 @@ fn what_was_decided_may_take_a_fifth_and_the_rest_a_tenth() {
     }
     let content = talk.user("Go on.").content();
     let counter = Bpe::o200k_base();
-    // The decisions alone are over a tenth here: no fact stands beside them.
+    // The decisions alone take more than a tenth here, so the summary has no fact.
     let summary = write(&content, 8_192).unwrap();
     let tokens = counter.count(&summary);
     assert!(tokens > 8_192 / 10 && tokens <= 8_192 / 4, "{tokens}");
@@ -414,7 +414,7 @@ fn what_was_decided_may_take_a_fifth_and_the_rest_a_tenth() {
         "{summary}"
     );
     assert!(!summary.contains("weight 1"), "{summary}");
-    // In a larger window, facts fill a tenth, and what has no room is counted.
+    // In a larger window, the summary adds facts up to a tenth, and counts those that do not fit.
     let summary = write(&content, 32_768).unwrap();
     assert!(counter.count(&summary) <= 32_768 / 10 + 80);
     assert!(

@@ -138,7 +138,7 @@ impl Writer {
                 json!({ "type": "tool_use", "id": id, "name": call.tool, "input": call.arguments }),
             );
         }
-        // A turn may be several messages. Thinking stays with what follows it.
+        // A turn may have several messages. Thinking stays in the message of the block that follows it.
         let rest = if step.split && before_text + 1 < blocks.len() {
             blocks.split_off(before_text + 1)
         } else {
@@ -260,7 +260,7 @@ fn anthropic_result((id, call): &(&String, &Call)) -> Json {
         let source = json!({ "type": "base64", "media_type": "image/png", "data": IMAGE });
         block["content"] = json!([{ "type": "image", "source": source }]);
     }
-    // A result that is an error has nothing but texts.
+    // A result that is an error may have only texts.
     if call.failed && !call.image {
         block["is_error"] = true.into();
     }

@@ -141,7 +141,7 @@ fn tools() -> Vec<Row> {
                 ),
             ));
         }
-        // What the other form has no member for would be lost.
+        // Members that the other form does not have would be lost.
         let other = match form {
             Form::Anthropic => Form::OpenAi,
             _ => Form::Anthropic,
@@ -237,7 +237,7 @@ pub(crate) fn taken() -> Vec<(Form, Json)> {
     let anthropic = [
         json!({ "thinking": thinking, "max_tokens": 4097, "temperature": 1.0, "top_p": 0.95, "top_k": null,
             "tools": [own(Form::Anthropic)], "tool_choice": { "type": "auto" } }),
-        // Between calls of tools a budget may span several answers.
+        // A budget may span several answers between tool calls.
         json!({ "thinking": thinking, "max_tokens": 2048, "tools": [own(Form::Anthropic)] }),
         json!({ "thinking": { "type": "new_way", "budget_tokens": 1 }, "temperature": 0 }),
         json!({ "thinking": { "type": "disabled" }, "temperature": 0, "top_k": 5, "top_p": 0.1 }),

@@ -79,7 +79,7 @@ fn part(draft: &mut Draft, json: Json, role: &str, out: &mut Vec<Json>) {
             answer.rest(part, &ABOUT);
             out.push(answer.into_json());
         }
-        // The person is asked to allow a call, and answers; the model sees neither.
+        // The program asks the person to allow a call. The model sees neither the question nor the answer.
         "tool-approval-request" | "tool-approval-response" => {
             draft.about([(kind, whole)].into_iter().collect());
         }

@@ -47,7 +47,7 @@ fn is_part(part: &Json) -> bool {
 /// Reads a message into one for each step, and one for each result.
 pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
     let role = match fields.text("role").unwrap_or_default().as_str() {
-        // Data for the page; no model saw it.
+        // A message with this role has data for the page. No model saw it.
         "data" => "system".to_owned(),
         role => role.to_owned(),
     };
@@ -65,7 +65,7 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
     }
     for json in fields.list("toolInvocations").into_iter().flatten() {
         let id = json["toolCallId"].as_str().unwrap_or_default().to_owned();
-        // With parts, this list repeats the calls.
+        // If the message has parts, this list repeats their calls.
         if step.ids.contains(&id) {
             step.draft
                 .about([("toolInvocation".to_owned(), json)].into_iter().collect());
@@ -82,7 +82,7 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
             step.draft
                 .about([(key.to_owned(), text.into())].into_iter().collect());
         } else if !text.is_empty() {
-            // What the model said about results is behind them.
+            // The model's words about results come after the results.
             if !step.results.is_empty() {
                 step.end(out);
             }
@@ -104,7 +104,7 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
         }
     }
     step.draft.rest(fields, &ABOUT);
-    // What was recorded goes to the last message of the assistant, not behind the results.
+    // The recorded values go to the last message of the assistant, which comes before the results.
     let Step { draft, results, .. } = step;
     draft.end(out, first);
     out.extend(results);
@@ -156,7 +156,7 @@ impl Step {
             }
             _ => {}
         }
-        // Words behind a result are of the next step.
+        // Words after a result belong to the next step.
         if !self.results.is_empty() {
             self.end(out);
         }
@@ -201,7 +201,7 @@ impl Step {
             self.draft.opaque(&whole);
             return;
         }
-        // A call that the model had not ended goes to no model.
+        // A call that the model has not finished is shown to no model.
         if ["input-streaming", "partial-call"].contains(&call.str("state").unwrap_or_default()) {
             let whole = [("toolInvocation".to_owned(), whole)];
             self.draft.about(whole.into_iter().collect());
@@ -210,7 +210,7 @@ impl Step {
         let (id, name) = (call.take("toolCallId"), call.take("toolName"));
         self.ids
             .extend(id.as_ref().and_then(Json::as_str).map(str::to_owned));
-        // What the model wrote, where it does not fit the tool.
+        // If the model's arguments do not fit the tool, they are under `rawInput`.
         let mut keys = ["input", "args", "rawInput"].into_iter();
         let arguments = keys.find_map(|key| call.take(key));
         let state = call.str("state").unwrap_or_default();
@@ -218,7 +218,7 @@ impl Step {
         let answer = ["output", "result", "errorText"]
             .into_iter()
             .find_map(|key| call.take(key));
-        // The person says why the tool may not run.
+        // If the person has refused the call, the reason may be the answer.
         let denied = || call.get("approval")?.get("reason").cloned();
         let answer = answer.or_else(|| denied().filter(|_| failed));
         if answer.is_some() || failed {
@@ -230,7 +230,7 @@ impl Step {
             self.results.push(draft.into_json());
         }
         let (mut about, unknown) = call.split(&ABOUT);
-        // A type without the name of a tool says no more than that this is a call.
+        // These types only show that this is a call. They do not name the tool.
         let kinds = ["dynamic-tool", "tool-invocation", "tool-call"];
         let (kind, unknown): (serde_json::Map<_, _>, serde_json::Map<_, _>) =
             unknown.into_iter().partition(|(key, _)| key == "type");

@@ -48,7 +48,7 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
             draft
         }
         (Some("action"), _) if source == "agent" => action(&mut event, &kind),
-        // The person ran something: what it was is shown whole.
+        // The agent did not run this action. Its arguments are shown whole.
         (Some("action"), _) => {
             let mut draft = Draft::new(if source == "user" { "user" } else { "system" });
             let args = event.take("args").unwrap_or_default();
@@ -94,7 +94,7 @@ fn action(event: &mut Fields, kind: &str) -> Draft {
         metadata.take("tool_call_id"),
         metadata.take("function_name"),
     );
-    // What the model wrote; the program fills in more.
+    // The model wrote these arguments. The program adds more to its own copy.
     let written = id.as_ref().and_then(|id| {
         let response = metadata.get("model_response")?;
         let calls = response

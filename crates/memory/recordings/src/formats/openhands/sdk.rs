@@ -76,7 +76,7 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
             thinking(&mut draft, &mut message);
             let inner = message.take("content");
             content(&mut draft, inner);
-            // What the program adds to the words of the person.
+            // The program adds this content to the words of the person.
             let extended = event.list("extended_content").map(Json::Array);
             content(&mut draft, extended);
             let known = [
@@ -166,7 +166,7 @@ fn action(event: &mut Fields) -> Draft {
     let name = event
         .take("tool_name")
         .or_else(|| call.get("name").cloned());
-    // What the model wrote; the program fills in more.
+    // The model wrote these arguments. The program adds more to its own copy.
     let arguments = call.take("arguments").or_else(|| event.take("action"));
     draft.call(id, name, arguments, call.into_map());
     draft
@@ -188,7 +188,7 @@ fn answer(draft: &mut Draft, event: &mut Fields) {
         list @ Some(Json::Array(_)) => content(draft, list),
         other => value(draft, other),
     }
-    // What the program knows of the answer beside its words.
+    // The other members of the observation are kept beside the words.
     draft.about(
         [(
             "observation".to_owned(),

@@ -81,7 +81,7 @@ pub(super) struct Found {
 pub(super) fn holds(json: &Json) -> bool {
     match json {
         Json::Object(map) => map.iter().any(|(key, value)| {
-            // What another reader set aside holds no messages any more.
+            // Another reader has set this value aside, so it has no more messages.
             if key == Recorded::ABOUT {
                 return false;
             }
@@ -160,7 +160,7 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 let time = time(map, &START);
                 let mut attributes = map.get_mut("attributes").map_or_else(Map::new, said);
                 if body.is_null() && attributes.is_empty() {
-                    // In a list under one attribute an event has the keys of its message.
+                    // In a list under one attribute, the event itself has the keys of its message.
                     let is_name =
                         |key: &&str| map.get(*key).and_then(Json::as_str) == name.as_deref();
                     let keys: Vec<&str> = SAID.into_iter().filter(|key| !is_name(key)).collect();

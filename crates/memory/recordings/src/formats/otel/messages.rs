@@ -181,7 +181,7 @@ fn part(draft: &mut Draft, json: Json) {
             let kind = kind.replace('-', "_");
             media::add(draft, &kind, part, &keys, &whole);
         }
-        // The parts of older conventions are those of OpenAI's chat.
+        // Older conventions have the parts of OpenAI's chat.
         "text" | "image_url" => parts::any(draft, whole),
         _ => draft.opaque(&whole),
     }

@@ -29,7 +29,7 @@ impl Call {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
-        // Where a file system has no locks, `is_alive` fails to ask for one too, and the lease decides.
+        // If the file system has no locks, `is_alive` cannot get one either, and the lease decides.
         let _ = file.try_lock();
         Ok(Self { path, _file: file })
     }

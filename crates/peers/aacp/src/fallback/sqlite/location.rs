@@ -12,7 +12,7 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// Creates the file for its owner alone, if it is not there. In a work tree of Git it gets an entry in
 /// the ignore file of its folder first.
 pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
-    // An empty file is one whose creation was broken off.
+    // A file is empty if its creation was interrupted.
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
@@ -54,7 +54,7 @@ fn is_closed(path: &Path) -> Result<(), Fault> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = match fs::metadata(path) {
         Ok(found) => found.permissions().mode() & 0o777,
-        // A file beside the registry may be gone.
+        // A file beside the registry may have been removed.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.into()),
     };
@@ -90,7 +90,7 @@ fn ignore(path: &Path) -> Result<(), Fault> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     let mut file = options.open(folder.join(".gitignore"))?;
-    // Another process may be creating the same registry. The lock goes with the file.
+    // Another process may be creating the same registry. Closing the file releases the lock.
     file.lock()?;
     let mut found = Vec::new();
     file.read_to_end(&mut found)?;
