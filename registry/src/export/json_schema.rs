@@ -43,8 +43,7 @@ pub(super) fn write(registry: &Registry, frames: &[Frame<'_>], depth: u32) -> St
         ("$defs", Node::Object(definitions.collect())),
     ]);
     let text = serde_json::to_string_pretty(&schema);
-    // A tree of texts, numbers and booleans can always be written.
-    text.unwrap_or_default() + "\n"
+    text.expect("a tree of texts, numbers and booleans can be written") + "\n"
 }
 
 /// JSON with the keys of objects in the given order, which is the order of the frame.

@@ -26,8 +26,8 @@ pub enum ToolForm {
 /// Returns the definitions as a JSON array, one tool a line.
 pub(super) fn write(registry: &Registry, tools: &[Tool<'_>], form: ToolForm) -> String {
     let tools = tools.iter().map(|tool| {
-        // A tree of texts, numbers and booleans can always be written.
-        serde_json::to_string(&definition(registry, tool, form)).unwrap_or_default()
+        let text = serde_json::to_string(&definition(registry, tool, form));
+        text.expect("a tree of texts, numbers and booleans can be written")
     });
     format!("[\n{}\n]\n", tools.collect::<Vec<_>>().join(",\n"))
 }
