@@ -48,7 +48,10 @@ impl Crate {
             .args(args.words())
             .arg("--offline")
             .current_dir(self.path(""))
-            .env("CARGO_TARGET_DIR", target);
+            .env("CARGO_TARGET_DIR", target)
+            // A crate outside of the workspace has none of its settings. What is built here is small to keep and quick to link.
+            .env("CARGO_INCREMENTAL", "0")
+            .env("CARGO_PROFILE_DEV_DEBUG", "false");
         let run = finish(&mut cargo, b"");
         run.code_is(0);
         run
