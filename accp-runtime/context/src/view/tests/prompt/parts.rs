@@ -41,14 +41,14 @@ fn parts_name_sender_and_role() {
         .collect();
     told.dedup();
     insta::assert_snapshot!(told.join("\n"), @"
-    DynamicFrame user user
-    DynamicFrame clerk assistant
+    Message user user
+    Message clerk assistant
     Primer - system
-    DynamicFrame clerk assistant
-    DynamicFrame hands tool
-    DynamicFrame boss system
-    DynamicFrame boss user
-    DynamicFrame desk user
+    Message clerk assistant
+    Message hands tool
+    Message boss system
+    Message boss user
+    Message desk user
     ");
 }
 
