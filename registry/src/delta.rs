@@ -16,7 +16,7 @@ use crate::model::{Registry, Schema};
 
 /// The schemas in which two registries differ, bound to both registries by their full hashes.
 ///
-/// Docs, `keep` and `rules` do not travel, nor do the version and the tokenizer of the registry. The hash
+/// Docs, `keep`, `rules` and `to` do not travel, nor do the version and the tokenizer of the registry. The hash
 /// does not cover them, so a peer could not detect that somebody changed them on the way.
 ///
 /// ```
@@ -232,6 +232,7 @@ fn remove_uncovered(schema: &mut Value) {
         .filter_map(Value::as_object_mut)
     {
         frame.remove("doc");
+        frame.remove("to");
     }
 }
 

@@ -58,7 +58,7 @@ impl fmt::Display for Change {
 /// | fields that a frame fills with defaults | yes: as for the default |
 /// | `inline`, `optional`, orders, versions, tokenizer | no: both forms are understood |
 ///
-/// Docs, `keep` and `rules` do not count as differences.
+/// Docs, `keep`, `rules` and `to` do not count as differences.
 ///
 /// ```
 /// use accp_registry::{Registry, diff};

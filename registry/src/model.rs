@@ -118,6 +118,10 @@ pub struct FrameSpec {
     pub fields: Option<Vec<String>>,
     /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
+    /// The full name of the field that names the agent that the frame is for: a field of type `agent`
+    /// of a `req` or a `qry`. The host of a session hands the frame to the handlers of that agent alone.
+    /// Nobody else looks at it, so the hash does not cover it.
+    pub to: Option<String>,
     /// The meaning of the frame.
     pub doc: Option<String>,
 }
@@ -291,7 +295,7 @@ impl Schema {
         field.required || self.frame(head).is_some_and(here)
     }
 
-    /// Returns whether two schemas differ only in their docs, `keep` and `rules`.
+    /// Returns whether two schemas differ only in their docs, `keep`, `rules` and `to`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
@@ -299,7 +303,9 @@ impl Schema {
             bare.keep = None;
             bare.rules = SchemaRules::default();
             bare.fields.iter_mut().for_each(|field| field.doc = None);
-            bare.frames.iter_mut().for_each(|frame| frame.doc = None);
+            for frame in &mut bare.frames {
+                (frame.doc, frame.to) = (None, None);
+            }
             bare
         };
         bare(self) == bare(other)
@@ -338,6 +344,7 @@ impl FrameSpec {
             required: Vec::new(),
             fields: None,
             envelope: Vec::new(),
+            to: None,
             doc: None,
         }
     }

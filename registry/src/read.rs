@@ -39,7 +39,9 @@ const SCHEMA_KEYS: &[&str] = &[
 
 /// The keys of an entry of `frames`, besides the parts of the head. `envelope` is allowed only if
 /// the protocol has an envelope.
-const FRAME_KEYS: &[&str] = &["required", "fields", "envelope", "doc"];
+const FRAME_KEYS: &[&str] = &["required", "fields", "envelope", "to", "doc"];
+/// The intents of frames that ask for an answer, and so may be for one agent.
+const REQUESTS: [&str; 2] = ["req", "qry"];
 
 /// The content of a document, as far as it could be read.
 #[derive(Default)]
@@ -346,8 +348,9 @@ impl Reader<'_> {
             frame.fields = Some(about.into_iter().map(name).collect());
         }
         let envelope = object.get("envelope");
-        // In a protocol without an envelope this key is unknown, and reported as such.
-        let envelope = envelope.filter(|_| !self.protocol.envelope.is_empty());
+        // In a protocol without an envelope, `envelope` and `to` are unknown keys, and reported as such.
+        let has_envelope = !self.protocol.envelope.is_empty();
+        let envelope = envelope.filter(|_| has_envelope);
         for (at, name) in self.strings(&child(at, "envelope"), envelope) {
             if let Some(field) = self.protocol.envelope_field(name) {
                 if frame.envelope.iter().any(|other| other == field.short) {
@@ -363,8 +366,33 @@ impl Reader<'_> {
                 self.report(suggest(problem, name, "envelope fields", known));
             }
         }
+        let to = object.get("to").filter(|_| has_envelope);
+        frame.to = self.addressee(&child(at, "to"), to, &frame, fields);
         frame.doc = self.string(&child(at, "doc"), object.get("doc"));
         frame
+    }
+
+    /// Reads the name of the field that holds the addressee of a frame.
+    fn addressee(
+        &mut self,
+        at: &str,
+        json: Option<&Value>,
+        frame: &FrameSpec,
+        fields: &[Named],
+    ) -> Option<String> {
+        let name = self.string(at, json)?;
+        let field = &fields[self.index(at, &name, fields)?].field;
+        let problem = if field.ty != Type::Agent {
+            Problem::new(at, format!("`{name}` is of type `{}`", field.ty))
+                .cure("name a field of type `agent`")
+        } else if !REQUESTS.contains(&frame.intent()) {
+            Problem::new(at, format!("a frame with the intent `{}` is for all", frame.intent()))
+                .cure("remove `to`: only `req` and `qry` are for one agent")
+        } else {
+            return Some(name);
+        };
+        self.report(problem);
+        None
     }
 
     /// Reads the words of a head; empty where they are missing. A word of a closed vocabulary must
@@ -466,7 +494,8 @@ impl Reader<'_> {
 fn frame_keys(protocol: &Protocol) -> Vec<&'static str> {
     let parts = protocol.head.iter().map(|part| part.name);
     let others = FRAME_KEYS.iter().copied();
-    let others = others.filter(|key| *key != "envelope" || !protocol.envelope.is_empty());
+    let of_envelopes = |key: &str| matches!(key, "envelope" | "to");
+    let others = others.filter(|key| !of_envelopes(key) || !protocol.envelope.is_empty());
     parts.chain(others).collect()
 }
 

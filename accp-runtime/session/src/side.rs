@@ -88,6 +88,22 @@ pub(crate) struct Side {
     schedule: Schedule,
 }
 
+/// Returns whether the handlers of a member get an entry like this: a frame for that member, a frame of
+/// another member for all, or the copy of an answer that was made for that member.
+pub(crate) fn is_for(
+    member: MemberId,
+    kind: EntryKind,
+    sender: MemberId,
+    to: Option<MemberId>,
+    intent: Intent,
+) -> bool {
+    match kind {
+        EntryKind::Frame => to.map_or(sender != member, |to| to == member),
+        EntryKind::Repeat => sender == member && intent != Intent::REQ,
+        _ => false,
+    }
+}
+
 /// The key of a whole registry.
 pub(crate) const ALL_SCHEMAS: &str = "reg_all";
 
@@ -153,14 +169,14 @@ impl Side {
     }
 
     /// Returns whether an entry like this goes to the handlers of this side.
-    pub(crate) fn due(&self, kind: EntryKind, sender: MemberId, intent: Intent) -> Due {
-        let is_mine = sender == self.me();
-        let is_due = match kind {
-            EntryKind::Frame => !is_mine,
-            EntryKind::Repeat => is_mine && intent != Intent::REQ,
-            _ => false,
-        };
-        if is_due && self.options.handles {
+    pub(crate) fn due(
+        &self,
+        kind: EntryKind,
+        sender: MemberId,
+        to: Option<MemberId>,
+        intent: Intent,
+    ) -> Due {
+        if is_for(self.me(), kind, sender, to, intent) && self.options.handles {
             Due::Yes
         } else {
             Due::No
@@ -237,11 +253,12 @@ impl Side {
             at: now,
             kind,
             sender: relayed.sender,
+            to: relayed.to,
             mid: frame.mid()?.clone(),
             sequence: sequence.unwrap_or_default(),
             tokens: relayed.tokens,
             cut: relayed.cut,
-            due: self.due(kind, relayed.sender, frame.intent),
+            due: self.due(kind, relayed.sender, relayed.to, frame.intent),
             text: relayed.text,
             hash: relayed.hash,
         };

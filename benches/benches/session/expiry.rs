@@ -137,6 +137,10 @@ impl ChainHost {
             talk::NOW,
         );
         let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
+        // A host takes no frame of a member before its hello (draft section 6.4).
+        let hello = "@planner>sync:registry{ext:[log]|hash:ffffff|pos:0|v:1}[mid:910000000001,seq:0]";
+        host.receive(member, hello.as_bytes(), talk::NOW);
+        while host.poll().is_some() {}
         let mut chains = Self {
             host,
             store,

@@ -315,7 +315,7 @@ impl Host {
         let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
         let frame = Scanned::of_entry(&text)?;
         let effect = Effect::Void(EntryKind::Lost);
-        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        self.append(MemberId::HOST, &frame, effect.into(), mid, 0, now);
         Ok(())
     }
 

@@ -11,7 +11,9 @@ use crate::log::mid::Mid;
 use crate::wire::link::{PeerError, error_frame};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::{DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits};
+use accp_frame::{
+    DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits, Map, Value,
+};
 
 /// A frame to send: a typed frame or a [`DynamicFrame`], with the rest of its envelope. The session sets
 /// `mid`, `seq` and `ts`, and `sid` where the registry requires it.
@@ -32,6 +34,7 @@ pub struct Outbound<'a> {
     pub(crate) cid: Option<String>,
     pub(crate) aid: Option<String>,
     pub(crate) ttl: Option<i64>,
+    pub(crate) to: Option<String>,
     pub(crate) strict: bool,
 }
 
@@ -51,6 +54,7 @@ impl<'a> Outbound<'a> {
             cid: None,
             aid: None,
             ttl: None,
+            to: None,
             strict: false,
         }
     }
@@ -72,7 +76,7 @@ impl<'a> Outbound<'a> {
         Self::owned(error_frame(code, message.into()))
     }
 
-    /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.
+    /// Makes an outbound message with its `cid`, `aid`, `ttl` and [`to`](Self::to), but no more of its envelope.
     pub fn message(message: &'a DynamicFrame<'a>) -> Self {
         let agent = message.agent.as_str().into();
         Self::message_as(message, agent, Content::Message(message))
@@ -92,6 +96,7 @@ impl<'a> Outbound<'a> {
             cid: text(&message.envelope.correlation_id),
             aid: text(&message.envelope.causation_id),
             ttl: message.envelope.ttl,
+            to: addressee_in(&message.envelope.extra).map(Cow::into_owned),
             ..Self::new(content)
         }
     }
@@ -144,6 +149,27 @@ impl<'a> Outbound<'a> {
         Ok(self)
     }
 
+    /// Names the agent that a `req` or a `qry` is for: only its handlers get the frame, and only it, the host and
+    /// supervisors may answer. Other members have the frame in their logs. The host refuses a name that never joined
+    /// (E2001), and one that contradicts the field that the registry declares (`to` of a `frames` entry; E1004).
+    ///
+    /// ```
+    /// use accp_runtime::profiles::ChatReq;
+    /// use accp_runtime::session::Outbound;
+    ///
+    /// let outbound = Outbound::owned(ChatReq::new("soup?")).to("cook");
+    /// assert_eq!(outbound.addressee(), Some("cook"));
+    /// ```
+    pub fn to(mut self, agent: impl Into<String>) -> Self {
+        self.to = Some(agent.into());
+        self
+    }
+
+    /// Returns the name that [`to`](Self::to) has set.
+    pub fn addressee(&self) -> Option<&str> {
+        self.to.as_deref()
+    }
+
     /// Sets the seconds after which the frame expires (`ttl`); with 0 it never expires.
     pub fn expiring(mut self, seconds: i64) -> Self {
         self.ttl = Some(seconds);
@@ -154,6 +180,18 @@ impl<'a> Outbound<'a> {
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
+    }
+}
+
+/// The metadata pair by which a sender names the agent that its request is for.
+pub(crate) const TO: &str = "to";
+
+/// Returns the name of an agent in the pairs of the metadata, without its `@`. A name of digits reads as an integer.
+pub(crate) fn addressee_in<'m>(extra: &'m Map<'_>) -> Option<Cow<'m, str>> {
+    match extra.get(TO)? {
+        Value::String(name) => Some(name.trim_start_matches('@').into()),
+        Value::Integer(number) => Some(number.to_string().into()),
+        _ => None,
     }
 }
 
@@ -170,6 +208,7 @@ impl fmt::Debug for Outbound<'_> {
             .field("cid", &self.cid)
             .field("aid", &self.aid)
             .field("ttl", &self.ttl)
+            .field("to", &self.to)
             .finish_non_exhaustive()
     }
 }

@@ -217,12 +217,8 @@ pub(crate) fn number(
     }
 }
 
-/// Returns whether a frame asks this agent for an answer. All agents get all frames.
-pub(crate) fn asks(message: &DynamicFrame<'_>, me: &str) -> bool {
+/// Returns whether a frame asks for an answer.
+pub(crate) fn asks(message: &DynamicFrame<'_>) -> bool {
     let asking = [Intent::REQ, Intent::QRY, Intent::ESC, Intent::COMP];
-    let names = message
-        .payload
-        .get("assignee")
-        .and_then(|value| value.as_str());
-    asking.contains(&message.intent) && names.is_none_or(|name| name == me)
+    asking.contains(&message.intent)
 }

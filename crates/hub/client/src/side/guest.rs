@@ -121,7 +121,8 @@ impl Guest {
         let registry = driver.session().options().registry.clone();
         let (member, offered) = (self.member, self.offered());
         let (begun, inbox) = (self.work.begun.clone(), &mut self.inbox);
-        self.work.mark_late(&registry, durable, |inbound, answers| {
+        let owed = self.work.owed(driver.session(), member);
+        self.work.mark_late(&registry, &owed, durable, |inbound, answers| {
             let marked = marked(inbox, inbound.position(), offered, &begun);
             let answer = answers.into_iter().next();
             let answer = answer.map(|answer| answer.answering(inbound)).transpose();
