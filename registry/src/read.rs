@@ -386,8 +386,11 @@ impl Reader<'_> {
             Problem::new(at, format!("`{name}` is of type `{}`", field.ty))
                 .cure("name a field of type `agent`")
         } else if !REQUESTS.contains(&frame.intent()) {
-            Problem::new(at, format!("a frame with the intent `{}` is for all", frame.intent()))
-                .cure("remove `to`: only `req` and `qry` are for one agent")
+            Problem::new(
+                at,
+                format!("a frame with the intent `{}` is for all", frame.intent()),
+            )
+            .cure("remove `to`: only `req` and `qry` are for one agent")
         } else {
             return Some(name);
         };

@@ -14,7 +14,7 @@ use crate::delivery::transfer::Transfers;
 use crate::interface::cancel::CancelToken;
 use crate::interface::event::Event;
 use crate::interface::inbound::Inbound;
-use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::outbound::{Outbound, SendError, asks};
 use crate::interface::output::{Batch, Read, Transmit};
 use crate::log::entry::{Due, Entry, EntryKind};
 use crate::log::mid::{MemberId, Mid, MidSource};
@@ -349,6 +349,14 @@ impl Side {
                 code: ErrorCode::POLICY_DENIED,
                 expected: format!(
                     "a frame of an application; {intent}:{operation} is about the session itself, {instead}"
+                ),
+            });
+        }
+        if outbound.addressee().is_some() && !asks(intent) {
+            return Err(SendError::Refused {
+                code: ErrorCode::INVALID_TYPE,
+                expected: format!(
+                    "a req or a qry: only these are for one agent, and {intent}:{operation} is for all"
                 ),
             });
         }

@@ -4,21 +4,16 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Registry};
 
+use crate::interface::outbound::{TO, addressee_in, asks};
 use crate::log::mid::MemberId;
-use crate::interface::outbound::{TO, addressee_in};
 use crate::state::State;
 use crate::state::chain::{ASKED, Answerers};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::{DecodeOptions, Intent, Limits, Reader, Value};
+use accp_frame::{DecodeOptions, Limits, Reader, Value};
 
 /// The names of agents that a refusal lists at most.
 const LISTED: usize = 8;
-
-/// Returns whether frames with this intent may be for one agent.
-pub(crate) fn asks(intent: Intent) -> bool {
-    matches!(intent, Intent::REQ | Intent::QRY)
-}
 
 /// Returns the member that a request is for: the one that its metadata names, or the field that the registry
 /// declares (`to` of a `frames` entry). `None` if it is for all.
@@ -38,7 +33,9 @@ pub(crate) fn addressee(
     if let (Some(said), Some((key, name))) = (&said, &field)
         && said != name
     {
-        let expected = format!("the agent of `{key}`, {name}, under `{TO}` of the metadata, which names {said}");
+        let expected = format!(
+            "the agent of `{key}`, {name}, under `{TO}` of the metadata, which names {said}"
+        );
         return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
     }
     let Some(name) = said.or(field.map(|(_, name)| name)) else {
@@ -92,7 +89,8 @@ fn of_field<'f>(
             continue;
         }
         if value.starts_with('$') {
-            let expected = format!("`{key}` in the frame itself: it names the agent that the request is for");
+            let expected =
+                format!("`{key}` in the frame itself: it names the agent that the request is for");
             return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
         }
         return Ok((value != "~").then_some((key, value.into())));
@@ -103,12 +101,24 @@ fn of_field<'f>(
 }
 
 fn unknown(state: &State, name: &str) -> Refusal {
-    let mut names: Vec<_> = state.members().flat_map(|(_, party)| &party.agents).collect();
+    let mut names: Vec<_> = state
+        .members()
+        .flat_map(|(_, party)| &party.agents)
+        .collect();
     let more = names.len().saturating_sub(LISTED);
     names.truncate(LISTED);
-    let names = names.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let expected = format!("an agent that has joined the session: {name} has not, and {names}{more} have");
+    let names = names
+        .iter()
+        .map(|name| name.as_str())
+        .collect::<Vec<_>>()
+        .join(", ");
+    let more = if more > 0 {
+        format!(" and {more} more")
+    } else {
+        String::new()
+    };
+    let expected =
+        format!("an agent that has joined the session: {name} has not, and {names}{more} have");
     Refusal::new(ErrorCode::REF_NOT_FOUND, expected)
 }
 
@@ -129,7 +139,9 @@ pub(crate) fn may_answer(
         Answerers::All => return Ok(()),
         Answerers::Only(members) if members.contains(&from) => return Ok(()),
         Answerers::Only(members) => {
-            let agents = members.iter().filter_map(|member| state.members.get(*member));
+            let agents = members
+                .iter()
+                .filter_map(|member| state.members.get(*member));
             let agents: Vec<_> = agents.filter_map(|party| party.agents.first()).collect();
             let agents: Vec<_> = agents.into_iter().map(String::as_str).collect();
             format!(

@@ -11,9 +11,7 @@ use crate::log::mid::Mid;
 use crate::wire::link::{PeerError, error_frame};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::{
-    DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits, Map, Value,
-};
+use accp_frame::{DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits, Map, Value};
 
 /// A frame to send: a typed frame or a [`DynamicFrame`], with the rest of its envelope. The session sets
 /// `mid`, `seq` and `ts`, and `sid` where the registry requires it.
@@ -96,7 +94,9 @@ impl<'a> Outbound<'a> {
             cid: text(&message.envelope.correlation_id),
             aid: text(&message.envelope.causation_id),
             ttl: message.envelope.ttl,
-            to: addressee_in(&message.envelope.extra).map(Cow::into_owned),
+            to: addressee_in(&message.envelope.extra)
+                .filter(|_| asks(message.intent))
+                .map(Cow::into_owned),
             ..Self::new(content)
         }
     }
@@ -185,6 +185,11 @@ impl<'a> Outbound<'a> {
 
 /// The metadata pair by which a sender names the agent that its request is for.
 pub(crate) const TO: &str = "to";
+
+/// Returns whether frames with this intent may be for one agent.
+pub(crate) fn asks(intent: Intent) -> bool {
+    matches!(intent, Intent::REQ | Intent::QRY)
+}
 
 /// Returns the name of an agent in the pairs of the metadata, without its `@`. A name of digits reads as an integer.
 pub(crate) fn addressee_in<'m>(extra: &'m Map<'_>) -> Option<Cow<'m, str>> {

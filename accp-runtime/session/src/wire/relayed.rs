@@ -64,7 +64,9 @@ impl Relayed {
         let to = self.to.map(|to| to.number().to_le_bytes());
         head[46] |= u8::from(to.is_some()) << 2;
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&head).update(to.as_ref().map_or(&[][..], |to| &to[..]));
+        hasher
+            .update(&head)
+            .update(to.as_ref().map_or(&[][..], |to| &to[..]));
         hasher.update(self.text.as_bytes());
         Hash::from(*hasher.finalize().as_bytes())
     }

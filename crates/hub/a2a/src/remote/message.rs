@@ -2,7 +2,7 @@
 
 use a2a::{AgentCard, Message, Part, Role};
 use accp_client::Agent;
-use accp_frame::{DynamicFrame, Registry, Value};
+use accp_frame::Registry;
 
 use crate::expand::{ValueQuota, with_values};
 use crate::frame::{ACCP, TEXT, TaskFrame};

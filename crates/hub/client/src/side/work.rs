@@ -271,7 +271,9 @@ impl Work {
         let answers = match &marked.reply {
             Some(Reply::Frame(outbound)) => vec![outbound.clone()],
             Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
-            None if owed.contains(&inbound.position()) => end_of(&self.name, inbound).into_iter().collect(),
+            None if owed.contains(&inbound.position()) => {
+                end_of(&self.name, inbound).into_iter().collect()
+            }
             None => Vec::new(),
         };
         let replied = match handled(inbound, answers) {

@@ -56,8 +56,7 @@ DELETE FROM accp_inbox WHERE session = E'\x01';
 
 /// Since version 5, an entry has the member that its frame is for. A program that knows version 4 alone would hand the
 /// frame to all.
-const FIFTH: &str =
-    "COMMENT ON COLUMN accp_log.cut IS 'twice the number of the member that the frame is for, and 1 for a preview'";
+const FIFTH: &str = "COMMENT ON COLUMN accp_log.cut IS 'twice the number of the member that the frame is for, and 1 for a preview'";
 
 const FIRST: &str = r#"
 CREATE TABLE accp_lease (
