@@ -338,7 +338,8 @@ impl<'r, 't> Cursor<'r, 't> {
                     Some('n') => said.push('\n'),
                     Some('t') => said.push('\t'),
                     Some(escaped @ ('"' | '\\' | '/' | '\'')) => said.push(escaped),
-                    // Other escapes have a meaning only in JSON.
+                    // The other escapes, such as `\u`, exist only in JSON. The reader does not
+                    // repair them.
                     _ => return None,
                 },
                 c => said.push(c),
@@ -405,7 +406,8 @@ fn loose_length(rest: &str) -> Option<usize> {
             ')' | ']' | '}' if open.pop() != Some(c) => return None,
             ',' if open.is_empty() => return Some(at),
             '\n' => return open.is_empty().then_some(at),
-            // A `|` separates the params of a frame, so the text may be a frame.
+            // A `|` separates the params of a frame. So this text may be a frame, and it is not
+            // read as one value.
             '|' => return None,
             _ => {}
         }

@@ -56,7 +56,8 @@ impl Outbox {
             let last = last.mid.clone();
             self.consumed_before(&last, Some(sequence), LATER);
         }
-        // The frames before it would be in the log by now.
+        // The host logs the frames of this side in order. So a consumed frame before this one is
+        // in the log by now, unless the host dropped or refused it.
         let last = self.taken.iter().rposition(|taken| is_it(&taken.frame));
         for at in (0..last.unwrap_or(0)).rev() {
             let taken = &mut self.taken[at];
