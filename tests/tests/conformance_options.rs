@@ -203,7 +203,8 @@ fn opt_04_refuses_an_omission_without_a_default() {
         Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(),
         ErrorCode::INVALID_TYPE
     );
-    // The registry names the value of a missing field. A default of the wrong type is a mistake.
+    // A default is the value of a missing field, so a default of the wrong type is a mistake of
+    // the registry.
     for (default, about) in [
         (json!("three"), "/defaults/turn"),
         (json!(1.5), "/defaults/turn"),

@@ -55,7 +55,8 @@ impl Chains {
             "cancel" => {
                 self.open.remove(&chain);
                 self.cancelled.entry(chain).or_insert(position);
-                // Frames that a cancellation causes may still be sent.
+                // A cancelled chain stops only its own frames, so no cause is noted here for
+                // later chains.
                 return;
             }
             "done" | "fail" | "end" => {

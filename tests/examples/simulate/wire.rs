@@ -153,7 +153,7 @@ impl Observer {
         }
         let code = text.split("{code:").nth(1).and_then(|rest| rest.get(..5));
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
-        // The host may have given this answer before it was the turn of the frame.
+        // The host may have given this answer before it expected the number of this frame.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
         let has_left = self.left.contains(&to);
         // While a clock was wrong, the timestamp may have been in the future. Later it may be too

@@ -110,7 +110,7 @@ fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
         let has_common = cells
             .match_indices(&format!("{code}["))
             .any(|(at, open)| !cells[at + open.len()..].starts_with('\n'));
-        // No list is declared with records of another schema.
+        // No field is a list of records of another schema than TR.
         has_common || code != "TR" && cells.contains(&format!("{code}("))
     })
 }

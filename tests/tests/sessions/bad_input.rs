@@ -265,7 +265,7 @@ fn is_passed_over_in_link_frames() {
         assert_eq!(host.state(), &before, "{text}");
     }
     assert!(host.cold("k101_1").is_none());
-    // One of these texts was a request for a fold.
+    // One of these texts asked for a fold. So the host expects a hello before the next frame.
     host.greets(NOW);
     host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }

@@ -99,7 +99,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         host.refuses(101, &reference).code,
         ErrorCode::UNAUTHORIZED_REF
     );
-    // In a list, in a map, with a path or among other params.
+    // The host also checks a reference in a list, in a map, with a path, or among other params.
     for (n, payload) in (3..).zip([
         "[a,$ext.s2.p1]",
         "{a:[$ext.s2.p1.x]}",

@@ -109,7 +109,7 @@ proptest! {
 
 #[test]
 fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
-    // A body of exactly 200 tokens, and one of 201.
+    // The test sends a body of exactly 200 tokens, and then a body of 201.
     let body = |words: usize| {
         tokens(&format!(
             ":plan{{goal:[{}]}}",

@@ -198,7 +198,8 @@ fn pro_tx_accepts_another_attempt_after_a_failure_that_allows_it() {
         "a failure without `retry` is final"
     );
 
-    // An expired request is dropped, so it was not the first.
+    // An expired request is dropped, so it does not count as the first request of the
+    // transaction.
     let late = frame(
         "@dev>req:transaction{txn:t2|amt:1.0|schema:TX}",
         1,

@@ -141,7 +141,7 @@ fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
         if is_plain {
             host.hears(103, "@ops>sync:registry{v:1|hash:a32838}", later);
         }
-        // The number of entries that a frame makes.
+        // Returns how many entries a frame makes.
         let mut entries = |(from, n, seq), at| {
             let heard = host.hears(from, &numbered(from, n, seq), at);
             heard.entries.len()

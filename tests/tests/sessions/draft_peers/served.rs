@@ -79,7 +79,7 @@ fn values_stand_in_the_frame() {
     }
     draft.heard();
 
-    // A frame with a value that expires before the peer is back.
+    // The member sends a frame with a value that expires before the peer is back.
     let now = draft.room.now;
     let host = draft.room.host.session_mut();
     host.handle(Input::Disconnected(member(102)), now).unwrap();

@@ -318,7 +318,8 @@ impl<'r, 't> Cursor<'r, 't> {
             return None;
         }
         let end = closing(&rest[1..], '"')?;
-        // A quote where another text could begin may begin one. Then the end of this text is missing.
+        // A quote at a place where a value can begin may open the next text. Then the closing quote
+        // of this text is missing, and the reader does not guess where this text ends.
         let begins = |at: usize| {
             rest[..at]
                 .trim_end_matches(text::is_blank)
