@@ -268,7 +268,8 @@ impl Reader<'_> {
                     .cure(format!("give `{name}` another abbreviation")),
                 );
             } else if let Some(other) = fields[..index].iter().find(|o| o.field.short == *short)
-                // Otherwise the other field's message already reported it.
+                // If the abbreviation is also the name of this field, the other field's message
+                // has reported it.
                 && short != name
             {
                 let other = &other.field.name;

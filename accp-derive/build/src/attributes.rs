@@ -119,7 +119,7 @@ impl Attributes {
         }
         let mut owners = names.clone();
         if is_field {
-            // Every field of this name, in any type.
+            // An owner without a name stands for the fields of this name in all types.
             owners.push(String::new());
         }
         let inner = members

@@ -83,7 +83,7 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         _ => Vec::new(),
     };
     let holds = |of: &Type| inner.last().is_some_and(|inner| is_known(inner, of));
-    // The check does not look at keys.
+    // The check of well-known types does not look at the keys of a map.
     let key = match inner.first() {
         Some(RustType::Path(key)) => key.path.segments.last(),
         _ => None,

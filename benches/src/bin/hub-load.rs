@@ -76,7 +76,8 @@ fn main() -> Result<(), AnyError> {
                 if !only_sessions.as_ref().is_none_or(is_wanted) {
                     continue;
                 }
-                // The two alternate, so that other load on the machine affects both.
+                // The plain handler and the hub alternate, so that other load on the machine
+                // affects both.
                 let (mut plain, mut ours) = (Load::default(), Load::default());
                 for _ in 0..3 {
                     plain.add(plain_load(durable, sessions, seconds).await?);

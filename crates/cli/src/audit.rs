@@ -89,7 +89,8 @@ impl Audit {
         }
         match (entry.kind, &mut self.hot) {
             (EntryKind::Frame, Some(hot)) => drop(hot.insert(entry.position)),
-            // Checkpoints are the only control frames that an erasure takes.
+            // Checkpoints are the only control frames whose text an erasure deletes. Without that
+            // text, the audit does not know what hot state keeps.
             (EntryKind::Control, hot) => *hot = None,
             _ => {}
         }

@@ -48,7 +48,7 @@ impl HubAddress {
     /// Returns the address as a URL of HTTP, without a slash at its end.
     pub(crate) fn http(&self) -> String {
         let base = self.hub.trim_end_matches('/');
-        // The same address serves WebSockets, so users may write it in this form.
+        // The same address serves WebSockets, so users may write it with `ws://` or `wss://`.
         match base.strip_prefix("ws") {
             Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
                 format!("http{rest}")
@@ -310,7 +310,8 @@ impl<'a> Hub<'a> {
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // A connection that was refused fails before the server sends anything.
+            // These four errors mean that a server had accepted the connection. All others mean
+            // that there is no server.
             ureq::Error::Io(error) => !matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset

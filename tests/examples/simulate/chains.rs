@@ -55,8 +55,8 @@ impl Chains {
             "cancel" => {
                 self.open.remove(&chain);
                 self.cancelled.entry(chain).or_insert(position);
-                // A cancelled chain stops only its own frames, so no cause is noted here for
-                // later chains.
+                // The cancellation does not count as a frame of its chain. So a frame that names
+                // it as its cause may still be sent.
                 return;
             }
             "done" | "fail" | "end" => {

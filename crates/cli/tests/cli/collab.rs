@@ -157,7 +157,7 @@ fn init_has_the_flags_of_the_original() {
         round.json(INIT.replace("--deliverables-dir papers", ""), 0)["primary"],
         "deliverables/adr.md"
     );
-    // A new round takes these settings over.
+    // A new round takes these settings over from the round that `--from` names.
     let args = "collab init --folder next --from round --format json";
     let run = round.0.run(args, "");
     run.code_is(0);

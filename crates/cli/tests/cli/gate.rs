@@ -428,7 +428,7 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
     let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
     assert_eq!(plan("abc101000001", 1).status, 200);
     until_ready_is(&client, 200);
-    // The store's file is moved away, and back.
+    // The test moves the store's file away, and later back.
     let [here, there] = ["hub.accp", "moved"].map(|name| hub.folder.path().join(name));
     fs::rename(&here, &there).unwrap();
     let why = until_ready_is(&client, 503);

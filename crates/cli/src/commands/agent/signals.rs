@@ -33,7 +33,8 @@ impl Signals {
     pub(super) fn new() -> Self {
         let ignored = ignored();
         let numbers = ENDS.iter().map(|signal| signal.as_raw());
-        // Under `nohup`, a terminal that is closed does not end this process.
+        // A signal that this process inherited as ignored stays ignored. So under `nohup`, a
+        // terminal that is closed does not end this process.
         let numbers = numbers.filter(|number| ignored >> (number - 1) & 1 == 0);
         let taken = numbers.filter_map(|number| unix::signal(SignalKind::from_raw(number)).ok());
         Self {

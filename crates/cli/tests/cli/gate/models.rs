@@ -125,7 +125,7 @@ fn a_call_that_its_client_has_left_counts_as_open() {
     };
     let begun = (1..20).filter(|id| leave(*id)).count();
     assert!((1..=3).contains(&begun), "{begun} calls are open");
-    // The open calls end with the first frame.
+    // The first frame ends the open calls.
     assert_eq!(cook.post_frame(&plan("cook", "x", 1)).status, 200);
     until(200, || dev.get("/accp/v1/sessions/lunch/state"));
 }

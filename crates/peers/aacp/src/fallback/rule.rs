@@ -164,7 +164,7 @@ fn takes(parameter: &Parameter, value: &Value) -> bool {
         (_, Kind::Number, value) => matches!(value, Value::Number(_)),
         ("email", _, Value::Name(text)) => text.contains('@'),
         (_, Kind::Code, Value::Quoted(text)) => !text.contains(' '),
-        // "HR" and "Berlin" are no identifiers, but "GBP" is a currency.
+        // "HR" and "Berlin" are not identifiers, but "GBP" is a currency.
         (_, Kind::Code, Value::Name(text)) if parameter.rewriting().contains(&Rewrite::Upper) => {
             text.chars().all(|c| c.is_uppercase() || c.is_ascii_digit())
         }

@@ -106,7 +106,8 @@ impl<F: Files> Shared<F> {
             review::forget(&self.files, &self.path);
             return Err(findings);
         }
-        // The event is in the log. The next writer repeats what fails here.
+        // The event is in the log, so the append has succeeded. The next writer repeats what
+        // fails here.
         let _ = self.publish();
         let _ = review::settle(&self.files, &self.path);
         Ok(Appended { event, state })
@@ -254,7 +255,8 @@ impl<F: Files> Shared<F> {
         {
             return Ok(());
         }
-        // The other participant's line came first and keeps the number. Ours is removed if it is still the last.
+        // The other participant's line came first and keeps the number. This process removes its
+        // own line, if it is still the last.
         if bytes.ends_with(line) {
             let length = (bytes.len() - line.len()) as u64;
             let _ = self

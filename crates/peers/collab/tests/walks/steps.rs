@@ -58,7 +58,7 @@ pub(crate) fn sensible(
     let codes: Vec<&str> = verdict.errors.iter().copied().collect();
     if !codes.is_empty() && (rng.in_thousand(400) || phase == "readiness_check") {
         let code = rng.pick(&codes);
-        // Most missing freezes are not made here, but when it is their turn.
+        // Most missing freezes are left until the walk comes to the freeze itself.
         let is_early = *code == *"freeze-missing" && rng.in_thousand(800);
         let mended = mend(world, judge, declared, code).filter(|_| !is_early);
         if let Some(step) = mended {

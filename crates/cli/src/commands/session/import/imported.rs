@@ -222,7 +222,7 @@ impl ImportedSession {
         report: &mut Report,
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
-        // From here on, all is read from the store, as after a restart.
+        // From here on, everything is read from the store, as after a restart.
         let mut side = StoredSide::open(store, id, true, None)?;
         let state = self.session.host.session().state();
         if side.state() != state {
