@@ -73,7 +73,8 @@ pub(crate) fn document(
                 reader.name(&at, "schema name", name);
                 document.schemas.extend(reader.schema(&at, name, schema));
             }
-            // The order of the keys of a JSON object depends on serde_json's features.
+            // The order of the keys of a JSON object depends on serde_json's features, so the
+            // schemas are sorted.
             document.schemas.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }

@@ -80,7 +80,7 @@ impl Attributes {
                 }
             }
         }
-        // rustfmt would put two derives into one.
+        // The added derives share one attribute, because rustfmt would merge two.
         let derive = (!added.is_empty()).then(|| parse_quote!(#[derive(#(#added),*)]));
         derive.into_iter().chain(others).collect()
     }

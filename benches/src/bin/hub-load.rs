@@ -194,7 +194,7 @@ async fn next(socket: &mut Socket) -> Result<String, AnyError> {
     }
 }
 
-// The hub.
+// Measuring the hub.
 
 async fn hub_load(durable: bool, sessions: usize, seconds: u64) -> Result<Load, AnyError> {
     let folder = tempfile::tempdir()?;
@@ -328,7 +328,7 @@ impl Pair for Members {
     }
 }
 
-// The plain handler.
+// Measuring the plain handler.
 
 #[derive(Clone)]
 struct Plain {

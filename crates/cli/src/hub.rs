@@ -341,7 +341,8 @@ impl<'a> Hub<'a> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
         let (sender, receiver) = mpsc::channel();
-        // A read can block without a limit, because a request that follows a log has no timeout.
+        // A request that follows a log has no timeout, so a read can block without a limit. A
+        // thread of its own does the reading.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);

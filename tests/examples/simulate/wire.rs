@@ -163,7 +163,8 @@ impl Observer {
             return Err(format!("{of} was dropped and is answered"));
         }
         let is_true = match code {
-            // The frame is a part of a frame that came back as a whole.
+            // A host that has recovered its log may have the frame only as a whole. Then each
+            // part of the frame is a duplicate.
             Some("E3002") if place.is_none() => self.timeline.has_lost(),
             Some("E3002") => place.is_some_and(|entry| {
                 field(text, "holder") == Some(u64::from(entry.sender.number()))

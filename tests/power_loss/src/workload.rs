@@ -261,7 +261,7 @@ impl Writer {
 }
 
 fn value(number: u64, random: &mut Random, bytes: usize) -> Cold {
-    // A small range, so that some values are equal.
+    // The range is small, so that some values are equal.
     let byte = random.below(256) as u8;
     let bytes = vec![byte; random.below(3) * bytes / 2];
     Cold {

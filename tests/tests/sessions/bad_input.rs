@@ -337,7 +337,7 @@ proptest! {
         }
         let next = 1 + host.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
         let good = format!("@qa>req:plan{{}}[mid:102000001010,seq:{next}]");
-        // It may be the turn of the other member now, until the time for its frame has passed.
+        // The other member may have the turn. A minute later its turn is over.
         let heard = host.hears(102, &good, NOW + Duration::from_secs(60));
         prop_assert!(heard.entries.iter().any(|entry| entry.kind == EntryKind::Frame), "{:?}", heard);
     }

@@ -147,7 +147,8 @@ fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
             heard.entries.len()
         };
         assert_eq!(entries((101, 1, 1), later), 1);
-        // It is the turn of 102, and then of 101. 103 has the right number, and waits.
+        // It is the turn of member 102, and then of member 101. Member 103 has the right number,
+        // but waits.
         assert_eq!(entries((102, 1, 1), later), 0);
         assert_eq!(entries((101, 2, 2), later), 0);
         assert_eq!(entries((103, 1, 2), later), 0);

@@ -367,7 +367,7 @@ impl Relays {
             }
             let mut bytes = 0;
             for (next, entry) in (from..).zip(entries) {
-                // The log has no gaps, so the text of the entry before has been erased. The member
+                // A log has no gaps, so the text of a missing entry has been erased. The member
                 // gets the fold when it asks for that entry.
                 let is_gone = entry.position != next;
                 if is_gone || bytes > 0 && bytes + entry.text.len() > WINDOW_BYTES {

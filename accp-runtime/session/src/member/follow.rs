@@ -28,7 +28,7 @@ const LOST_ENTRIES: usize = 256;
 impl Member {
     /// Takes an entry of the log.
     pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
-        // The host repeats an entry that is not taken now.
+        // This side drops an entry that it cannot take now. The host sends the entry again.
         let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
         if self.is_busy() || is_starting {
             return;
@@ -270,7 +270,8 @@ impl Member {
                     }
                 }
                 self.now_joined();
-                // The schemas in force may have been tampered with on their way.
+                // An earlier copy of the schemas in force may have been tampered with on its way,
+                // so this side makes sure that it has them.
                 if let Some(hash) = self.side.state.schemas() {
                     self.learn(hash);
                 }
@@ -353,7 +354,8 @@ impl Member {
             },
             TransferProgress::Tampered => {
                 if is_schemas(&key) {
-                    // This side continues meanwhile, and asks again at the next retry.
+                    // This side goes on without the schemas, and asks for them again at the next
+                    // retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
                     self.to_send.hello = true;

@@ -83,7 +83,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         if path.is_dir() && !path.is_symlink() {
             collect(&path, found);
         } else if !name.starts_with(".acp.lock") {
-            // A broken link has no bytes.
+            // A broken link cannot be read, so it counts as empty.
             let bytes = fs::read(&path).unwrap_or_default();
             found.insert(path, bytes);
         }

@@ -105,7 +105,8 @@ impl Validator<'_> {
         } else if let Ok(text) = std::str::from_utf8(bytes) {
             self.examine(text, &mut findings);
         } else {
-            // Each byte that is not UTF-8 becomes one `?`, so that all places stay.
+            // Each byte that is not UTF-8 becomes one `?`, so that the places of other findings
+            // stay right.
             let mut text = String::with_capacity(bytes.len());
             for chunk in bytes.utf8_chunks() {
                 text.push_str(chunk.valid());

@@ -67,7 +67,8 @@ proptest! {
         let kinds: Vec<EntryKind> = heard.entries.iter().map(|entry| entry.kind).collect();
         match verdict(&text) {
             Ok(()) => {
-                // A reference in the payload may lead nowhere.
+                // A reference in the payload may lead nowhere, and then the host refuses the
+                // frame.
                 let is_open = kinds != [EntryKind::Frame] && !payload.contains('$');
                 prop_assert!(!is_open, "{}: {:?}", text, heard.sends);
                 prop_assert!(!heard.sends[0].contains("code:E1"), "{}: {:?}", text, heard.sends);

@@ -76,7 +76,8 @@ impl Signals {
 
     /// Returns when the process is interrupted.
     pub(super) async fn end(&mut self) {
-        // Without a handler, the system ends the process itself.
+        // If no handler can be set, the system ends the process itself, so there is nothing to
+        // wait for.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

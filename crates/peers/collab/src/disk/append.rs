@@ -101,7 +101,8 @@ impl<F: Files> Shared<F> {
             })
             .and_then(|()| self.write_line(&folder, &event));
         if let Err(findings) = written {
-            // These files are useless without the line. The next writer replaces what remains.
+            // The prepared protocol.json and the prepared review are useless without the line.
+            // The next writer replaces what remains of them.
             let _ = self.files.remove(&self.path.join(NEW_PROTOCOL));
             review::forget(&self.files, &self.path);
             return Err(findings);

@@ -179,7 +179,7 @@ fn col_68_accepts_readers_at_any_time_and_shows_them_a_whole_file() {
         reader.join().unwrap()
     });
     assert!(reads > 0);
-    // No file of the replacement stays.
+    // No temporary file stays.
     let hidden = round.files().into_keys().filter(|path| {
         let name = path.file_name().unwrap().to_str().unwrap();
         name.starts_with(".acp.")
