@@ -108,7 +108,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         let text = frame(&format!("@dev>req:plan{{x:$42.30|y:{payload}}}"), n, 1, "");
         assert_eq!(host.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
     }
-    // The same rule holds for the host.
+    // The host refuses its own frame for the same reason.
     let message = DynamicFrame::new("hub", "req", "plan").unwrap();
     let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
     let error = host

@@ -151,7 +151,7 @@ fn init_has_the_flags_of_the_original() {
     assert_eq!(made["files"][0], "external:memo.md");
     let text = fs::read_to_string(round.0.path("docs/memo.md")).unwrap();
     assert!(text.ends_with("\n## Question\n\n\n## Answer\n\n"), "{text}");
-    // Without these options, the directory is `deliverables`, and the file has the name of its type.
+    // By default, the directory is `deliverables`, and the file has the name of its type.
     let round = Round::before();
     assert_eq!(
         round.json(INIT.replace("--deliverables-dir papers", ""), 0)["primary"],

@@ -68,7 +68,7 @@ fn a_text_with_an_invented_value_is_refused() {
     ] {
         assert_eq!(supply(&mut host, 2, text), invented(&[word]), "{text}");
     }
-    // The earlier summary stays.
+    // The refused texts have not replaced the earlier summary.
     task(&mut host, 3);
     assert_eq!(carried(&host), [(2, "Dev did T1 for 1.25.".to_owned())]);
 }

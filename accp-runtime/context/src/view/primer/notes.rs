@@ -142,7 +142,7 @@ fn note(view: &View, field: &Field) -> String {
     let mut out = String::new();
     let is_told = match &field.ty {
         Type::String | Type::Text => true,
-        // The definition already names the schema.
+        // The definition already names the schema, so the note need not.
         Type::Schema(_) => true,
         ty => field.default.as_ref().map(Type::of_default).as_ref() == Some(ty),
     };

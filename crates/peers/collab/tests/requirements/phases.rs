@@ -107,7 +107,7 @@ fn col_36_refuses_a_proposal_without_a_draft_and_anything_else() {
     ] {
         assert_eq!(round.refuse("ada", event), [Code::Phase], "{event}");
     }
-    // A draft of a supporting deliverable is not one of the primary deliverable.
+    // A draft of a supporting deliverable does not count as a draft of the primary one.
     let round = Round::new();
     round.edit_protocol(|json| {
         json["deliverables"]["supporting"] = json!([{ "file": "tests.md", "type": "test-plan" }]);

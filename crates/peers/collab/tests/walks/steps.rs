@@ -233,7 +233,7 @@ fn mend(world: &World, judge: &Judge<'_>, declared: &Declared, code: &str) -> Op
 /// Returns an event of random parts.
 pub(crate) fn random(world: &World, judge: &Judge<'_>, rng: &mut Rng) -> Line {
     let mut names = EVENTS.to_vec();
-    // `blocked` ends the walk, so the random events do not have it.
+    // `blocked` ends the walk, so it is not among the random events.
     names.retain(|name| *name != "blocked");
     let name = rng.pick(&names);
     let mut people = vec!["ada", "Bob", "cy d", "dörte", "eve"];
