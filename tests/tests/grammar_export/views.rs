@@ -88,7 +88,8 @@ fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
         return false;
     };
     let cells = outside_of_quotes(cells);
-    // As with frames, floats with many digits or with hundreds of zeros are excepted.
+    // The grammar leaves out floats with many digits or with hundreds of zeros, as the grammar of
+    // frames does.
     let mut numbers = cells.split('#').skip(1);
     let has_many_digits = |number: &str| {
         let end = number.find(|c: char| !c.is_ascii_digit() && !"-.".contains(c));

@@ -150,7 +150,8 @@ impl Trial<'_> {
             Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
                 for (at, item) in items.iter().enumerate() {
                     if self.fault(&around(json!([item]))).is_some() {
-                        // The error names the place in the list.
+                        // `nth` keeps the item at its index, so that the error names its place in
+                        // the list.
                         self.value(&child(pointer, at), item, &|item| around(nth(at, item)));
                     }
                 }
