@@ -171,7 +171,8 @@ impl Observer {
                     && field(text, "seq") == Some(entry.sequence)
             }),
             Some("E5001") if has_left => true,
-            // The clock of the sender is ahead. The frame may be consumed meanwhile.
+            // E3001 means that the clock of the sender was ahead. The frame may have been
+            // consumed since then.
             Some("E3001") => true,
             // A host that has lost frames of a member goes on at the number that the member has
             // sent.

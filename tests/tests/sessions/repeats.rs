@@ -405,7 +405,8 @@ proptest! {
                     if let Some(mid) = &last[who] {
                         let cancel = DynamicFrame::new(["shop", "dev"][who], "cancel", "task").unwrap();
                         let cancel = Outbound::message(&cancel).in_chain(mid.to_string());
-                        // The chain may be cancelled already.
+                        // The chain may be cancelled already, and then the session refuses to
+                        // send.
                         drop(room.members[who].session_mut().send(&cancel, now));
                     }
                 }

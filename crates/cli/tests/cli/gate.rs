@@ -372,7 +372,7 @@ fn pages_of_other_sites_get_nothing() {
             let image = [("sec-fetch-site", site), ("sec-fetch-dest", "image")];
             for method in ["GET", "POST"] {
                 let answer = client.ask(method, &route, &image, "");
-                // The route does not exist, or not with this method.
+                // The route does not exist, or does not take this method.
                 let is_public = is_public || matches!(answer.status, 404 | 405);
                 assert!(
                     is_public || answer.status == 403,

@@ -158,7 +158,8 @@ fn exchange(
         rest.iter()
             .any(|item| traces.iter().any(|trace| stands_in(item, trace)))
     };
-    // A model may have written the old value with other digits: as a quarter, or as the days of a month.
+    // A model may have written the old value with other digits: as a quarter, or as the days of a
+    // month. So the packet must have no digits that the new instruction does not have.
     let known = asked.values().flat_map(Value::spellings);
     let known: BTreeSet<String> = known.map(|text| text.to_lowercase()).collect();
     let is_derived =
