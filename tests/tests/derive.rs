@@ -133,7 +133,7 @@ struct Moved {
     speed: Option<String>,
 }
 
-// No schema: any keys and any values.
+// A frame without a schema takes any keys and any values.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "qry", operation = "lookup")]
 struct Lookup<T> {

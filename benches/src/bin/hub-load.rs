@@ -180,7 +180,7 @@ fn cpu() -> Result<f64, AnyError> {
     let (_, rest) = text.rsplit_once(')').ok_or("no name")?;
     let ticks = rest.split_whitespace().skip(11).take(2);
     let ticks: Vec<u64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
-    // Linux counts 100 ticks a second here, whatever its own clock is.
+    // Linux reports 100 ticks a second here, whatever the rate of the kernel's own timer is.
     Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 

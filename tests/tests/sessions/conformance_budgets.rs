@@ -66,7 +66,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             ),
             (500, 2000, 2500)
         );
-        // The context holds exactly the counted lines.
+        // The context holds exactly the lines that the budget counts.
         assert_eq!(
             render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()
@@ -243,7 +243,7 @@ proptest! {
         for value in &encoded.values {
             prop_assert_eq!(&room.host.cold(&value.key).unwrap(), value);
         }
-        // `Decode` gives the message back.
+        // `Codec::decode` gives back the message that was encoded.
         if let [only] = &encoded.frames[..] {
             let decoded = Codec::new(room.host.session_mut()).decode(only).unwrap();
             prop_assert_eq!(decoded.payload, message.payload.clone());

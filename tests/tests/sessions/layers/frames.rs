@@ -42,7 +42,7 @@ fn at_the_gate(good: &[&str], bad: &[&str]) {
         let refused = host.refuses(101, &text);
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{text}");
     }
-    // The id and the number are still free.
+    // The refused frames have used up neither the id nor the number.
     host.takes(101, &frame("@dev>req:plan{}", next, next.into(), ""));
 }
 

@@ -193,7 +193,7 @@ async fn relay(mut stderr: impl AsyncRead + Unpin) -> io::Result<String> {
         let Some(piece) = piece.get(..count).filter(|piece| !piece.is_empty()) else {
             return Ok(String::from_utf8_lossy(&last).into_owned());
         };
-        // If stderr is closed, the command continues.
+        // If the stderr of this process is closed, the command goes on without it.
         let _ = ours.write_all(piece).await;
         let _ = ours.flush().await;
         last.extend_from_slice(piece);
