@@ -431,7 +431,7 @@ fn a_symbol_travels_and_both_spellings_are_read() {
 fn an_enumeration_stands_where_nothing_is_declared() {
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     enum Answer {
-        // The frame has this name with a mark, so that it is not read as a boolean.
+        // A frame writes this name with a mark, so that no reader takes it for a boolean.
         True,
         #[accp(rename = "42")]
         FortyTwo,

@@ -174,7 +174,7 @@ impl Source<'_> {
             return;
         };
         // A field that repeats the sender adds nothing, because the header names the sender. In
-        // chats, the field `role` does this.
+        // chats, the field `role` repeats it.
         if text == self.sender && text != entity {
             return;
         }

@@ -433,7 +433,8 @@ impl Host {
     }
 
     pub(crate) fn rest(&mut self) {
-        // Nobody holds the fold any more. Even a weak reference would keep its memory.
+        // If nobody holds the fold any more, the weak reference goes, too, because it would keep
+        // the memory.
         self.offer.take_if(|fold| fold.bytes.strong_count() == 0);
         self.relays.rest();
         self.side.rest(!self.guests.is_empty());

@@ -61,7 +61,8 @@ impl Audit {
                 (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));
             }
             audit.entries += 1;
-            // A member's copy has gaps for the frames that were not relayed to it.
+            // A member's copy has gaps for the frames that were not relayed to it, so only a
+            // host's numbers are checked.
             if side.is_host() {
                 audit.number(&entry, side.state().scope());
             }

@@ -121,7 +121,7 @@ fn a_turn_that_is_not_used_passes_on() {
     lets_wait(&mut host, (101, 2, 2), just_before(end));
     // The member that comes first goes on, and the host calls the member that waits.
     assert_eq!(accepts(&mut host, (101, 2, 2), end), [(103, 1, 3)]);
-    // The next turn has its own time. The member does not use that turn either.
+    // The next turn has its own time. Member 103 does not use that turn either.
     let end = end + PATIENCE;
     lets_wait(&mut host, (102, 1, 3), just_before(end));
     lets_wait(&mut host, (101, 3, 3), just_before(end));

@@ -160,8 +160,8 @@ fn the_status_of_a_stream_is_that_of_its_first_frame() {
             "{why}: {said:?}"
         );
     }
-    // The first frame has expired, so it gets no answer. The answer's body still has the answers
-    // to all later frames.
+    // The first frame has expired, so the hub does not answer it. The HTTP response still has the
+    // answers to all later frames.
     let mut post = Chunked::frames(&hub);
     let mut old = piece(0, 1, "", ",ttl:5,cid:old");
     old = old.replace(&now().to_string(), "1000");

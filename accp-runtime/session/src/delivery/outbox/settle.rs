@@ -291,8 +291,8 @@ mod tests {
         };
         let mut outbox = Outbox::new(Vec::new(), 1, Duration::from_secs(1));
         outbox.gone(frame, 941);
-        // The log reaches to position 941, where the reason stands. So this side will still get
-        // that entry.
+        // The log reaches to position 941, where the entry with the reason is. So this side will
+        // still get that entry.
         assert!(!outbox.log_ends_at(941));
         assert_eq!(outbox.asks(), []);
         // A host that was restored from an older copy will never have this entry at position 941.

@@ -302,7 +302,8 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     let mut conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(SqliteRegistry::PATIENCE)?;
     conn.pragma_update(None, "synchronous", "FULL")?;
-    // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
+    // On Apple systems a plain sync does not reach the disk. On other systems this setting does
+    // nothing.
     conn.pragma_update(None, "fullfsync", true)?;
     // The file may come from an untrusted source.
     conn.pragma_update(None, "trusted_schema", false)?;
