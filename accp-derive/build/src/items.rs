@@ -136,8 +136,8 @@ impl<'f> File<'f> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        // Without a schema, the derive cannot look up a field's own abbreviation, so the
-        // attribute gives the abbreviation as the name.
+        // Without a schema, the derive cannot look up a field's own abbreviation. So `rename`
+        // gives the abbreviation.
         let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
         let name = if self.options.schemaless && has_own_key {
             &field.short

@@ -310,8 +310,8 @@ impl<'a> Hub<'a> {
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // These four errors mean that a server had accepted the connection. All others mean
-            // that there is no server.
+            // These four errors mean that a server had accepted the connection. After any other
+            // error there was no connection.
             ureq::Error::Io(error) => !matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset

@@ -197,7 +197,7 @@ fn made() -> Vec<String> {
 fn record(seed: u64) -> Recording {
     let root = tempfile::tempdir().expect("a folder");
     let log = Log::default();
-    // The program finds these folders when it begins, so the log of events begins with them.
+    // The program makes its folders before anything else, so the log of events begins with them.
     let made = made().into_iter().map(Event::MakeFolder);
     made.for_each(|event| log.tell(event));
     log.tell_of_sqlite(|event| event.below(CACHE));
