@@ -99,7 +99,8 @@ pub(crate) async fn play(part: &str) {
 async fn stranger(part: &str) {
     let registry = match part {
         "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
-        // If one schema has another form, the agent does not learn the others.
+        // `status` has another form here than in the session. So the agent does not learn `note`
+        // either.
         _ => r#"{ "schemas": { "status": { "code": "ST", "fields": ["mood"] } } }"#.to_owned(),
     };
     let name = AgentId::new("lab").unwrap();
