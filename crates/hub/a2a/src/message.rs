@@ -204,7 +204,8 @@ fn frame(
 ) -> Result<Outbound<'static>, A2AError> {
     let refuse = |error: DecodeError| fault::of_frame(at, &error);
     let sent = TaskFrame::read_wide(text).map_err(refuse)?;
-    // Some frames must name a chain. Here it is the chain of the task.
+    // The registry may require a chain id for this frame. The client cannot know the id, so the
+    // task's id is added.
     let whole = format!("{}[cid:{task}]", sent.head());
     let mut message = DynamicFrame::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {

@@ -135,7 +135,7 @@ async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
     let asked = heard.recv().await.unwrap();
-    // Only the agent that began the chain may cancel it, here or by A2A.
+    // Only the agent that began the chain may cancel it, by a frame (as here) or by A2A.
     let cancel = DynamicFrame::new("guest", "cancel", "task").unwrap();
     let cancel = Outbound::owned_message(cancel).in_chain(asked.chain());
     server.guest.send_with(cancel).await.unwrap();

@@ -133,13 +133,15 @@ impl Connect {
         };
         let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
-        // The side of a member needs no number, because all frames of its link are its own.
+        // Only the agents in the process of a host have numbers. All frames on this wire are for
+        // one member.
         let side = Side::new(driver, MemberId::HOST, end, frames);
         let side = side.of(Arc::downgrade(&handle) as _, host);
         tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
-        // From here on, this agent and the others get each other's frames.
+        // The call returns after the agent has joined. From then on it gets the frames of the
+        // others.
         if !has_joined(&handle).await? {
             let why = format!("nothing has come from the session for {JOIN:?}");
             return Err(Error::Unreachable(self.hub, why));
@@ -155,7 +157,8 @@ async fn has_joined(handle: &Handle) -> Result<bool, Error> {
     loop {
         tokio::select! {
             joined = &mut joined => return joined.map(|()| true),
-            // When the side ends, it answers all calls that wait with the reason.
+            // A side that has ended changes `last` no more. It answers `joined` with the reason for
+            // its end.
             more = timeout(JOIN, last.changed()), if !handle.has_ended() => {
                 if more.is_err() {
                     return Ok(false);

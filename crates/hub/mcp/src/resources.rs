@@ -175,7 +175,8 @@ async fn frame(inbox: &Inbox, position: u64) -> Result<Option<String>, accp_clie
     if position == 0 || position > last {
         return Ok(None);
     }
-    // The entry may hold no frame, and so may all entries after it.
+    // The entry at this position may hold no frame. Then `next_ready` returns a later frame, or
+    // nothing.
     let next = inbox.agent.frames(position).next_ready().await?;
     let entry = next.filter(|entry| entry.position == position);
     Ok(entry.map(|entry| entry.text.to_string()))

@@ -270,7 +270,8 @@ fn is_found(bug: Bug) -> bool {
         bug,
         inner: MemoryStore::new(),
     };
-    // Some mistakes show in one script of a hundred only.
+    // Some mistakes show only in one script of a hundred, so a store with a mistake runs more
+    // scripts.
     let cases = if bug == Bug::None { 256 } else { 4096 };
     catch_unwind(AssertUnwindSafe(|| {
         conformance::run(cases, fresh, |store| store);

@@ -51,7 +51,8 @@ pub(crate) fn chosen(
             let totals = totals(corpus, &view, &counter);
             return maker.learnt(earned, totals);
         }
-        // The remaining shapes may get better codes and then save more tokens.
+        // Without the shapes in `out`, the others may get better codes and save more tokens, so the
+        // choice begins again.
         left_out.extend(out);
     }
 }

@@ -321,7 +321,8 @@ impl Guest {
                 }
                 (None, Some(answered)) => {
                     if !self.work.hand_answer(whole, answered) {
-                        // The answer is late, so a handler gets it. Its inbox is written with the next commit.
+                        // The asker no longer waits, so a handler gets the answer. The next commit
+                        // stores the inbox without the answer's mark.
                         self.inbox = before;
                         self.next = self.next.min(at);
                         let text = self.inbox.to_string();

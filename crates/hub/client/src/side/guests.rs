@@ -198,7 +198,8 @@ impl Side {
             has_inputs |= guest.mark_late(driver, durable)?;
             has_inputs |= guest.work.send_early(&mut guest.sender(driver, durable))?;
         }
-        // A reply that was just made is not durable yet.
+        // A reply of this round becomes durable with the next commit. Agents that drain end after
+        // that commit.
         if !has_inputs {
             has_inputs = self.end_drained()?;
         }

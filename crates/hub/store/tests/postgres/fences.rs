@@ -69,10 +69,10 @@ fn a_store_that_commits_without_opening_opens_the_side() {
     let side = launch();
     running.open(&side).unwrap();
     running.commit(&[(&side, &entry(1))]).unwrap();
-    // Retention works without opening the side, and takes the side from no other store.
+    // Retention works without opening the side, so the running store keeps it.
     tool.retain(&side, Retention { log_before: 9 }).unwrap();
     running.commit(&[(&side, &entry(2))]).unwrap();
-    // A refused commit takes the side from no other store either.
+    // After a refused commit the running store still has the side.
     tool.commit(&[(&side, &entry(2))]).unwrap_err();
     running.commit(&[(&side, &entry(3))]).unwrap();
     tool.commit(&[(&side, &entry(4))]).unwrap();

@@ -77,7 +77,7 @@ fn tables_of_another_program_are_left_alone() {
     assert_eq!(error.kind(), StoreErrorKind::Foreign);
     let text = error.to_string();
     assert!(text.contains("accp_log"), "{text}");
-    // The failed start has created no tables.
+    // The failed opening has created no tables.
     assert!(
         !schema
             .sql()

@@ -109,7 +109,8 @@ impl Pairs {
                 self.judge(at, index, key, verdict);
             }
         }
-        // Calls that are open at the end of the list may still get their results.
+        // Calls that are open at the end of the list may still get their results, so they are no
+        // flaw.
     }
 
     /// The next turn of the user answers a turn of the assistant.
