@@ -149,7 +149,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
     let mut out = String::new();
     for one in found {
         let text = one.at.value(message)?.to_string();
-        // The message may escape the text in another way. Then the pointer finds the place.
+        // The raw message may escape the text differently. Then the pointer finds the place.
         let Some((before, behind)) = rest.split_once(&text) else {
             let empty = |one: &Found| (one.at.clone(), "\"\"".to_owned());
             return crate::raw::replaced(raw, &found.iter().map(empty).collect::<Vec<_>>());

@@ -161,7 +161,7 @@ pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     let mut inside = false;
     let mut escaped = false;
     let mut out = None::<String>;
-    // All these bytes are ASCII, so a piece never ends within a character.
+    // All bytes that are left out are ASCII, so no piece ends within a character.
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
         if inside {

@@ -262,7 +262,7 @@ fn planted_faults_are_told_from_what_was_recorded() {
         );
         let least = if faulty.len() < 100 { 0.1 } else { 0.2 };
         assert!(faulty.is_empty() || words > least, "{half}: {words}");
-        // In a few cases, the judge that tosses a coin may score well by chance.
+        // With few cases, the judge that tosses a coin may score well by chance.
         assert!(
             faulty.len() < 100 || coin.abs() < 0.15 && words > coin,
             "{half}: {coin}"

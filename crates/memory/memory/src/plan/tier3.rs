@@ -271,7 +271,7 @@ impl Planner<'_> {
         let counter = Sent(options.counter);
         let asked = content.asked(&head, room, &counter);
         let first = content.write(&head, room, &counter)?;
-        // The tokens of the summary itself are not saved.
+        // The tokens of the summary itself are not saved, so they are subtracted.
         let head = Head {
             saved: saved.saturating_sub(counter.count(&first) as u64),
             ..head

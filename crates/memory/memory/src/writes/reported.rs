@@ -72,7 +72,7 @@ fn of_map(map: &Map<String, Json>, depth: usize) -> Option<bool> {
         one(&WORDS.states, &of_state),
         one(&WORDS.inside, &inside),
     ];
-    // A failure counts before a success.
+    // `false` sorts before `true`, so one failure outweighs all successes.
     all.into_iter().flatten().min()
 }
 

@@ -116,7 +116,7 @@ fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault>
         }
         let bytes = match files::read(root, &seen.path) {
             Ok(bytes) => bytes,
-            // An earlier try could not read the file either.
+            // An earlier try could not read the file either, so nothing has changed.
             Err(_) if known.seen.bytes == UNREAD => continue,
             Err(_) => return Ok(false),
         };
