@@ -330,7 +330,8 @@ fn every_mistake_is_found() {
         let run = || conformance::run_committed(256, fresh);
         catch_unwind(AssertUnwindSafe(run)).is_err()
     };
-    // A committer finds out by itself which side caused a fault.
+    // These mistakes concern groups. The suite must find them also behind a committer, which
+    // retries the sides of a failed group one by one.
     let groups = [
         Bug::CommitsBatchByBatch,
         Bug::CommitsTheLastOfAGroup,

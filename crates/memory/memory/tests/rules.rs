@@ -155,7 +155,8 @@ fn a_call_is_in_flight_until_the_model_goes_on() {
     let text = mended(Form::Responses, &json!(over));
     let place = text.find(r#""call_id":"c1","output":"No result"#);
     assert!(place > text.find(r#""call_id":"c2","output":"4"#));
-    // The answer is placed before the model's words, because later it would come too late.
+    // The repair puts the missing result before the model's words, because the provider refuses a
+    // later result.
     over.push(user.clone());
     let found_late = check(&list(Form::Responses, &json!(over)));
     assert!(found_late[0].text.contains("no result before message 4"));

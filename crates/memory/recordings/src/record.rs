@@ -340,7 +340,8 @@ impl<'r> Recorder<'r> {
         payload: &mut Map<'j>,
         rest: impl Iterator<Item = (&'j String, &'j Json)>,
     ) {
-        // A reader would expand such a key to the full name of a field.
+        // If a key is the abbreviation of a field, a reader would expand it to the full name of the
+        // field.
         let abbreviates = |key: &str| {
             let fields = |code| {
                 self.registry

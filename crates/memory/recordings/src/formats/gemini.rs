@@ -446,7 +446,8 @@ fn written(what: &PartContent) -> Option<Json> {
         PartContent::Text(text) => json!({ "text": text }),
         PartContent::Thinking(text) => json!({ "text": text, "thought": true }),
         PartContent::Media(media) => {
-            // Only the media type tells a picture from a file.
+            // A part of Gemini's has only a media type, so a picture that is recorded as a file
+            // would come back as a picture.
             if kind_of("", media.mime.as_deref()) != media.kind {
                 return None;
             }
