@@ -127,14 +127,15 @@ impl Connect {
         let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
         let socket = match target.connect().await {
             Ok(socket) => Some(socket),
-            // Until the hub is back, the agent works on what its store has, and the store keeps what it sends.
+            // The hub cannot be reached. Until it is back, the agent works with what its store has,
+            // and the store keeps what the agent sends.
             Err(Error::Unreachable(..)) if driver.session().has_joined() => None,
             Err(error) => return Err(error),
         };
         let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
-        // Only the agents in the process of a host have numbers. All frames on this wire are for
-        // one member.
+        // The number of a side names the sender of its frames. This wire has only one sender, so
+        // the number does not matter.
         let side = Side::new(driver, MemberId::HOST, end, frames);
         let side = side.of(Arc::downgrade(&handle) as _, host);
         tokio::spawn(side.run());

@@ -42,7 +42,7 @@ pub(crate) struct Authenticated {
 
 impl Authenticated {
     pub(crate) async fn of(app: &Shared, headers: &HeaderMap) -> Result<Self, Refused> {
-        // With several headers, a proxy could read one and the hub another.
+        // If a request had several headers, a proxy could read one and the hub another.
         if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
             return Err(Refused::invalid("one header `Authorization`"));
         }

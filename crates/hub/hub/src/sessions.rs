@@ -123,7 +123,8 @@ impl Sessions {
         by: Option<&str>,
     ) -> Result<Hub, Refused> {
         if self.is_open(session) == Some(false) {
-            // The process was stopped for so long that another hub may run the session now.
+            // The lease ended while the process was stopped, so another hub may run the session
+            // now.
             self.renew().await?;
         }
         let cell = self.slot(session)?;

@@ -316,7 +316,7 @@ impl Peer<'_> {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut heard = Instant::now();
         let mut ends = self.app.ends.clone();
-        // One timer and one watch serve all iterations.
+        // The watch and the timer are made once for the whole loop, and not for each frame.
         let mut ends = pin!(app::over(&mut ends));
         let mut beat = pin!(sleep_until(heard + heartbeat));
         if !link.send(first).await {
@@ -424,7 +424,7 @@ impl Peer<'_> {
         if matches!(end, End::Silent) {
             add(&self.app.metrics.dropped);
         }
-        // A reason has 123 bytes at most (RFC 6455).
+        // The reason of a close has 123 bytes at most (RFC 6455), so it is cut.
         let reason: String = reason.chars().take(100).collect();
         let close = Message::Close(Some(CloseFrame {
             code,

@@ -135,8 +135,8 @@ impl<A: Agents> Service<A> {
         if is_new {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
-                // The header counts only after the answer to `initialize`. Here the body has the version that the
-                // client asks for.
+                // The version header counts only after the answer to `initialize`. The body of
+                // `initialize` has the version that the client asks for.
                 Kind::Begins => drop(head.headers.remove(VERSION)),
                 Kind::Other => {}
             }

@@ -151,7 +151,8 @@ pub(crate) async fn read(
 }
 
 fn hot(session: &Session) -> String {
-    // The budget counts these lines. A frame that is too long for the budget is shown as a preview.
+    // The budget of hot state counts these lines. A frame that is too long for the budget is shown
+    // as a preview.
     lines(session.state().hot().lines().map(Cow::into_owned))
 }
 

@@ -447,7 +447,8 @@ impl Transactional for SqliteStore {
         if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
             return Ok(());
         }
-        // The index follows new entries, but not values that come late or expire.
+        // The search index follows new entries, but not values that come late or expire. Those make
+        // it stale.
         let expires = |write: &Write<'_, _>| !write.batch.expired.is_empty();
         let brings = |write: &Write<'_, _>| !write.batch.cold.is_empty();
         self.index = self.index.take().filter(|index| {

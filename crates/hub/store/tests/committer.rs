@@ -289,7 +289,7 @@ fn without_a_thread_who_submits_does_the_work_and_nobody_is_left_waiting() {
         [200, 200]
     );
 
-    // A store without a thread of its own also ends when it panics.
+    // A store without a thread of its own also ends when a job panics.
     let side = open(&committer, "a");
     let asks = committer.clone();
     let panicked = std::thread::spawn(move || {

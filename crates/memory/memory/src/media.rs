@@ -231,7 +231,7 @@ impl Kind {
 fn read(part: &Map<String, Json>, at: &Pointer, can_leave: bool) -> Option<Found> {
     let kind = Kind::of(part.get("type")?.as_str()?)?;
     let (holder, inside) = holder(part, at);
-    // A document may be a text, or have parts of its own.
+    // A document that is a text, or has parts of its own, is not a medium.
     let is_text = ["text", "content"]
         .iter()
         .any(|kind| holder.get("type").is_some_and(|of| of == *kind));

@@ -90,7 +90,7 @@ impl Pointer {
             value = found.get();
         }
         let value = value.trim();
-        // The value is a part of the text, so its start lies behind the start of the text.
+        // `value` is a slice of `text`, so the difference of their addresses is its place.
         let start = (value.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
         Some(start..start + value.len())
     }

@@ -52,7 +52,7 @@ pub(crate) fn truncate(
         };
         *place.value_mut(&mut new)? = short.into();
     }
-    // An API that takes arguments as a text gets them as a text again.
+    // If the API has arguments as a text, the new arguments become a text again.
     let new = match (recorded, &new) {
         (Json::String(_), Json::Object(_)) => Json::from(new.to_string()),
         _ => new,

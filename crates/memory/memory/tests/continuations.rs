@@ -249,8 +249,8 @@ fn planted_faults_are_told_from_what_was_recorded() {
             half.collect::<Vec<_>>()
         });
         let [words, always, never, coin] = report(half, &faulty, &recorded);
-        // One constraint without a place counts in each message after it, so a few messages are too few for a
-        // share.
+        // A missing constraint counts again in each later message, so a few messages give no
+        // reliable share.
         assert!(
             recorded.len() < 100 || alarms(&recorded) * 7 <= recorded.len(),
             "{half}"

@@ -345,7 +345,8 @@ impl<R: BufRead> Documents<R> {
         let message = if error.is_eof() {
             cut(cause)
         } else if error.is_data() {
-            // The text is JSON that a value cannot hold. The cause names the cure.
+            // The text is JSON, but breaks a rule of this reader, such as a repeated member. The
+            // cause names the cure.
             cause.to_owned()
         } else if looks_like_json {
             format!("not JSON: {cause}")

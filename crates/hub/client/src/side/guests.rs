@@ -133,8 +133,8 @@ impl Side {
         };
         let session = self.driver.session_mut()?;
         for frame in &before.outbox {
-            // The host recognises a frame that it already has. A refusal is ignored, because the sender would not have
-            // learnt of it before either.
+            // The host recognises a frame that it already has, so a second posting does no harm. A
+            // refusal is not reported, because the caller that sent the frame is gone.
             let posted = session.post_outgoing(member, frame, now());
             posted.map_err(DriverError::from)?;
         }

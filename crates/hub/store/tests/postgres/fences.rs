@@ -21,7 +21,7 @@ fn what_has_lost_its_side_writes_nothing_more() {
     let (mut old, mut new) = (schema.open(), schema.open());
     let side = launch();
     assert_eq!(old.open(&side).unwrap(), None);
-    // Opening a side does not begin it.
+    // A side that was opened without a commit is not listed.
     assert_eq!(old.list().unwrap(), []);
     old.commit(&[(&side, &entry(1))]).unwrap();
     assert_eq!(new.open(&side).unwrap().unwrap().entries.len(), 1);

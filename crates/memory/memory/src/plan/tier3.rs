@@ -78,7 +78,7 @@ impl Planner<'_> {
             done => done?,
         };
         let saved = total.saturating_sub(self.total());
-        // If the window is nearly full, any saving counts.
+        // If the window is nearly full, even a small saving is enough.
         let is_step = saved >= self.step() || total >= window.tokens_at(window.limits().fresh);
         if is_shorter && saved > 0 && is_step {
             self.checkpoint();

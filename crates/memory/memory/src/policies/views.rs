@@ -70,7 +70,7 @@ impl Summarizer for Views {
             name: AGENT.into(),
             cache: "".into(),
         };
-        // The second prompt leaves out the middle of a result that the first one showed.
+        // Long results are cut only in the second prompt, so the first prompt is dropped.
         drop(memory.prompt(&agent));
         let shown = memory.prompt(&agent);
         let counter = Sent(&*self.0.counter);

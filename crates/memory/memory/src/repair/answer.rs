@@ -71,7 +71,7 @@ pub(super) fn server_block(call: &Json) -> String {
         return block.to_string();
     }
     let name = call["name"].as_str().unwrap_or_default();
-    // Two tools search for tools. Both answer with the same kind of block.
+    // The two tools that search for tools answer with the same kind of block.
     let name = if name.starts_with("tool_search_tool_") {
         "tool_search"
     } else {

@@ -85,7 +85,7 @@ fn of_error(value: &Json) -> Option<bool> {
         Json::Array(items) => items.is_empty(),
         Json::Object(map) => map.is_empty(),
     };
-    // The absence of an error does not show that something was done.
+    // The absence of an error does not show that something was done, so it gives no verdict.
     (!is_none).then_some(false)
 }
 

@@ -190,7 +190,7 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     if calls.is_empty() {
         calls.extend(more.take("function_call").filter(|call| !is_void(call)));
     }
-    // Calls that the message also has in its own form stay where they are.
+    // Calls in `more` that repeat the message's own calls are not read again.
     let known: Vec<Json> = calls.iter().map(|call| call["id"].clone()).collect();
     let all = more.list("tool_calls").unwrap_or_default();
     let (repeated, new): (Vec<Json>, Vec<Json>) = all

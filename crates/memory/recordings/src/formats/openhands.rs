@@ -68,7 +68,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
             };
             parsed.messages.extend(next);
         }
-        // No model saw the events that cannot be read as messages.
+        // No model saw the events that cannot be read as messages, so they are kept beside the
+        // messages.
         entries.extend(read.err().map(|event| Json::Object(event.into_map())));
     }
     if !entries.is_empty() {

@@ -201,7 +201,8 @@ impl Turn {
                 draft.call(id, name, arguments, about);
                 draft.shown(unknown);
             }
-            // The provider defines this tool, and the program runs it.
+            // The provider defines this tool, but the program runs it. So the item is read as a
+            // call.
             _ if kind.ends_with("_call") && is_run(&item) => {
                 let (id, name) = (item.take("call_id"), kind.trim_end_matches("_call"));
                 let mut actions = ACTIONS.into_iter();
@@ -235,7 +236,8 @@ impl Turn {
                 draft.rest(item, &ABOUT);
                 out.push(draft.into_json());
             }
-            // The provider ran this tool, or the kind of the item is unknown.
+            // The provider ran this tool, or the kind of the item is unknown. So the item is kept
+            // whole.
             _ => self.assistant(out, true).opaque(&whole),
         }
     }

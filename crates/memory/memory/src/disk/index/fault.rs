@@ -51,7 +51,8 @@ impl Fault {
                         // unique value occurs twice.
                         || matches!(code, ErrorCode::Unknown | ErrorCode::ConstraintViolation)
                 }
-                // A column has another type than its table declares.
+                // Without a code of SQLite, the error says that a column has another type than its
+                // table declares.
                 None => true,
             },
             Self::Io { .. } => false,

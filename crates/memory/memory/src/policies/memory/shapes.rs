@@ -158,7 +158,8 @@ impl Shapes {
         let mut schemas = self.learnt.clone();
         for (at, shape) in self.declared.iter().enumerate() {
             let own = format!("R{}", at + 1);
-            // A schema must not contain itself.
+            // A schema must not contain itself, so a field with a record of the same shape gets no
+            // type.
             let below = shape.fields.iter().filter_map(|(key, below)| {
                 let code = code(below.as_ref()?)?;
                 (code != own).then(|| (key.clone(), Json::from(code)))
