@@ -231,7 +231,8 @@ fn frame(
     let name = AgentId::new(agent.to_owned());
     message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
     let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
-    // If the frame is too long, values that may go by reference leave it.
+    // `strict` moves every value of more than 50 characters into a reference, so that a long frame
+    // becomes short enough.
     let outbound = if text.len() > LONG {
         outbound.strict()
     } else {

@@ -288,8 +288,7 @@ impl<'m> Maker<'m> {
                 standard.any(|schema| schema.frame(&[intent(root), &*root.tool]).is_some());
             let is_main = match self.events.get(root) {
                 Some(all) => seen * 2 > *all,
-                // The tool was declared and never called, so its declared arguments are its main
-                // place.
+                // The tool was declared and never called, so no call shows another main place.
                 None => true,
             };
             (is_key(&root.tool) && !is_standard && is_main).then_some((root, *place))

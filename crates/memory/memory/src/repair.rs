@@ -289,7 +289,8 @@ impl Changes {
             }
             let first = turn.start;
             let leading = blocks::leading(&messages[first]);
-            // A message that cannot change gets the results in a new message before it, which joins its turn.
+            // If the first message of the turn cannot change, a new message before it takes the
+            // results and joins its turn.
             let apart = leading == 0 && !late.iter().any(|(at, _)| *at == first);
             let mut results = Vec::with_capacity(late.len());
             for (at, index) in late {

@@ -197,7 +197,7 @@ impl Guest {
             };
             let mut expected = from;
             for entry in entries {
-                // Positions between the entries were erased.
+                // Positions between the entries were erased, so the guest passes over them.
                 self.pass(expected, entry.position - 1);
                 expected = entry.position + 1;
                 has_inputs |= self.take(driver, entry).await?;

@@ -145,7 +145,8 @@ fn result(json: Json) -> Json {
         draft.content(block.take("content"), self::block);
         draft.rest(block, &["cache_control", "is_error"]);
     } else {
-        // The provider ran this tool. The form of the result depends on the tool.
+        // The provider ran this tool. The form of the result depends on the tool, so the result is
+        // kept whole.
         draft.opaque(&whole);
     }
     draft.into_json()

@@ -285,7 +285,8 @@ fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
     for one in answer {
         let id = id_of(&one).filter(Json::is_string);
         if id.is_some() && results.iter().any(|result| id_of(result) == id) {
-            // The program stores the results of parallel calls with each of these calls.
+            // The program stores the results of parallel calls with each of these calls, so a known
+            // result is only a repetition.
             repeated.push(one);
         } else if is_response(&one) {
             results.push(one);

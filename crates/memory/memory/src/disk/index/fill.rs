@@ -196,7 +196,8 @@ impl<'c> File<'c> {
             match section {
                 Ok(section) => {
                     self.done = before + section.end;
-                    // The closing fence takes the line after the text.
+                    // The closing fence takes the line after the text, so the next section begins
+                    // below it.
                     self.lines = above + section.last + 1;
                     self.message(section, above)?;
                 }
