@@ -113,7 +113,8 @@ pub(crate) fn allow() -> TokenStream {
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
-        // The metadata of the crate holds the values of constants, but not the bodies of private functions.
+        // The bytes are in the body of a private function. As the value of a constant, they would
+        // be stored in the metadata of the crate.
         quote!(
             const _: () = {
                 fn _tracked() -> &'static [::core::primitive::u8] {

@@ -41,7 +41,7 @@ const ITEMS: &[&str] = &[
     r#"#[accp(crate = renamed::runtime)] enum Trend { #[accp(symbol = "+")] Up, Down }"#,
     r#"#[accp(crate = renamed::runtime)]
        enum Work { Task(Task), #[accp(intent = "ping", operation = "link")] Ping { n: i64 } }"#,
-    // A refused item.
+    // This item is refused.
     r#"#[accp(crate = renamed::runtime, schema = "TA", intent = "req", operation = "schedule")]
        struct Task { asignee: String }"#,
 ];
@@ -98,7 +98,7 @@ fn another_protocol_has_its_own_head_and_runtime() {
         "Intent",
         "envelope",
         "b\"pri\"",
-        // The names of the functions that refuse or skip unknown keys.
+        // These functions refuse or skip unknown keys.
         "unknown",
         "skip",
     ] {

@@ -160,7 +160,7 @@ pub(crate) fn assemble(
         return Ok(registry);
     }
     let mut problems = assembly.problems;
-    // The problems of each text are sorted by their place in the text.
+    // The problems of each text are sorted, so that a reader can mend them from top to bottom.
     let mut placed: Vec<(usize, Problem)> = problems
         .drain(..)
         .map(|(index, problem)| (index, sources[index].place(problem)))
@@ -297,7 +297,8 @@ impl Assembly {
         fn needs(schema: &Schema) -> impl Iterator<Item = (&Field, &str)> {
             let fields = schema.fields.iter().filter(|field| field.required);
             fields.filter_map(|field| match &field.ty {
-                // A list or a map may be empty.
+                // A list or a map may be empty, so only a field of the type itself needs a
+                // record.
                 Type::Schema(code) => Some((field, code.as_str())),
                 _ => None,
             })

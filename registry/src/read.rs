@@ -73,7 +73,8 @@ pub(crate) fn document(
                 reader.name(&at, "schema name", name);
                 document.schemas.extend(reader.schema(&at, name, schema));
             }
-            // The order of the keys of a JSON object depends on serde_json's features.
+            // The order of the keys of a JSON object depends on serde_json's features, so the
+            // schemas are sorted.
             document.schemas.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }
@@ -268,7 +269,8 @@ impl Reader<'_> {
                     .cure(format!("give `{name}` another abbreviation")),
                 );
             } else if let Some(other) = fields[..index].iter().find(|o| o.field.short == *short)
-                // Otherwise the other field's message already reported it.
+                // If the abbreviation is also the name of this field, the other field's message
+                // has reported it.
                 && short != name
             {
                 let other = &other.field.name;

@@ -163,7 +163,7 @@ impl<'r> Judges<'r> {
         let verdict = read.as_ref().map(drop).map_err(DecodeError::code);
         prop_assert_eq!(check(text, self.registry), verdict, "check: {}", shown);
         let delivered = self.host.receive(text);
-        // A host does not answer an unreadable error with an error.
+        // If the text that the host cannot read is itself an error, the host does not answer.
         let is_silent = |code: ErrorCode| text.contains(">fail:").then_some(code);
         let refused = |told: &Option<ErrorCode>| told.or_else(|| is_silent(verdict.err()?));
         let hosted = delivered.as_ref().map(drop).map_err(refused);
@@ -252,8 +252,8 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
         *counts.faults.entry(*fault).or_default() += 1;
     }
 
-    // Here any value takes the place of any other. The judges need not refuse it, but they must
-    // agree.
+    // Here each raw value takes the place of some value of the message. The judges need not
+    // refuse it, but they must agree.
     let names: Vec<&str> = message.payload.iter().map(|(name, _)| name).collect();
     for (raw, index) in case.raw.iter().zip(&case.faults) {
         // A host refuses a reference to a value that no side has put.
@@ -286,7 +286,7 @@ fn all_judges_give_one_verdict() {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    // The same cases in each run, so that the counts are the same.
+    // Each run has the same cases, so that the counts are the same.
     let rng = TestRng::deterministic_rng(config.rng_algorithm);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let result = runner.run(&case(), |case| run(&case, &counts));

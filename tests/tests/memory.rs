@@ -80,7 +80,7 @@ fn a_member_that_never_acknowledges(share: u64) {
     let mut scripted = ScriptedMember::open("session");
     let (mut most, mut middle) = (0, 0);
     for n in 1..=count {
-        // The host tries again at every chance.
+        // The time goes on, so that the host sends unacknowledged frames again.
         scripted.hears(&frame(n), NOW + Duration::from_millis(n / 10));
         if n == count / 2 {
             middle = held(&region);

@@ -80,7 +80,7 @@ impl Attributes {
                 }
             }
         }
-        // rustfmt would put two derives into one.
+        // The added derives share one attribute, because rustfmt would merge two.
         let derive = (!added.is_empty()).then(|| parse_quote!(#[derive(#(#added),*)]));
         derive.into_iter().chain(others).collect()
     }
@@ -119,7 +119,7 @@ impl Attributes {
         }
         let mut owners = names.clone();
         if is_field {
-            // Every field of this name, in any type.
+            // An owner without a name stands for the fields of this name in all types.
             owners.push(String::new());
         }
         let inner = members

@@ -83,7 +83,8 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         (Presence::Default, Some(default)) => {
             let mut default = default.clone();
             default.sort_all_objects();
-            // A `Value` holds a null, and no other type does.
+            // A field of type `any` holds a null as a value. In all other fields a null means the
+            // default.
             let subject = match field.ty {
                 Type::Any => "Absent means",
                 _ => "Absent and `~` mean",

@@ -111,7 +111,7 @@ impl<'f> File<'f> {
         let place = self.place(registry);
         let new = (!self.options.schemaless).then(|| quote!(new));
         let identity = self.attribute(identity.into_iter().chain(new));
-        // With `new`, a struct that requires nothing has a default too.
+        // The attribute `new` also gives a default to a struct that requires nothing.
         let requires = |member: &Member<'_>| member.presence == Presence::Required;
         let has_default = !self.options.schemaless && !members.iter().any(requires);
         let given: &[&str] = if has_default { &["Default"] } else { &[] };
@@ -136,7 +136,8 @@ impl<'f> File<'f> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        // Without a schema the derive cannot find out that a field has a key of its own.
+        // Without a schema, the derive cannot look up a field's own abbreviation. So `rename`
+        // gives the abbreviation.
         let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
         let name = if self.options.schemaless && has_own_key {
             &field.short
@@ -266,7 +267,7 @@ impl<'f> File<'f> {
         let names = names.map(|name| Ident::new(name, Span::call_site()));
         let has = [derived, given].concat();
         let added = self.attributes.of_type(ident, schema, &has);
-        // A program may use only some of the types.
+        // A program may use only some of the types, and should get no warnings for the others.
         quote!(#[derive(#(#names),*)] #[allow(dead_code)] #(#added)*)
     }
 
@@ -303,7 +304,7 @@ impl<'f> File<'f> {
                     self.catalog.overrides.of_type(ident, lifetime.as_ref())
                 })
             }
-            // `any`, and types that a later registry may add.
+            // `any`, and types that a later registry may add, are read as `Value`.
             _ => self.runtime_type("Value", true),
         }
     }

@@ -92,7 +92,8 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
         } = wire;
         let absent = absent(wire);
         let value = held(input, fields.members[at].field, wire, value);
-        // Without a schema, fields and unknown params ascend together by key.
+        // Without a schema, fields and unknown params are written together, in ascending order of
+        // their keys.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
             _ => unheld(place),

@@ -32,7 +32,8 @@ proptest! {
         let (view, primer) = primer(&registry);
         for part in &primer.schemas {
             let schema = registry.schema(&part.code).unwrap();
-            // Records of a schema that no frame holds are not checked, so it has no notes.
+            // No frame holds records of such a schema. Nothing checks these records, so the
+            // schema may have no notes.
             if !part.notes.is_empty() || !schema.frames.is_empty() {
                 check_notes(&view, schema, &names(&part.definition), &part.notes);
             }

@@ -98,7 +98,8 @@ impl Frame<'_> {
             moved: Vec::new(),
             repairs: Vec::new(),
         };
-        // A repair never moves the first fault towards the start, so a text that is too long is refused before any repair.
+        // A text over the limit is copied without repairs, so that the strict reader refuses it as
+        // it is.
         if text.len() <= options.limits.frame_bytes {
             lenient.frame();
         } else {

@@ -115,7 +115,7 @@ impl<'a, D: DecodeFrame<'a>, F: DecodeFrame<'a>> DecodeFrame<'a> for Result<D, F
         if F::accepts(header, schema) && !D::accepts(header, schema) {
             return F::decode_fields(header, r).map(|(frame, envelope)| (Err(frame), envelope));
         }
-        // If the frame is neither, the error names the first type.
+        // If neither type accepts the frame, the error names the first type.
         D::decode_fields(header, r).map(|(frame, envelope)| (Ok(frame), envelope))
     }
 

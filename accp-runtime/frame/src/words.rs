@@ -126,7 +126,7 @@ pub fn stated<'m, 'a>(
             Some(field) => (&*field.name, &*field.short),
             None => (key, abbreviate(key).unwrap_or(key)),
         };
-        // A key that does not fit the grammar is in a list of pairs.
+        // The frame holds a key that does not fit the grammar in its param `_`.
         let stands = |param: &Param<'_>| [key, short, "_"].contains(&&*param.key);
         Some((frame.payload.iter().position(stands)?, (name, value)))
     };

@@ -152,7 +152,8 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
-        // A caller that only reads a session commits nothing.
+        // The host commits its new epoch with its first change, because a caller that only reads
+        // a session commits nothing.
         side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
@@ -175,7 +176,8 @@ impl Host {
             })?;
         }
         gate.numbers.transactions.want_all();
-        // These values may have arrived since the snapshot.
+        // The bytes of these values may have arrived since the snapshot, so the host reads the
+        // store.
         for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
         }
@@ -399,7 +401,7 @@ impl Host {
 
     fn next_mid(&mut self) -> Result<Mid, SendError> {
         let mut mid = self.side.next_mid()?;
-        // A member may have used this id, although it has the number of the host.
+        // A member may have used this id, although the id is in the host's own range.
         while self.gate.seen.get(&mid).is_some() {
             mid = self.side.next_mid()?;
         }
@@ -431,7 +433,8 @@ impl Host {
     }
 
     pub(crate) fn rest(&mut self) {
-        // Even a weak reference keeps the memory of the fold.
+        // If nobody holds the fold any more, the weak reference goes, too, because it would keep
+        // the memory.
         self.offer.take_if(|fold| fold.bytes.strong_count() == 0);
         self.relays.rest();
         self.side.rest(!self.guests.is_empty());

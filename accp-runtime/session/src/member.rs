@@ -97,7 +97,7 @@ impl Member {
 
     fn start(options: Options, stored: &Stored, now: Time) -> Self {
         let retry = options.retry;
-        // The first number of a new side is 1.
+        // A side that has never run (epoch 0) starts with number 1.
         let sequence = stored.outbox_sequence.max(u64::from(stored.epoch == 0));
         Self {
             side: Side::new(options, MemberId::LAST, stored.epoch, now),
@@ -152,7 +152,8 @@ impl Member {
         }
         side.last_put = stored.last_put;
         member.restore_schemas(&stored.registries);
-        // Only a host that follows the draft alone sends no entry that admits the member.
+        // A host with a log sends an entry that admits the member. A side without such an entry
+        // has a host that follows the draft alone.
         let has_host = member.side.state.members().next().is_some();
         let is_draft = member.side.position > 0 || stored.outbox_sequence > 0;
         if !has_host && (is_draft || !member.side.options.extensions) {

@@ -39,7 +39,7 @@ const FATES: [Fate; 4] = [
         chain: OPEN,
         dropped: true,
     },
-    // The same case again, to measure the noise.
+    // Measures the same case again, which shows the noise.
     Fate {
         name: "expired, once more",
         ts: 1_713_000_000,

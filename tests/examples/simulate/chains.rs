@@ -55,7 +55,8 @@ impl Chains {
             "cancel" => {
                 self.open.remove(&chain);
                 self.cancelled.entry(chain).or_insert(position);
-                // Frames that a cancellation causes may still be sent.
+                // The cancellation does not count as a frame of its chain. So a frame that names
+                // it as its cause may still be sent.
                 return;
             }
             "done" | "fail" | "end" => {

@@ -148,6 +148,7 @@ impl World {
         } else if self.copies.may_recover && self.rng.per_mille(200) {
             self.copies.may_recover = false;
             // The host may have restarted since then, and may not know of a member that is ahead.
+            // Then it has nothing to recover.
             if host.handle(Input::Recover, now).is_ok() {
                 self.note(|| "the host recovers its log".into());
             }

@@ -237,7 +237,8 @@ impl Enemy {
             ),
             8 => self.hello(rng, position),
             9..11 => {
-                // The right bytes of one of its values, or wrong ones.
+                // The hostile member answers with the right bytes of one of its values, or with
+                // wrong ones.
                 let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
                 let data = if rng.per_mille(500) { "eA==" } else { "eQ==" };
                 format!("@x>sync:bytes{{at:0|d:{data}|key:{key}|len:1|sha:{DIGEST}}}")
@@ -346,8 +347,8 @@ impl World {
         if self.enemy.is_none() {
             return Ok(());
         }
-        // The newest frame that is now in the outbox of each side. The sides answer the hostile
-        // member with later ones.
+        // Notes the newest frame in the outbox of each side. Later frames do not count, because
+        // the sides go on answering the hostile member.
         let last = |seen: &Seen| seen.outbox.values().map(|frame| frame.order).max();
         let last: Vec<_> = self.observer.sides.iter().map(last).collect();
         let is_settled = |(seen, last): (&Seen, &Option<u64>)| {
@@ -361,8 +362,9 @@ impl World {
             .iter()
             .map(|side| side.outbox.len())
             .sum();
-        // A side that takes few frames at a time is behind for longer. A host that was put back asks eight times, with up
-        // to 32 seconds between, for each value that it has lost, and for each first part.
+        // A side that takes few frames at a time is behind for longer. A host from an older copy
+        // asks eight times for each value and for each first part that it has lost, with up to 32
+        // seconds between.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
         let was_put_back = self.plan.copies > 0 && self.plan.host_copies;
         let turns = turns + if was_put_back { TURNS_PUT_BACK } else { 0 };

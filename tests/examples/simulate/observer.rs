@@ -211,7 +211,8 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.refused.insert((sender, mid.clone()));
-            // The first part may still be under way.
+            // The first part may still be under way. The host may refuse it, too, when it
+            // arrives.
             let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));
             self.refused.extend(of.map(|of| (sender, of)));
             self.versions
@@ -247,7 +248,8 @@ impl Observer {
             }
             EntryKind::Part => {
                 counts.parts += 1;
-                // Only sides that count tokens send parts. A token has four bytes.
+                // Only sides that count tokens send parts. The counter of the simulation counts
+                // four bytes as a token.
                 let is_long = entry.text.len().div_ceil(4) > FRAME_TOKENS;
                 if is_long && Some(sender) != self.enemy {
                     return Err(format!("{mid} is over the limit of tokens: {}", entry.text));

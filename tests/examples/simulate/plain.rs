@@ -235,7 +235,8 @@ impl Observer {
             return Err(format!("{to} is told of {number}, which is not durable"));
         }
         if is_link {
-            // With its hello, the host goes on at the number that the member has sent.
+            // After its hello, the host goes on at the number that the member has sent. So it
+            // owes the member no earlier frame.
             if text.starts_with("@hub>sync:registry{")
                 && let Some(plain) = self.plain_mut(to)
             {

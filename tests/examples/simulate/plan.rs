@@ -145,7 +145,8 @@ impl RunPlan {
         let pair = rng.per_mille(650);
         let crowd = rng.per_mille(60).then(|| 10 + rng.below(41) as usize);
         let members = if pair { 1 } else { crowd.unwrap_or(5) };
-        // Enough sends for a snapshot of the log, which comes every thousand entries.
+        // A long run has enough sends for a snapshot of the log, which comes every thousand
+        // entries.
         let long = rng.per_mille(20);
         let late_ones = rng.per_mille(400);
         let hostile = rng.per_mille(250);
@@ -221,7 +222,8 @@ impl RunPlan {
             groups: if rng.per_mille(700) { 1 } else { 8 },
         };
         if plan.tolerance == 1 {
-            // With a clock that stays ahead, every frame would wait longer.
+            // If the tolerance is one second, a clock that stays ahead would delay every frame.
+            // So the clocks differ less.
             plan.skew.iter_mut().for_each(|skew| *skew /= 25);
         }
         plan
@@ -275,8 +277,8 @@ impl RunPlan {
             }
         }
         if self.drafts {
-            // docs/design/next.md has these cases: a member that misses a cancellation, and one
-            // with a full outbox.
+            // Members that speak the draft alone are simulated without these faults
+            // (docs/design/next.md).
             (self.leaves, self.narrow) = (0, false);
         }
         self.sends = trim.sends.map_or(self.sends, |most| self.sends.min(most));

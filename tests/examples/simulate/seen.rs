@@ -157,7 +157,7 @@ impl Seen {
         });
         let is_said = |e: &&Entry| e.sender == MemberId::HOST && e.kind == EntryKind::Frame;
         let said = batch.entries.iter().filter(is_said);
-        // The entries that the host gets back are not new frames.
+        // The entries that the host recovers from a member are not new frames.
         let said = said.filter(|e| id == MemberId::HOST && !back.contains(&e.position));
         let heads = kept.chain(said.map(|entry| &*entry.text));
         let mut replies: BTreeMap<u64, usize> = BTreeMap::new();

@@ -30,7 +30,7 @@ impl World {
     /// Returns the turns of half a second in which all sides come to rest, once the link is whole.
     /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
-        // This covers two waits of 32 seconds between tries, and then the time by which clocks may
+        // `waits` covers two waits of 32 seconds between tries, and the time by which clocks may
         // differ. With old copies, the sides first find out which log is valid, and the host begins
         // again when a member sends a hello.
         let waits = match (self.plan.copies > 0, self.plan.host_copies) {
@@ -43,8 +43,8 @@ impl World {
             Scope::Shared => 3,
         };
         let at_a_time = if self.plan.narrow { 2 } else { 16 };
-        // A host that takes few frames is busy with those of one member while others wait, unless
-        // they take turns.
+        // A host that takes few frames at a time serves one member while others wait, unless the
+        // members take turns.
         let in_turn = match self.plan.scope {
             Scope::Sender if self.plan.narrow => 16 * self.plan.members,
             _ => 0,
@@ -235,7 +235,8 @@ pub(super) fn asks_and_sends_little(who: usize, batch: &Batch) -> Result {
             *relayed += send.text.len();
         }
     }
-    // Twice 128 KiB, because of the pairs of a relay and of an entry that begins below the bound.
+    // The host counts 128 KiB of entries. The relays are longer by their metadata, and the last
+    // entry may begin just below the bound. So twice as many bytes are allowed.
     let most = 2 * 128 * 1024;
     let too_much = |(asked, relayed): &(usize, usize)| *asked > 8 || *relayed > most;
     match peers.iter().find(|(_, sums)| too_much(sums)) {

@@ -92,7 +92,7 @@ fn case() -> impl Strategy<Value = (Subject, DynamicFrame<'static>, Vec<Index>)>
         let schema = subject.registry.schema(subject.code).unwrap();
         let message = messages::frame(&subject.registry, schema, subject.head, Metadata::Whole);
         let spec = schema.frame(&subject.head).unwrap();
-        // The type of a frame has the fields that its entry lists.
+        // The type of a frame has only the fields that the registry lists for the frame.
         let about = spec.fields.clone();
         let required: Vec<String> = schema.required(&subject.head).map(str::to_owned).collect();
         let message = message.prop_map(move |mut message| {

@@ -93,7 +93,7 @@ fn places(json: &Json, at: &str, out: &mut Vec<String>) {
                 place(index.to_string(), item);
             }
         }
-        // A reference is one value.
+        // A reference is one value, so its member is not a place.
         Json::Object(object) if !object.contains_key("$ref") => {
             for (key, item) in object {
                 place(key.clone(), item);

@@ -68,8 +68,8 @@ fn values_that_nobody_can_supply() {
         room.members[1].cold_text("k101_13").is_some(),
         "by a member"
     );
-    // Both report the values as unavailable. The member gives up. The host does not, and gets the
-    // values when their owner is back.
+    // The member and the host both report the values as unavailable. The member gives up. The
+    // host does not, and gets the values when their owner is back.
     for _ in 0..40 {
         room.pass(10 * SECOND);
     }

@@ -265,7 +265,7 @@ fn is_passed_over_in_link_frames() {
         assert_eq!(host.state(), &before, "{text}");
     }
     assert!(host.cold("k101_1").is_none());
-    // One of these texts was a request for a fold.
+    // One of these texts asked for a fold. So the host expects a hello before the next frame.
     host.greets(NOW);
     host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
@@ -337,7 +337,7 @@ proptest! {
         }
         let next = 1 + host.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
         let good = format!("@qa>req:plan{{}}[mid:102000001010,seq:{next}]");
-        // It may be the turn of the other member now, until the time for its frame has passed.
+        // The other member may have the turn. A minute later its turn is over.
         let heard = host.hears(102, &good, NOW + Duration::from_secs(60));
         prop_assert!(heard.entries.iter().any(|entry| entry.kind == EntryKind::Frame), "{:?}", heard);
     }

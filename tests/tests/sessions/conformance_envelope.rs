@@ -76,7 +76,8 @@ fn env_01_refuses_a_mid_of_another_shape() {
             (refused.code, refused.of),
             (ErrorCode::PARSE_ERROR, Some(Mid::parse(mid)))
         );
-        // A host can be set to accept such ids, because the examples of the draft have them.
+        // A host can be set to accept ids of any shape, because the examples of the draft have
+        // some.
         let any_mid = Rules {
             any_mid: true,
             ..Rules::default()

@@ -109,7 +109,7 @@ proptest! {
 
 #[test]
 fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
-    // A body of exactly 200 tokens, and one of 201.
+    // The test sends a body of exactly 200 tokens, and then a body of 201.
     let body = |words: usize| {
         tokens(&format!(
             ":plan{{goal:[{}]}}",
@@ -259,7 +259,7 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     host.takes(101, &part(10, 2, "@dev>req:plan{x:1}", "1/2", 10));
     let third = part(11, 3, "@dev>req:plan{x:1}", "1/2", 11);
     assert_eq!(host.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
-    // The second group is completed.
+    // The last part of the second group arrives, so the host has its whole frame.
     let heard = host.takes(101, &part(12, 3, "@dev>req:plan{y:2}", "2/2", 10));
     assert!(
         heard.inbound[0]

@@ -119,7 +119,7 @@ fn reg_03_a_member_joins_a_host_of_the_draft_alone() {
         hello.contains(&format!("hash:{hash}|")) && number(&hello) == 0,
         "{hello}"
     );
-    // The frame of section 6.4, without metadata.
+    // The host sends the frame of section 6.4, without metadata.
     assert!(guest.hears(HELLO).is_empty());
     assert_eq!(
         guest.side.events,

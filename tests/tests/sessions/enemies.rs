@@ -108,7 +108,7 @@ fn a_chain_under_the_id_of_an_announcement() {
     let put = format!("@dev>sync:put{{keys:[[k101_1,{DIGEST},60]]}}");
     host.takes(101, &frame(&put, 1, 1, ""));
     host.takes(101, &frame("@dev>req:plan{goal:$cold.k101_1}", 2, 2, ""));
-    // A frame of the application is in the chain that was cancelled.
+    // The host still ignores a frame of the application in the cancelled chain.
     let own = frame("@dev>wait:plan{}", 3, 3, &format!(",cid:{chain}"));
     host.ignores(101, &own, NOW);
 }

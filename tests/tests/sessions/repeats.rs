@@ -198,7 +198,8 @@ fn pro_tx_accepts_another_attempt_after_a_failure_that_allows_it() {
         "a failure without `retry` is final"
     );
 
-    // An expired request is dropped, so it was not the first.
+    // An expired request is dropped, so it does not count as the first request of the
+    // transaction.
     let late = frame(
         "@dev>req:transaction{txn:t2|amt:1.0|schema:TX}",
         1,
@@ -404,7 +405,8 @@ proptest! {
                     if let Some(mid) = &last[who] {
                         let cancel = DynamicFrame::new(["shop", "dev"][who], "cancel", "task").unwrap();
                         let cancel = Outbound::message(&cancel).in_chain(mid.to_string());
-                        // The chain may be cancelled already.
+                        // The chain may be cancelled already, and then the session refuses to
+                        // send.
                         drop(room.members[who].session_mut().send(&cancel, now));
                     }
                 }

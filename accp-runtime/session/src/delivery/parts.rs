@@ -189,7 +189,7 @@ impl Part {
         let place = place.and_then(|(index, total)| Some((number(index)?, number(total)?)));
         let of = match envelope.extra.get("of") {
             Some(Value::String(text)) => Some(Mid::parse(text)),
-            // An id that consists of digits alone is an integer.
+            // An id that consists of digits alone is read as an integer.
             Some(Value::Integer(digits)) => Some(Mid::parse(&digits.to_string())),
             _ => None,
         };

@@ -236,11 +236,13 @@ impl Relays {
             return;
         }
         match cursor.acked {
-            // The member has to answer the greeting: it may hold another log, or other schemas.
+            // An acknowledgement does not count before the member has answered the greeting: the
+            // member may hold another log, or other schemas.
             None if cursor.greeting => {}
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {
-                // The member misses an entry. The host acts once on a repeated acknowledgement.
+                // A repeated acknowledgement means that the member misses an entry. The host
+                // sends the entries again once for each position.
                 if cursor.sent > held && cursor.rewound != Some(held) {
                     cursor.rewind(held);
                     cursor.rewound = Some(held);
@@ -352,7 +354,8 @@ impl Relays {
             if cursor.reading != Some(from) {
                 continue;
             }
-            // The log is read again at the next retry, if the member has not come further by then.
+            // The host reads the log again at the next retry, unless the member holds the entries
+            // by then.
             let is_whole = entries.first().is_some_and(|entry| entry.position == from);
             if !is_whole {
                 behind.push(member);
@@ -364,7 +367,7 @@ impl Relays {
             }
             let mut bytes = 0;
             for (next, entry) in (from..).zip(entries) {
-                // The log has no gaps, so the text of the entry before has been erased. The member
+                // A log has no gaps, so the text of a missing entry has been erased. The member
                 // gets the fold when it asks for that entry.
                 let is_gone = entry.position != next;
                 if is_gone || bytes > 0 && bytes + entry.text.len() > WINDOW_BYTES {
@@ -405,7 +408,8 @@ impl Relays {
         let cursors = self.cursors.iter_mut();
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
-            // A member of the draft alone gets its acknowledgement in the place of its own frame.
+            // For a member of the draft alone, the acknowledgement goes out in the order of the
+            // relayed entries, where the member's own frame stands.
             (!cursor.is_draft()).then_some((member, mid, at))
         });
         due.collect()

@@ -55,7 +55,7 @@ pub(crate) fn check(
             return Err(StateError::Version { held, offered }.into());
         }
     }
-    // The host numbers its own values when it makes them.
+    // The host numbers its own values when it makes them, so only those of members are checked.
     if let Effect::Control(Control::Put { values }) = &effect
         && from != MemberId::HOST
     {

@@ -69,7 +69,8 @@ impl Host {
                 Posted::Accepted { mid, answer }
             }
             FrameOutcome::Refused => answers.next().map_or(Posted::Silent, Posted::Refused),
-            // A registry may take several frames.
+            // The host may answer a link frame with several frames: a registry may need more than
+            // one.
             FrameOutcome::Link => match answers.collect::<Vec<_>>().join("\n") {
                 none if none.is_empty() => Posted::Silent,
                 answers => Posted::Link(answers),
@@ -153,7 +154,8 @@ impl Host {
                 FrameOutcome::Refused
             }
             Err(Ruling::Ignore) => FrameOutcome::Not,
-            // Over HTTP the first answer may have been lost, so the host gives the same answer again.
+            // The host dropped this frame before. Over HTTP the first answer may have been lost, so
+            // the host gives the same answer again.
             Err(Ruling::Again) => FrameOutcome::Dropped,
         };
         if shares {
@@ -243,7 +245,8 @@ impl Host {
         now: Time,
     ) -> Result<(), Refusal> {
         let limits = self.rules.groups;
-        // The whole frame takes the id of its first part, so no part may name another frame.
+        // A whole frame has the id of its first part. If the host has a whole frame under that
+        // id, this part is a duplicate.
         let begins = part.index == 1 && part.of == mid;
         if let Some(whole) =
             self.gate.seen.get(&part.of).filter(|whole| {
@@ -253,7 +256,8 @@ impl Host {
             return Err(Refusal::duplicate(whole.sender, whole.sequence));
         }
         if !begins && !self.gate.numbers.groups.contains(sender, &part.of) {
-            // The first part may still be on its way, behind a later part that came with an old number.
+            // If the host does not know the id `of`, the first part may still be on its way: this
+            // later part may have come first, under an old number.
             return Err(if self.gate.knows(sender, &part.of) {
                 let expected = "of as the id of the first part, which this sender sent before";
                 Refusal::new(ErrorCode::INVALID_TYPE, expected)

@@ -213,7 +213,7 @@ impl Host {
             Some(sent) => Some(sent?),
         };
         let inboxes = &mut self.side.batch.get().inboxes;
-        // Only the last text of a batch counts.
+        // A batch keeps only the last text of each inbox.
         match inboxes.iter_mut().find(|(other, _)| *other == member) {
             Some((_, kept)) => inbox.clone_into(kept),
             None => inboxes.push((member, inbox.to_owned())),

@@ -111,7 +111,8 @@ impl Host {
         let waiting: Vec<_> = waiting.collect();
         let entry = entry.filter(|entry| entry.position == at);
         let hash = entry.as_ref().and_then(|entry| entry.hash);
-        // A member holds only entries that were relayed to it.
+        // A member holds only entries that were relayed to it, so its claim about another entry
+        // is false.
         let is_void = entry.is_some_and(|entry| !entry.kind.is_relayed());
         for (member, hello) in waiting {
             if let Some(claim) = hello.voucher.filter(|_| is_void) {
@@ -254,7 +255,8 @@ impl Host {
         let own = self.side.hash.filter(|_| reached == claim.position);
         let then = |hash, taken: &Relayed| taken.hash_after(&hash);
         let hash = own.map(|own| taken.iter().fold(own, then));
-        // The log may have gone on with entries that are not relayed.
+        // The host's log may have grown meanwhile, by entries that are not relayed. The recovered
+        // entries need positions after these.
         let first = taken.first().map_or(0, |taken| taken.position);
         let has_place = first > self.side.position;
         if !has_place || hash != Some(claim.hash) || !self.take_over(from, &taken, now) {
@@ -271,7 +273,7 @@ impl Host {
         self.announce_schemas(now);
         self.causes.current = Some(claim.position);
         self.take_due_checkpoint(now);
-        // Only the snapshot lists the missing bytes of this host's own values.
+        // Only the snapshot lists the bytes that are missing for this host's own values.
         self.side.take_snapshot(&self.gate.numbers);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
     }
@@ -284,7 +286,7 @@ impl Host {
             return false;
         };
         let mids = frames.iter().filter_map(|frame| frame.mid());
-        // The host may have dropped one of these frames since then.
+        // The host may have dropped one of these frames since it made them. Then its id is used.
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }

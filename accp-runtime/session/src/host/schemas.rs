@@ -86,7 +86,8 @@ impl Host {
         let own = &self.side.options.registry;
         let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
-            // The log must not continue before the caller has decided from which position.
+            // Announcing the schemas would continue the log, and the caller must first decide
+            // from which position.
             Ok(_) if self.lost.is_some() => {}
             Ok(registry) => {
                 self.side.set_registry(registry);

@@ -198,7 +198,8 @@ impl Host {
     pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         self.gate.note_puts(from, values);
         for value in values.iter().map(Cold::announced) {
-            // A store that the two sides share has the bytes already.
+            // If the two sides share a store, it has the bytes already. So the host reads it
+            // first.
             let key = value.key.clone();
             self.side.reads.push_back(Read::Cold { key });
             self.side.batch.get().cold.push(value);
@@ -325,7 +326,7 @@ impl Host {
     pub(crate) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
         let key = format!("p{from}");
         let waiting = self.waiting_for(&key);
-        // Void entries are not served.
+        // An entry that is not relayed is not served either.
         let entry = entries.first();
         let Some(entry) = entry.filter(|entry| entry.position == from && entry.kind.is_relayed())
         else {

@@ -214,7 +214,7 @@ impl Inbound {
     /// ```
     pub fn is<F: FrameFamily>(&self) -> bool {
         let head = self.head();
-        // A session delivers no frame without a head.
+        // A session delivers only frames whose head it has read, so this does not fail.
         head.is_ok_and(|(header, schema)| F::Frame::accepts(&header, schema))
     }
 

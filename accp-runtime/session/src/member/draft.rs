@@ -267,7 +267,7 @@ impl Member {
             draft.reset_silence();
         }
         match error.of.clone().filter(is_first) {
-            // The host has the frame already.
+            // `DUPLICATE` means that the host has taken this frame already.
             Some(mid) if error.code == ErrorCode::DUPLICATE => match error.sequence {
                 Some(number) if number > next => self.lacks(next, now),
                 number => self.consumed(&mid, number, now),
@@ -306,7 +306,8 @@ impl Member {
         let Some(text) = first.map(|first| first.text(number)) else {
             return;
         };
-        // The last whole state of the host may already contain this change.
+        // If the change does not apply any more, the last whole state of the host already
+        // contains it.
         let shared = &self.side.state.shared;
         let effect = Scanned::of_entry(&text).map(|frame| Effect::of(&frame, shared));
         if let Ok(Err(_)) = effect {
@@ -358,7 +359,7 @@ impl Member {
             self.outbox.passed(number);
             self.keep_number();
         }
-        // The missing frames have arrived.
+        // The missing frames have arrived, so this side stops repeating its hello.
         if !self.to_send.hello && self.host_answered {
             self.hello.rest();
         }
@@ -402,7 +403,8 @@ impl Member {
     /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
     /// host goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
-        // A host with a log of positions has let this side in before.
+        // A host with a log has admitted this side before, so the host does not follow the draft
+        // alone.
         if self.side.state.members().next().is_some() {
             return;
         }
@@ -413,8 +415,8 @@ impl Member {
             self.learn_inline(schemas);
         }
         let Some(draft) = &mut self.draft else { return };
-        // Otherwise the host has started again, and asks for the registry of this side. If the
-        // sides answered answers, they would never stop.
+        // A hello that is not an answer means that the host has started again and asks for the
+        // registry of this side. If both sides answered answers, they would never stop.
         let is_answer = draft.hellos > 0 || hello.schemas.is_some();
         draft.hellos = draft.hellos.saturating_sub(1);
         self.to_send.hello |= !is_answer && self.hello.at().is_none();

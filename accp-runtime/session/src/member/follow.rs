@@ -28,7 +28,7 @@ const LOST_ENTRIES: usize = 256;
 impl Member {
     /// Takes an entry of the log.
     pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
-        // The host repeats an entry that is not taken now.
+        // This side drops an entry that it cannot take now. The host sends the entry again.
         let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
         if self.is_busy() || is_starting {
             return;
@@ -166,7 +166,8 @@ impl Member {
                 up,
                 held,
             } => match up {
-                // Otherwise this side would wait for an entry that does not come.
+                // `up` cannot be beyond the end of the host's log. This side would wait for an
+                // entry that never comes, so it ignores the acknowledgement.
                 Some(up) if up > held => {}
                 // The acknowledgement is old, or the host was restored from an older copy.
                 Some(_) if held < self.side.position => {}
@@ -220,12 +221,14 @@ impl Member {
         };
         self.hello.rest();
         self.host_position = hello.position;
-        // The frames of this run may have the ids of other frames.
+        // A hello that offers a fold without `next` does not count as an answer. The frames of
+        // this run may have ids that are used already.
         let is_behind = hello.snapshot.is_some() && hello.next.is_none();
         if !is_behind {
             self.host_has_answered(hello);
         }
-        // Entries may have arrived between the hello and its answer.
+        // Entries may have arrived between the hello and its answer, so the position at the time
+        // of the hello counts, too.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
         let is_answer = from == self.side.position || from == self.hello_position && !needs_word;
         if is_answer {
@@ -267,7 +270,8 @@ impl Member {
                     }
                 }
                 self.now_joined();
-                // The schemas in force may have been tampered with on their way.
+                // An earlier copy of the schemas in force may have been tampered with on its way,
+                // so this side makes sure that it has them.
                 if let Some(hash) = self.side.state.schemas() {
                     self.learn(hash);
                 }
@@ -350,7 +354,8 @@ impl Member {
             },
             TransferProgress::Tampered => {
                 if is_schemas(&key) {
-                    // This side continues meanwhile, and asks again at the next retry.
+                    // This side goes on without the schemas, and asks for them again at the next
+                    // retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
                     self.to_send.hello = true;

@@ -112,7 +112,7 @@ impl Member {
                 self.outbox.consumed_before(&mid, error.sequence, LATER);
                 self.outbox.accepted(&mid);
             }
-            // Another member has used this id.
+            // Another member has used this id, so the frame needs a new one.
             ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
             // The host could not take the frame now. The frame waits, or it would go back and forth
             // without end. After E3001 the host may still take a copy, so the frame keeps its id.

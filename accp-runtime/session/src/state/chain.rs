@@ -89,8 +89,9 @@ impl Chains {
     /// Looks up more chains, up to the same number for every frame. So the time that the host takes to
     /// drop a frame does not reveal the reason (draft section 3.7).
     pub(crate) fn look_on(&self, frame: &Scanned<'_>, looks: usize) {
-        // Repeated look-ups of one key would be faster than look-ups of many, and unrelated keys faster
-        // than a climb from chain to chain.
+        // Looking up one key repeatedly would be faster than looking up many, and unrelated keys
+        // would be faster than a climb from chain to chain. So this loop takes many keys and
+        // climbs.
         let others = self.open.keys().rev().cycle();
         let mut begins = others.chain(of(frame).into_iter().cycle());
         let mut above = None;

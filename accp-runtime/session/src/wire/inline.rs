@@ -154,7 +154,8 @@ pub(crate) fn with_values<'v>(
         return Arc::clone(text);
     }
     let replaced = |text: &str, found: &[(usize, usize, String)]| {
-        // Many references to one long value could make a text that is too large for memory.
+        // Many references to one long value could make a text that is too large for memory, so
+        // they stay.
         let values = found.iter().map(|(_, _, value)| value.len());
         let most = limits.frame_bytes.saturating_add(text.len());
         if values.fold(0, usize::saturating_add) > most {

@@ -251,7 +251,7 @@ fn patches(size: (f64, f64), edge: f64, most: u32) -> u64 {
     }
     let by = (f64::from(most) * edge * edge / (size.0 * size.1)).sqrt();
     let near = scaled(size, by);
-    // A side becomes a whole number of patches.
+    // Scales the picture down further, until one side is a whole number of patches.
     let whole = |long: f64| ((long / edge).floor() / (long / edge)).max(f64::MIN_POSITIVE);
     let size = scaled(near, whole(near.0).min(whole(near.1)));
     squares(size, edge).min(u64::from(most))

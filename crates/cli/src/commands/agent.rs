@@ -160,7 +160,7 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
             return fail(cx, &request, &why).await;
         }
     };
-    // The session takes only frames of this agent, so it would drop this one without a report.
+    // The session would drop a frame of another agent without a report.
     if message.agent != *name {
         note(format_args!(
             "error: the command prints a frame of {}, and this agent is {name}",

@@ -105,7 +105,7 @@ impl Args {
             return Some(path.clone());
         }
         let (registry, output) = (self.registry.as_ref()?, self.output.as_ref()?);
-        // Only the derive of a schema reads the path.
+        // Only a derive with a schema reads the path, so no other output needs one.
         if registry.is_absolute() || self.schemaless || self.aacp || self.tools.is_some() {
             return None;
         }

@@ -128,7 +128,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // When the guard is dropped at the end of this function, it writes the lines that still wait.
     let _log = args.log.start(traces.layer());
     let few = accp_hub::make_room(&mut config);
-    // A user who has not configured the number gets this message only if few connections are left.
+    // A user who has not set the number of connections gets this message only if few connections
+    // are left.
     let is_tight = args.config.is_some() || config.limits.connections < FEW;
     let agent = AgentId::new(config.agent.clone());
     let agent =

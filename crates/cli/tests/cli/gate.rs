@@ -372,7 +372,7 @@ fn pages_of_other_sites_get_nothing() {
             let image = [("sec-fetch-site", site), ("sec-fetch-dest", "image")];
             for method in ["GET", "POST"] {
                 let answer = client.ask(method, &route, &image, "");
-                // The route does not exist, or not with this method.
+                // The route does not exist, or does not take this method.
                 let is_public = is_public || matches!(answer.status, 404 | 405);
                 assert!(
                     is_public || answer.status == 403,
@@ -428,7 +428,7 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
     let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
     assert_eq!(plan("abc101000001", 1).status, 200);
     until_ready_is(&client, 200);
-    // The store's file is moved away, and back.
+    // The test moves the store's file away, and later back.
     let [here, there] = ["hub.accp", "moved"].map(|name| hub.folder.path().join(name));
     fs::rename(&here, &there).unwrap();
     let why = until_ready_is(&client, 503);

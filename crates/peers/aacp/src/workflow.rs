@@ -108,7 +108,7 @@ impl Workflow {
         static SHARED: OnceLock<Vec<Workflow>> = OnceLock::new();
         SHARED.get_or_init(|| {
             let files = STANDARD.iter();
-            // A test checks that the files have no problems.
+            // A test checks that the files have no problems, so none is left out.
             let read = |(file, text): &(&str, &str)| {
                 Self::from_json(file, text, Vocabulary::standard()).ok()
             };

@@ -42,7 +42,7 @@ fn at_the_gate(good: &[&str], bad: &[&str]) {
         let refused = host.refuses(101, &text);
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{text}");
     }
-    // The id and the number are still free.
+    // The refused frames have used up neither the id nor the number.
     host.takes(101, &frame("@dev>req:plan{}", next, next.into(), ""));
 }
 
@@ -67,7 +67,8 @@ proptest! {
         let kinds: Vec<EntryKind> = heard.entries.iter().map(|entry| entry.kind).collect();
         match verdict(&text) {
             Ok(()) => {
-                // A reference in the payload may lead nowhere.
+                // A reference in the payload may lead nowhere, and then the host refuses the
+                // frame.
                 let is_open = kinds != [EntryKind::Frame] && !payload.contains('$');
                 prop_assert!(!is_open, "{}: {:?}", text, heard.sends);
                 prop_assert!(!heard.sends[0].contains("code:E1"), "{}: {:?}", text, heard.sends);

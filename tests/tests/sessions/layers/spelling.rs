@@ -57,7 +57,7 @@ fn frame_06_integers_are_spelt_one_way_in_a_session() {
         written,
         "a:0|b:-7|c:-9223372036854775808|d:#18446744073709551615"
     );
-    // Other spellings are texts.
+    // Other spellings of integers are read as texts.
     let heard = heard("a:7|b:007|c:-0");
     let values = ["a", "b", "c"].map(|name| heard.get(name).unwrap().clone());
     assert_eq!(values, [7.into(), "007".into(), "-0".into()]);

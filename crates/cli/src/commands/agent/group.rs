@@ -39,7 +39,8 @@ impl Group {
         #[cfg(unix)]
         {
             self.end_all(grace).await;
-            // The system may now give this number to another group.
+            // The system may now give this number to another group, which must get no signal from
+            // here.
             self.id = None;
         }
         #[cfg(not(unix))]

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let mut out = Output::stdout();
     for (path, problem) in &mut problems {
-        // If two registries clash, the problem names the later one.
+        // A clash of two registries already names the file of the later one.
         problem
             .file
             .get_or_insert_with(|| path.display().to_string());

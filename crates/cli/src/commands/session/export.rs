@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let redactor = args.redact.then(Redactor::new).transpose()?;
     let mut opened = args.session.open()?;
-    // The values are completed first, so that a complete frame file never refers to missing values.
+    // The file of values is completed first, so that a complete frame file never refers to missing
+    // values.
     if let Some(path) = &args.values {
         let mut values = Output::to(Some(path), output::PRIVATE)?;
         let missing = write_values(&mut opened, &mut values, redactor.as_ref())?;
@@ -158,7 +159,7 @@ fn write_values(
         })?;
         missing += u64::from(data.is_none());
         if let Some(redactor) = redactor {
-            // A short value could be found from its digest by trying.
+            // The record has no digest: a short value could be found from its digest by trying.
             out.record(json!({
                 "key": format!("cold.{key}"), "length": value.length, "expired": expired,
                 "value": data.map(|value| redactor.value(&value)),

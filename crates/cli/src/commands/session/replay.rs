@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             break;
         }
         if args.frames {
-            // Only the frames that were relayed to members.
+            // `--frames` prints only the frames that the host relayed to members.
             if entry.kind.is_relayed() {
                 out.record(shown(&entry.text).as_deref().unwrap_or(&entry.text))?;
             }

@@ -120,7 +120,7 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
         let says = ended.body.contains("\"error\"") && ended.body.contains("SubscribeToTask");
         assert!(says, "{what}: {ended:?}");
     }
-    // The task goes on.
+    // The task itself goes on, so the client can subscribe to it again.
     let mut again = call(&client, path, "SubscribeToTask", &json!({ "id": id }));
     again.until("\"task\"");
     // Opening the agent elsewhere does not interrupt the clients that follow its tasks.

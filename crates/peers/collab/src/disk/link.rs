@@ -67,7 +67,7 @@ impl FolderLink {
             .append(true)
             .read(true)
             .open(path)?;
-        // An incomplete line gets its end, so that the next frame begins a new line.
+        // An incomplete line gets a line feed, so that the next frame begins a new line.
         if out.seek(SeekFrom::End(0))? > 0 {
             out.seek(SeekFrom::End(-1))?;
             let mut last = [0];

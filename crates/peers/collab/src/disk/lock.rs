@@ -151,7 +151,7 @@ impl Lease {
             return Ok(None);
         }
         for old in row.others {
-            // Another process may have removed it.
+            // Another process may have removed the old lock.
             let _ = std::fs::remove_file(old);
         }
         let folder = folder.to_owned();
@@ -168,7 +168,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let path = numbered(&self.folder, self.number);
-        // If the rename fails, the lease ends by itself.
+        // If the rename fails, the lease still ends at the time in its text.
         let _ = std::fs::rename(&path, freed(&path));
     }
 }
@@ -236,7 +236,7 @@ fn is_over(path: &Path) -> bool {
         Some(until) => UNIX_EPOCH
             .checked_add(Duration::from_secs(until))
             .unwrap_or(longest),
-        // The owner has not written the text yet.
+        // The owner has not written the text yet, so the lock counts from the time of its file.
         None => made + LEASE,
     };
     SystemTime::now() > until.min(longest)

@@ -77,7 +77,7 @@ impl Shared<Os> {
         let interval = waiting.interval.max(SHORTEST);
         let (sender, receiver) = mpsc::channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading a file causes an event, too.
+            // Reading a file causes an event, too, but it changes nothing.
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 let _ = sender.send(());
             }

@@ -152,7 +152,7 @@ impl<'w> Judge<'w> {
         if !self.world.is_utf8("readiness.md") {
             codes.insert("unreadable");
         }
-        // The original checks the questions again with each event after an acceptance.
+        // The Python scripts check the questions again with each event after an acceptance.
         if is_last || name == "decision_accepted" || self.has_event(&["decision_accepted"]) {
             codes.extend(texts::questions(&readiness));
         }
@@ -323,7 +323,7 @@ impl<'w> Judge<'w> {
         } else if questions.contains("reason-missing") {
             found.warnings.insert("reason-missing");
         }
-        // The original checks the gates only after `completed`.
+        // The Python scripts check the gates only after `completed`.
         if is_completed {
             found
                 .errors
