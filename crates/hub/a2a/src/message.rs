@@ -204,7 +204,8 @@ fn frame(
 ) -> Result<Outbound<'static>, A2AError> {
     let refuse = |error: DecodeError| fault::of_frame(at, &error);
     let sent = TaskFrame::read_wide(text).map_err(refuse)?;
-    // Some frames must name a chain. Here it is the chain of the task.
+    // The registry may require a chain id for this frame. The client cannot know the id, so the
+    // task's id is added.
     let whole = format!("{}[cid:{task}]", sent.head());
     let mut message = DynamicFrame::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {
@@ -230,7 +231,8 @@ fn frame(
     let name = AgentId::new(agent.to_owned());
     message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
     let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
-    // If the frame is too long, values that may go by reference leave it.
+    // `strict` moves every value of more than 50 characters into a reference, so that a long frame
+    // becomes short enough.
     let outbound = if text.len() > LONG {
         outbound.strict()
     } else {

@@ -109,7 +109,7 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     let done: ScheduleDone = planner.ask(task("bread")).await.expect("an answer");
     assert_eq!(done.task, "bread");
     assert_eq!(rx.recv().await, Some(("bread".to_owned(), false)));
-    // The agent is closed first, and then the hub ends.
+    // `dev` is closed when this frame is sent. Then the hub ends.
     drop(dev);
     planner.send(task("rice")).await.expect("it is sent");
     hub.end("as if it were killed");
@@ -118,8 +118,8 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
     let mut rx = listen(&dev, &["soup", "rice", "wine"]);
-    // The new opening does not know which frames behind the mark were handed out before, so it hands out all of them
-    // as repeated.
+    // The inbox does not say which frames after its mark were handed out before, so all of them
+    // come again as repeated.
     for name in ["soup", "rice", "wine"] {
         assert_eq!(rx.recv().await, Some((name.to_owned(), true)));
     }
@@ -270,7 +270,7 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
             .handled(entry.position, &[], NOW)
             .expect("it is due");
     }
-    // The hub does not get this frame over the link.
+    // The member ends before this frame crosses the link, so only the member's store has it.
     let tea = task("x".repeat(5000));
     let tea = accp_runtime::session::Outbound::owned(tea);
     driver.send(&tea, NOW).expect("it is sent");

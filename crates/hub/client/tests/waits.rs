@@ -36,7 +36,7 @@ async fn hub_on(committer: &Committer) -> Hub {
 fn hold_up(committer: &Committer) -> (std::sync::mpsc::Sender<()>, Pending<()>) {
     let (open, gate) = std::sync::mpsc::channel();
     let held = committer.ask(move |_| {
-        // The wait ends with an error when the sender is dropped.
+        // `recv` fails when the sender is dropped, and that ends the wait.
         gate.recv().unwrap_or_default();
         Ok(())
     });

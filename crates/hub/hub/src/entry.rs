@@ -51,7 +51,7 @@ impl Form {
         match self {
             Self::Frames => Ok(line(&entry.text)),
             Self::Lines(known) => {
-                // An entry of the session itself may bring schemas.
+                // A control frame may add schemas, so the registry is read again.
                 if entry.kind == EntryKind::Control {
                     *known = hub.registry().await?;
                 }

@@ -114,7 +114,7 @@ pub(crate) async fn socket(
     let connector = Connector::Rustls(Arc::clone(&forward.tls));
     let connecting =
         tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-    // The future is large. The box keeps its memory out of the open socket.
+    // The future that connects is large. The box frees it once the socket is open.
     match timeout(CONNECT, Box::pin(connecting)).await {
         Ok(Ok((socket, _))) => {
             add(&app.metrics.forwarded);

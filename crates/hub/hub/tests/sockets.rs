@@ -39,7 +39,8 @@ async fn ws_02_refuses_a_silent_peer() {
 #[tokio::test]
 async fn ws_02_accepts_a_peer_that_answers_pings() {
     let config = Config {
-        // The heartbeat is long, so that a busy machine does not make the peer silent.
+        // The heartbeat is long, so that the hub does not drop the peer when a busy machine delays
+        // its answer.
         heartbeat: 4,
         ..Config::default()
     };
@@ -145,7 +146,7 @@ async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
     let task = "@cook>req:schedule{agent:dev|task:soup}";
     cook.send_text(&frame(task, "abc101000001", 1, "sid:lunch"))
         .await;
-    // A client that waits gets pings.
+    // The hub pings clients that wait for their session to open.
     gone.is_pinged().await;
     cook.is_pinged().await;
     drop(gone);
@@ -196,7 +197,8 @@ async fn ws_01_refuses_a_first_frame_that_is_no_hello() {
         let end = socket.receive().await.expect("a close");
         assert!(end.starts_with(close), "{end}");
     }
-    // A peer that follows only the draft begins a session in which all agents share the numbers.
+    // A peer that follows only the draft begins a session in which all agents share one sequence of
+    // numbers.
     let mut plain = hub.socket("").await;
     plain
         .send_text("@dev>sync:registry{v:1|hash:abc123}[mid:abc101000001,seq:0,sid:draft]")

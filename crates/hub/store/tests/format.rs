@@ -99,7 +99,7 @@ fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one
         fill(&mut store, format + 1..=5);
         fill(&mut expected, format + 1..=5);
         check(&mut store, &mut expected);
-        // The reader continues with the file in its new format.
+        // A reader that was open before the change of the format can still read the file.
         check(&mut reader, &mut expected);
         drop((store, reader));
         check(&mut SqliteStore::open(&path).unwrap(), &mut expected);

@@ -425,7 +425,8 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         .unwrap();
     let side = SideId::new("s", "dev");
     let (mut life, mut paid) = (0, 0);
-    // On a busy machine, a process may be killed before it reaches a payment.
+    // On a busy machine, a process may be killed before it reaches a payment, so the loop runs
+    // until enough payments are made.
     while life < 40 || paid <= 40 {
         assert!(life < 400, "no process comes to a payment: {paid}");
         let patience = Duration::from_millis(25 + life);

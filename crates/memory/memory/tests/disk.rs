@@ -164,7 +164,8 @@ fn survives(told: &Undisturbed, turns: usize, disk: &Faulty, lasts: bool) -> boo
                 let error = compress(&mut context, turns).expect_err("it is not mended");
                 says_enough(&error, root.path());
                 drop(context);
-                // If nothing was kept yet, there is nothing to finish.
+                // If nothing was kept yet, there is nothing to finish, and the session opens
+                // without an error.
                 if let Err(error) = open(root.path(), disk.clone()) {
                     says_enough(&error, root.path());
                 }
@@ -292,7 +293,7 @@ fn a_file_that_lost_its_bytes_before_the_sync_is_written_again() {
     let root = tempfile::tempdir().expect("a folder");
     let told = undisturbed();
     for turns in 1..=TURNS {
-        // The disk fails after the note and its folders, at the files.
+        // The disk syncs the note and its folders, and fails when it syncs the files.
         let disk = Faulty::after(3, Fault::Sync, true);
         let mut context = open(root.path(), disk).expect("a session");
         let before = files(root.path());

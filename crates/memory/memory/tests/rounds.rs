@@ -93,7 +93,8 @@ fn summed_up(
     let (mut shown, mut said, mut count) = (Vec::new(), 0, 0);
     for turn in 0.. {
         let marked = talk.turn();
-        // The session gets the whole conversation, or the last list with the new messages.
+        // Every second time the caller gives the whole conversation, and otherwise the last list
+        // with the new messages.
         let given = if (turn + seed) & 1 == 0 {
             texts(&talk.messages)
         } else {

@@ -155,7 +155,8 @@ fn one_conversation_is_the_same_in_each_format() {
         let mut found = told(&conversation);
         let mut expected = expected.clone();
         match format {
-            // This format has no ids. A turn has words, or calls one tool.
+            // This format has no ids. A turn has words, or calls one tool. So the test compares
+            // contents alone.
             Format::ShareGpt => {
                 expected = things(&one(BAKERY[0].2));
                 found = things(&conversation);

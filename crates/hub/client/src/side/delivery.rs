@@ -70,7 +70,7 @@ impl Side {
                     if self.work.hand_answer(whole, answered) {
                         self.driver.handled(&inbound, Vec::new(), now())?;
                     } else {
-                        // The answer is late, so a handler gets it.
+                        // The asker no longer waits, so a handler gets the answer.
                         rest.push(inbound);
                     }
                 }

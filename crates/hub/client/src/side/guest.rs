@@ -199,7 +199,7 @@ impl Guest {
             };
             let mut expected = from;
             for entry in entries {
-                // Positions between the entries were erased.
+                // Positions between the entries were erased, so the guest passes over them.
                 self.pass(expected, entry.position - 1);
                 expected = entry.position + 1;
                 has_inputs |= self.take(driver, entry).await?;
@@ -323,7 +323,8 @@ impl Guest {
                 }
                 (None, Some(answered)) => {
                     if !self.work.hand_answer(whole, answered) {
-                        // The answer is late, so a handler gets it. Its inbox is written with the next commit.
+                        // The asker no longer waits, so a handler gets the answer. The next commit
+                        // stores the inbox without the answer's mark.
                         self.inbox = before;
                         self.next = self.next.min(at);
                         let text = self.inbox.to_string();

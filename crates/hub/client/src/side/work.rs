@@ -166,7 +166,8 @@ impl Work {
         }
         let own = self.own.clone();
         let mark = move |marked| {
-            // If the agent has ended, the frame comes again when the agent is opened.
+            // If the agent has ended, the mark is lost. The frame comes again when the agent is
+            // opened.
             let own = own.upgrade().and_then(|own| own.downcast().ok());
             let _ = own.map(|own: Arc<Handle>| own.tell(Command::Handled(marked)));
         };
@@ -174,7 +175,8 @@ impl Work {
         match self.handlers.dispatch(&mut Some(cx), whole) {
             Ok(None) => return Dispatch::Nobody,
             Ok(Some(handling)) => {
-                // A panic counts as a failure. If the program ends instead, its next run gets the frame.
+                // A handler that panics counts as failed. If the program ends instead, its next run
+                // hands the frame out again.
                 let handling = AssertUnwindSafe(handling).catch_unwind();
                 tokio::spawn(async move {
                     let result = handling.await;
@@ -250,8 +252,8 @@ impl Work {
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // An answer gets no answer, or the two agents would never stop. The intent can be read even without the
-        // schema.
+        // An answer never gets an answer, because two agents could answer each other without end.
+        // The intent of a frame can be read even without its schema.
         let asks = || {
             Frame::parse_with(inbound.text(), &DELIVERED)
                 .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))

@@ -333,7 +333,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     )
         .prop_map(
             |(at, kind, sender, mid, sequence, tokens, cut, due, text, hash)| {
-                // The plan sets the position.
+                // Position 0 is a placeholder. The script's plan sets the position.
                 Entry::new(0, at, mid, text).with(|entry| {
                     entry.kind = kind;
                     entry.sender = sender;

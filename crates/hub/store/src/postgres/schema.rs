@@ -233,7 +233,7 @@ pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
     if found == Some(last) {
         return Ok(());
     }
-    // `ACCP` as a number. The lock ends with the transaction.
+    // The number of the lock is `ACCP` in ASCII. The lock ends with the transaction.
     link.flight(&[
         FlightStep::Plain("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         FlightStep::Plain("SELECT pg_advisory_xact_lock(1094927184)"),
@@ -251,7 +251,7 @@ pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
 
 /// Runs the migrations that the tables lack. The caller has the lock.
 fn migrate(link: &mut Link) -> Result<(), Fault> {
-    // Another process may have made the tables meanwhile.
+    // Another process may have made the tables while this one waited for the lock.
     let found = version(link)?;
     let read = MIGRATIONS.len() as i64;
     let from = match found {

@@ -77,7 +77,7 @@ fn tables_of_another_program_are_left_alone() {
     assert_eq!(error.kind(), StoreErrorKind::Foreign);
     let text = error.to_string();
     assert!(text.contains("accp_log"), "{text}");
-    // The failed start has created no tables.
+    // The failed opening has created no tables.
     assert!(
         !schema
             .sql()
@@ -193,7 +193,7 @@ fn no_work_on_a_side_reads_a_whole_table() {
     drop(schema.open());
     let url = with(&schema.url, "application_name", Some(&schema.name));
     let scans = || {
-        // A connection reports its statistics when it ends.
+        // A connection reports its statistics when it ends, so the loop waits for its end.
         let name = &schema.name;
         let open = format!("SELECT FROM pg_stat_activity WHERE application_name = '{name}'");
         while !schema.sql().rows(&open).is_empty() {
@@ -294,7 +294,7 @@ fn rows_are_found_by_their_whole_key_although_nothing_is_known_of_the_tables() {
         .retain(&side, accp_store::Retention::default())
         .unwrap();
     drop(store);
-    // A connection reports what it has read when it ends.
+    // A connection reports what it has read when it ends, so the loop waits for its end.
     let of_store = format!(
         "SELECT 1 FROM pg_stat_activity WHERE application_name = '{}'",
         schema.name

@@ -150,7 +150,7 @@ fn plain(at: usize, message: &Json, form: Form) -> Json {
         if at > 0 && form == Form::Anthropic && map["role"] == "system" {
             map.insert("role".to_owned(), "user".into());
         }
-        // The provider refuses white space at the end of a list.
+        // Anthropic refuses a list whose last text ends with white space, so each text is trimmed.
         if let Some(Json::String(text)) = map.get_mut("content")
             && form == Form::Anthropic
         {

@@ -118,7 +118,7 @@ fn outputs(list: &MessageList, flaws: &mut Flaws) {
         let text = format!(
             "an item of the type `{kind}` answers `{id}`, which is a `{call}`; write `\"type\": \"{fitting}\"`"
         );
-        // The two kinds have the same members.
+        // The first two types have the same members, so the cure changes only the type.
         let edit = OUTPUTS[..2].contains(&kind);
         let edit = edit.then(|| Edit::set(Pointer::of(["type".into()]), &fitting.into()));
         let flaws = flaws.at(Some(at));

@@ -117,7 +117,8 @@ fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     if schema.is_none() && (function["strict"] == true || tool["type"] == "custom") {
         return None;
     }
-    // Nothing shows that the tool has another form. It may only lack its schema.
+    // Nothing shows that the tool has another form. Its schema may just be missing, so the tool is
+    // not rewritten.
     if schema.is_none() && tool["type"].is_null() && inner(tool).is_none() {
         return None;
     }

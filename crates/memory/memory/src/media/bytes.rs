@@ -70,7 +70,7 @@ impl<'t> Bytes<'t> {
         };
         let seen = Medium::image(&decoded(beginning(base64)), detail);
         match seen {
-            // Cameras may write much metadata before the size.
+            // Cameras may write much metadata before the size, so the whole picture is read.
             Medium::Image { pixels: None, .. } if base64.len() > HEAD => {
                 Medium::image(&decoded(base64), detail)
             }

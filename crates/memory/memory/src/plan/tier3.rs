@@ -78,7 +78,7 @@ impl Planner<'_> {
             done => done?,
         };
         let saved = total.saturating_sub(self.total());
-        // If the window is nearly full, any saving counts.
+        // If the window is nearly full, even a small saving is enough.
         let is_step = saved >= self.step() || total >= window.tokens_at(window.limits().fresh);
         if is_shorter && saved > 0 && is_step {
             self.checkpoint();
@@ -271,7 +271,7 @@ impl Planner<'_> {
         let counter = Sent(options.counter);
         let asked = content.asked(&head, room, &counter);
         let first = content.write(&head, room, &counter)?;
-        // The tokens of the summary itself are not saved.
+        // The tokens of the summary itself are not saved, so they are subtracted.
         let head = Head {
             saved: saved.saturating_sub(counter.count(&first) as u64),
             ..head

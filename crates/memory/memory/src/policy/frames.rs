@@ -137,7 +137,8 @@ fn result(tool: &str, said: &str, registry: &Registry) -> Option<DynamicFrame<'s
             payload: map.clone(),
             ..frame.clone().under(schema.code.clone())
         };
-        // The schema may require fields that this record does not have.
+        // The schema may require fields that this record lacks. Then the whole record becomes the
+        // field `result`.
         if record.encode(registry).is_ok() {
             return Some(record);
         }

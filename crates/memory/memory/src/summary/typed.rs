@@ -80,7 +80,8 @@ fn programs<'s>(messages: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
             speakers.entry(name).or_default().push(message);
         }
     }
-    // Whether another speaker calls this one in the messages just before.
+    // Returns whether the last speaker before the message is another one and calls this speaker in
+    // its text.
     let is_called = |name: &str, message: &Parsed| {
         let at = messages.partition_point(|one| one.index < message.index);
         let before = messages.get(..at).unwrap_or_default();

@@ -112,7 +112,7 @@ impl<'s> Talk<'s> {
         ];
         for (index, (what, value)) in scenario.told.iter().enumerate() {
             if index > 0 && dice.roll(3) == 0 {
-                // The user answers a question.
+                // Here the user gives the value as the answer to a question.
                 archive.push(said(Role::Assistant, format!("What is the {what}?")));
                 archive.push(said(Role::User, format!("{value}.")));
             } else {

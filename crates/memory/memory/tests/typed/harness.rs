@@ -158,7 +158,8 @@ fn named_messages_beside_unnamed_ones_are_another_speakers() {
         !intent.contains("rewrite") && !intent.contains("make"),
         "{intent}"
     );
-    // An agent speaks only when it is called, or opens its messages alike. A person also speaks without a call.
+    // An agent speaks only when another speaker calls it, or it begins its messages alike. A person
+    // also speaks without a call.
     let own = |text: &str| json!({ "role": "assistant", "name": "lead", "content": text });
     let mut messages = vec![named("ann", "Mend the build.")];
     for number in 0..4 {

@@ -21,7 +21,7 @@ pub(crate) fn detect(json: &Json) -> bool {
 pub(crate) fn is_entry(json: &Json) -> bool {
     let has = |key: &str| json.get(key).is_some_and(Json::is_string);
     let message = json.get("message").is_some_and(Json::is_object);
-    // Other programs log a message as a text.
+    // Other programs log a message as a text, so such a line is not an entry of Claude Code.
     has("type")
         && !has("message")
         && json.get("messages").is_none()
@@ -76,7 +76,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
         }
         let Some(mut message) = entry.object("message") else {
             match attachment(&mut entry) {
-                // The model sees what the program attaches.
+                // The model sees what the program attaches, so the attachment becomes a message.
                 Some(mut draft) => {
                     draft.about(entry.into_map());
                     turns.add(Turn::Attached(draft.into_json()));

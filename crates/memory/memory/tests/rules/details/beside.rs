@@ -141,7 +141,7 @@ fn tools() -> Vec<Row> {
                 ),
             ));
         }
-        // Members that the other form does not have would be lost.
+        // The other form lacks some members of this tool, so a conversion would lose them.
         let other = match form {
             Form::Anthropic => Form::OpenAi,
             _ => Form::Anthropic,
