@@ -133,7 +133,7 @@ fn an_agent_that_never_joined_is_an_error_at_once() {
 fn a_name_that_no_agent_can_have_and_two_names_are_refused() {
     let mut host = open_host(options("hub"), Rules::default());
     let task = "@dev>req:schedule{asgn:qa|task:boil|schema:TA}";
-    for (text, pairs, expected) in [
+    for (n, (text, pairs, expected)) in (1..).zip([
         (
             task,
             ",to:hub",
@@ -149,8 +149,8 @@ fn a_name_that_no_agent_can_have_and_two_names_are_refused() {
             "",
             "`assignee` in the frame itself: it names the agent that the request is for",
         ),
-    ] {
-        let refused = host.refuses(101, &frame(text, 7, 1, pairs));
+    ]) {
+        let refused = host.refuses(101, &frame(text, n, 1, pairs));
         assert_eq!(
             (refused.code, &*refused.message),
             (ErrorCode::INVALID_TYPE, expected)

@@ -239,7 +239,7 @@ fn key_01_full_names_are_read_at_the_gate() {
     let (payload, metadata) = sent.split_once('[').unwrap();
     assert_eq!(
         payload,
-        "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}"
+        "@dev>req:schedule{asgn:hub|task:T1|pri:high|schema:TA}"
     );
     let names = metadata
         .split(',')
