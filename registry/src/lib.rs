@@ -38,7 +38,7 @@
 //! | `required` | fields that every frame with this schema carries |
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
-//! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `doc` |
+//! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (which get defaults), `envelope`, `to` (the field that names the agent that a request is for), `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
 //! | `rules` | rules that the host of a session enforces ([`SchemaRules`]) |
 //! | `doc`, `docs` | the purpose of the schema; the meaning of each field |

@@ -132,7 +132,7 @@ impl Observer {
             rest.iter().find(|entry| entry.kind.is_relayed())
         };
         let is_same = |entry: &Entry| {
-            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut);
+            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.to, e.tokens, e.cut);
             facts(entry) == facts(copy) && entry.mid == copy.mid && entry.text == copy.text
         };
         if side.lasts().iter().filter_map(after).any(is_same) {

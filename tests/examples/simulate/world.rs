@@ -1,6 +1,7 @@
 //! The world of one run: a host and members, each with a store, a link between them, and an
 //! observer who sees everything.
 
+mod addresses;
 mod chains;
 mod clocks;
 mod company;

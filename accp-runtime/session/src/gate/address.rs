@@ -16,7 +16,7 @@ use accp_frame::{DecodeOptions, Limits, Reader, Value};
 const LISTED: usize = 8;
 
 /// Returns the member that a request is for: the one that its metadata names, or the field that the registry
-/// declares (`to` of a `frames` entry). `None` if it is for all.
+/// declares (`to` of a `frames` entry). `None` if it is for all, also by `to:~` in its metadata.
 ///
 /// # Errors
 /// E2001 for an agent that never joined. E1004 for a name by reference, for metadata and field that name
@@ -26,7 +26,7 @@ pub(crate) fn addressee(
     state: &State,
     frame: &Scanned<'_>,
 ) -> Result<Option<MemberId>, Refusal> {
-    if !asks(frame.intent) {
+    if !asks(frame.intent) || frame.envelope.extra.get(TO) == Some(&Value::Null) {
         return Ok(None);
     }
     let (said, field) = (of_metadata(frame)?, of_field(registry, frame)?);
@@ -55,7 +55,7 @@ pub(crate) fn addressee(
 fn of_metadata<'f>(frame: &'f Scanned<'_>) -> Result<Option<Cow<'f, str>>, Refusal> {
     let extra = &frame.envelope.extra;
     let name = addressee_in(extra);
-    if name.is_none() && extra.get(TO).is_some_and(|name| *name != Value::Null) {
+    if name.is_none() && extra.get(TO).is_some() {
         let expected = format!("the name of an agent under `{TO}` of the metadata");
         return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
     }

@@ -32,8 +32,18 @@ pub struct Outbound<'a> {
     pub(crate) cid: Option<String>,
     pub(crate) aid: Option<String>,
     pub(crate) ttl: Option<i64>,
-    pub(crate) to: Option<String>,
+    pub(crate) to: To,
     pub(crate) strict: bool,
+}
+
+/// The agent that a sender names.
+#[derive(Debug, Clone)]
+pub(crate) enum To {
+    /// The sender says nothing, so a field may name an agent.
+    Unsaid,
+    /// No agent in particular.
+    Anybody,
+    Agent(String),
 }
 
 #[derive(Clone)]
@@ -52,7 +62,7 @@ impl<'a> Outbound<'a> {
             cid: None,
             aid: None,
             ttl: None,
-            to: None,
+            to: To::Unsaid,
             strict: false,
         }
     }
@@ -94,9 +104,12 @@ impl<'a> Outbound<'a> {
             cid: text(&message.envelope.correlation_id),
             aid: text(&message.envelope.causation_id),
             ttl: message.envelope.ttl,
-            to: addressee_in(&message.envelope.extra)
-                .filter(|_| asks(message.intent))
-                .map(Cow::into_owned),
+            to: match message.envelope.extra.get(TO) {
+                Some(Value::Null) => To::Anybody,
+                _ => addressee_in(&message.envelope.extra)
+                    .filter(|_| asks(message.intent))
+                    .map_or(To::Unsaid, |name| To::Agent(name.into_owned())),
+            },
             ..Self::new(content)
         }
     }
@@ -161,13 +174,23 @@ impl<'a> Outbound<'a> {
     /// assert_eq!(outbound.addressee(), Some("cook"));
     /// ```
     pub fn to(mut self, agent: impl Into<String>) -> Self {
-        self.to = Some(agent.into());
+        self.to = To::Agent(agent.into());
+        self
+    }
+
+    /// Says that the frame is for no agent in particular, whatever a field of it says: the field was written for
+    /// another session, or for people (`to:~` in the metadata).
+    pub fn to_anybody(mut self) -> Self {
+        self.to = To::Anybody;
         self
     }
 
     /// Returns the name that [`to`](Self::to) has set.
     pub fn addressee(&self) -> Option<&str> {
-        self.to.as_deref()
+        match &self.to {
+            To::Agent(name) => Some(name),
+            _ => None,
+        }
     }
 
     /// Sets the seconds after which the frame expires (`ttl`); with 0 it never expires.

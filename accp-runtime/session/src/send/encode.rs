@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use accp_registry::ErrorCode;
 
 use crate::delivery::parts::{Part, Split, split};
-use crate::interface::outbound::{Content, Outbound, SendError, TO};
+use crate::interface::outbound::{Content, Outbound, SendError, TO, To};
 use crate::interface::output::Cold;
 use crate::log::mid::{MemberId, Mid};
 use crate::reference::UNBOUNDED;
@@ -233,8 +233,14 @@ impl Encoder<'_> {
     /// them.
     fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
         let mut extra = Map::new();
-        if let Some(to) = &outbound.to {
-            extra.insert(TO, Value::from(to.clone()));
+        match &outbound.to {
+            To::Unsaid => {}
+            To::Anybody => {
+                extra.insert(TO, Value::Null);
+            }
+            To::Agent(name) => {
+                extra.insert(TO, Value::from(name.clone()));
+            }
         }
         Envelope {
             msg_id: Some(Cow::Borrowed("0")),

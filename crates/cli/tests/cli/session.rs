@@ -258,10 +258,10 @@ fn a_damaged_file_is_refused() {
         }
     }
     insta::assert_snapshot!(told, @"
-    verify 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
-    export 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
-    show 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
-    list 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
+    verify 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
+    export 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
+    show 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
+    list 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
     verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
