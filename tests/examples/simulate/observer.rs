@@ -211,7 +211,7 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.refused.insert((sender, mid.clone()));
-            // The first part may still be under way. The host may refuse it, too, when it
+            // The first part may still be under way, and the host may refuse it, too, when it
             // arrives.
             let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));
             self.refused.extend(of.map(|of| (sender, of)));

@@ -147,8 +147,8 @@ impl Observer {
 
     fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
         let side = &mut self.sides[who];
-        // A side with an older copy of its store does not know its last ids. The session gives the
-        // frame another id later.
+        // A side with an older copy of its store does not know the last ids that it used, so a
+        // frame may repeat one of them. The session gives the frame another id later.
         let may_repeat = self.timeline.was_put_back(side.id) && side.plain.is_none();
         let is_old = self.consumed.contains_key(&frame.mid);
         let is_used = !side.used.insert(frame.mid.clone());

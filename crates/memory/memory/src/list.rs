@@ -275,7 +275,8 @@ fn mixed(json: &Json) -> Option<usize> {
         let part = Json::Array(list.iter().take(end).cloned().collect());
         matches!(Conversation::new(part), Err(NotConversation::Several(_)))
     };
-    // If a part of the list is mixed, every longer part is mixed too. So bisection finds the first message.
+    // If a part of the list is mixed, every longer part is mixed too. So bisection finds the
+    // message that makes the list mixed.
     let (mut clear, mut known) = (0, list.len());
     if !is_mixed(known) {
         return None;

@@ -130,7 +130,7 @@ impl<'r> Recorder<'r> {
     ) -> Option<DynamicFrame<'j>> {
         let mut payload = Map::new();
         payload.insert("role", Value::from(role));
-        // Schema CH requires a content. A message without a text is sent without a schema.
+        // Schema CH requires a content, so a message without a text is sent without a schema.
         let schema = match recorded.get("content") {
             Some(Json::String(text)) => {
                 payload.insert("content", Value::from(text.as_str()));

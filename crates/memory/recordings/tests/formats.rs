@@ -156,7 +156,7 @@ fn one_conversation_is_the_same_in_each_format() {
         let mut expected = expected.clone();
         match format {
             // This format has no ids. A turn has words, or calls one tool. So the test compares
-            // contents alone.
+            // only contents.
             Format::ShareGpt => {
                 expected = things(&one(BAKERY[0].2));
                 found = things(&conversation);

@@ -37,7 +37,7 @@ impl ServerPairs {
                 continue;
             }
             pairs.turn(messages, turn.clone(), &mut waiting);
-            // The provider may still continue the last turn, so its open calls are no flaw.
+            // The provider may still continue the last turn, so its open calls are not flaws.
             let Some(next) = turns.get(number + 1) else {
                 break;
             };
