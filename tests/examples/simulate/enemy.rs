@@ -375,8 +375,8 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        // A member answers in the second step after the host has told it the next number. A turn
-        // lasts a second.
+        // A member answers in the second step after the host has told it the next number, and its
+        // turn to send ends after a second. So the steps are shorter if all share one numbering.
         let steps = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 2,

@@ -169,8 +169,8 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
-        // The definitions have the full names of fields, because a prompt does not explain short
-        // names. Only a tokenizer would choose short names.
+        // The registry names no tokenizer, so definitions have the full names of fields. A prompt
+        // does not explain short names.
         Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
