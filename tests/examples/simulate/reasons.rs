@@ -23,7 +23,8 @@ impl Observer {
             ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
                 // The missing reference may be in another part of the frame.
                 let is_part = meta(text, "pt").is_some();
-                // The log keeps only the envelope of a long frame.
+                // The log keeps only the envelope of a long frame, so it does not show the
+                // reference.
                 let is_cut = text.contains(":refused{}[");
                 is_part || is_cut || self.lacks(text, code)
             }

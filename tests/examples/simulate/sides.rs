@@ -294,7 +294,8 @@ impl Observer {
         let side = &self.sides[who];
         let fired = inbound.cancel_token().is_cancelled();
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
-        // The member may follow the log that the host has lost.
+        // The member may follow the log that the host has lost, and then need not know of the
+        // cancellation.
         let follows = who == 0 || side.plain.is_none() && !self.timeline.has_lost();
         let again = inbound.redelivered();
         let is_cancelled = self.chains.is_cancelled(text, side.last, again);

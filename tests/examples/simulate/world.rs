@@ -482,7 +482,8 @@ impl World {
             self.expel_enemy()?;
             let arrival = self.room.wire.next_arrival();
             if arrival.is_none() && self.room.sides().all(Side::is_quiet) {
-                // A host that asks for schemas waits longer after each question that was lost.
+                // A host that asks for schemas waits longer after each question that was lost, so
+                // it may still wait for a timer.
                 match self.judge_timers() {
                     Err(_) if self.plan.brings => {}
                     verdict => return verdict,

@@ -66,7 +66,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             ),
             (500, 2000, 2500)
         );
-        // The context holds exactly the lines that the budget counts.
+        // The context has as many lines as the budget counts.
         assert_eq!(
             render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()

@@ -63,7 +63,8 @@ impl MessageList {
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
         let (json, lone) = read_json(text.as_bytes()).map_err(|error| {
             let text = if error.is_data() {
-                // The JSON is valid, but a member occurs twice. The error names the cure.
+                // The JSON is valid, but breaks a rule of the reader, such as a repeated member.
+                // The error names the cure.
                 error.to_string()
             } else {
                 format!("expected JSON: {error}; {CURE}")

@@ -211,7 +211,7 @@ fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
             moved += 1;
         }
     }
-    // The repairs report as many moves as results moved.
+    // The repairs report a move for each result that moved, and no other move.
     let named = repairs
         .iter()
         .filter(|one| one.kind == RepairKind::Moved)

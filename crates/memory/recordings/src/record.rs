@@ -341,7 +341,7 @@ impl<'r> Recorder<'r> {
         rest: impl Iterator<Item = (&'j String, &'j Json)>,
     ) {
         // If a key is the abbreviation of a field, a reader would expand it to the full name of the
-        // field.
+        // field. So such a key goes into the map `x`.
         let abbreviates = |key: &str| {
             let fields = |code| {
                 self.registry

@@ -153,7 +153,8 @@ impl<'w> Judge<'w> {
         if !self.world.is_utf8("readiness.md") {
             codes.insert("unreadable");
         }
-        // The Python scripts check the questions again with each event after an acceptance.
+        // As in the Python scripts, the questions are checked again with each event after an
+        // acceptance.
         if is_last || name == "decision_accepted" || self.has_event(&["decision_accepted"]) {
             codes.extend(texts::questions(&readiness));
         }
@@ -325,7 +326,7 @@ impl<'w> Judge<'w> {
         } else if questions.contains("reason-missing") {
             found.warnings.insert("reason-missing");
         }
-        // The Python scripts check the gates only after `completed`.
+        // As in the Python scripts, the gates are checked only after `completed`.
         if is_completed {
             found
                 .errors

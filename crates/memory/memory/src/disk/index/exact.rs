@@ -89,7 +89,7 @@ impl Section {
 
 fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chosen)>, Fault> {
     let probe = probe(text);
-    // Trigrams skip NUL, so it is left out here, and a text with NUL is compared below.
+    // Trigrams skip NUL, so NUL is left out here, and a text with NUL is compared below.
     let letters = probe.replace('\0', "");
     let by_trigram = letters.chars().count() >= TRIGRAM;
     let (table, condition) = if by_trigram {
