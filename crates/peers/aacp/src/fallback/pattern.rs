@@ -126,7 +126,7 @@ fn exchange(
     }
     let mut places: BTreeMap<&Value, usize> = BTreeMap::new();
     let mut found = Vec::with_capacity(fields.len());
-    // The items of the fields that stay as they are. None of them must have an old value.
+    // The items of the fields that stay as they are. They must not have an old value.
     let mut rest = BTreeSet::new();
     for (key, value) in fields {
         let mut text = String::with_capacity(value.len());
