@@ -310,7 +310,7 @@ impl<'a> Hub<'a> {
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // These four errors mean that a server had accepted the connection. After any other
+            // These four errors mean that a server had accepted the connection. After any other I/O
             // error there was no connection.
             ureq::Error::Io(error) => !matches!(
                 error.kind(),

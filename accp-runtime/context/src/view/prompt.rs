@@ -207,8 +207,8 @@ impl Prompt {
             None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
                 self.reread = self.reread.saturating_add(older - self.old.share(older));
-                // `reread` grows with each message, but only every second message is an answer,
-                // which takes a prompt.
+                // `reread` grows with each message. But the model reads the prompt only for an
+                // answer, and only every second message is an answer.
                 prices.pays(self.reread / 2, newer)
             }
         };

@@ -302,7 +302,8 @@ impl Host {
         self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
             if self.side.position + 1 < taken.position {
-                // The last part of a frame is right before the whole frame in the log, and is not relayed.
+                // The last part of a frame is directly before the whole frame in the log, and is
+                // not relayed.
                 self.gate.numbers.wholes.extend(frame.mid().cloned());
             }
             while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}

@@ -194,8 +194,8 @@ impl Member {
     fn draft_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
         let next = self.draft.as_ref().map_or(1, |draft| draft.number + 1);
         match link {
-            // The host sends positions: it has started again, and does not know that this side reads
-            // the draft alone.
+            // The host sends positions: it has started again, and does not know that this side
+            // reads only the draft.
             Link::Ack { up: Some(_), .. } => self.to_send.hello = true,
             Link::Ack { of, held, .. } => {
                 if let Some(draft) = &mut self.draft {
@@ -403,8 +403,8 @@ impl Member {
     /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
     /// host goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
-        // A host with a log has admitted this side before, so the host does not follow the draft
-        // alone.
+        // A host with a log has admitted this side before, so this host does not follow only the
+        // draft.
         if self.side.state.members().next().is_some() {
             return;
         }

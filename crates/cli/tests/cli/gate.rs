@@ -308,7 +308,7 @@ fn a_safe_method_never_writes() {
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(hub.client().post_frame(&plan).status, 200);
     hub.process.stop();
-    // The hub loads a session that is not in memory from the store.
+    // After its restart the hub has no session in memory, so it loads this one from the store.
     let hub = TestHub::start_in(hub.folder, "");
     let before = content(&file);
     let client = hub.client();

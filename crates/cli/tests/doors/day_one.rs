@@ -315,7 +315,7 @@ async fn a_failure_is_read_as_its_type() {
     assert_eq!(error.code(), Some(ErrorCode::REF_NOT_FOUND));
     let other = error.frame::<NoteFail<'static>>().unwrap_err();
     assert!(matches!(other, Error::Answer(..)), "{other}");
-    // `frame` returns an error that is not a failure as it is.
+    // If the error is not a failure frame, `frame` returns the error unchanged.
     desk.close().await.unwrap();
     let error = desk.ask::<Answer>(note("soup")).await.unwrap_err();
     assert!(matches!(error, Error::Ended(_)), "{error}");
