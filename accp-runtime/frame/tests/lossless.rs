@@ -134,7 +134,7 @@ proptest! {
         }
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let Ok(frame) = DynamicFrame::from_json(&message).unwrap().encode_with(registry, options) else {
-            // A message that cannot be encoded has two names of one key, for example `d` and
+            // A frame that cannot be encoded has two names of one key, for example `d` and
             // `data`, or is nested too deep.
             return Ok(());
         };

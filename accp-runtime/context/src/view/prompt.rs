@@ -323,7 +323,8 @@ impl Prompt {
         let (verbatim, mut older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
-        // The first question is the task: without it no answer makes sense.
+        // The first question is the task: without it no answer makes sense. So it stays in the
+        // prompt.
         let is_task = |hot: &Hot| Some(hot.part.position) == task && spoken::asks(&hot.message);
         self.has_task |= verbatim.iter().any(is_task);
         if !self.has_task

@@ -379,7 +379,8 @@ impl Relays {
                     continue;
                 }
                 bytes += entry.text.len();
-                // The member may have acknowledged the entry while the log was read.
+                // The member may have acknowledged the entry while the log was read. Then the host
+                // does not send it again.
                 if entry.position <= cursor.sent {
                     continue;
                 }

@@ -442,7 +442,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     let (agent, intent) = (frame.header.agent, frame.intent);
     let mut text = format!("@{agent}>{intent}:refused{{}}");
     let mut metadata = String::new();
-    // If the metadata cannot be written, the frame goes without it.
+    // If the metadata cannot be written, the log keeps the frame without it.
     if envelope.write(&mut metadata).is_ok() {
         text.push_str(&metadata);
     }

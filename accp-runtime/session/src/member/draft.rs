@@ -144,7 +144,8 @@ impl Member {
         if let Some(error) = self.refusal(frame) {
             return self.draft_refusal(error, now);
         }
-        // The host sends its state under the last number of its session, which may be 0.
+        // The host sends its state under the last number of its session, which may be 0. Any other
+        // frame has a number from 1.
         let state = StateUpdate::decode(frame.text).ok();
         let number = frame.envelope.sequence;
         let number = number.filter(|number| *number > 0 || state.is_some());
@@ -168,8 +169,8 @@ impl Member {
         if number > next {
             return self.lacks(next, now);
         }
-        // Frames that this side has reported as missed come too late. The host may send its state, and
-        // copies of answers, under the last of these numbers.
+        // Frames that this side has reported as missed come too late, so it drops them. But the
+        // host may send its state, and copies of answers, under the last of these numbers.
         let is_told = match &state {
             Some(StateUpdate::Full { .. }) => true,
             Some(_) => number == draft.missed && draft.whole > 0,

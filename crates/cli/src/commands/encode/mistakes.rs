@@ -146,7 +146,7 @@ impl Trial<'_> {
         };
         let before = self.mistakes.len();
         match value {
-            // Each item of a list is tried alone.
+            // Each item of a list is tried in a list of its own.
             Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
                 for (at, item) in items.iter().enumerate() {
                     if self.fault(&around(json!([item]))).is_some() {

@@ -78,7 +78,8 @@ fn bytes_are_counted_for_all_protocols() {
             answer.status
         })
         .collect();
-    // A request that is larger than the whole limit comes through once, and takes all of it.
+    // A request that is larger than the whole limit comes through once, and uses up the whole
+    // limit.
     assert_ne!(statuses[0], 429, "{statuses:?}");
     let many = statuses.iter().filter(|status| **status == 429);
     assert!(many.count() > 10, "{statuses:?}");
