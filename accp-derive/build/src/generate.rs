@@ -78,7 +78,8 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     items.extend(file.any().map(lints::allowed).transpose()?);
 
     let mut sections = file.finish()?;
-    // The derive and the command add the standard profiles, so the registry for peers has them too.
+    // The derive and the command add the standard profiles, so the registry that peers get
+    // (`REGISTRY_JSON`) has them too.
     let whole = (!options.schemaless).then(|| all.clone().with_profiles());
     sections.extend(whole.iter().flat_map(constants));
     sections.extend(items);

@@ -355,8 +355,8 @@ impl Relays {
             if cursor.reading != Some(from) {
                 continue;
             }
-            // The host reads the log again at the next retry, unless the member holds the entries
-            // by then.
+            // If the log lacks the first entry, the host reads the log again at the next retry,
+            // unless the member holds the entries by then.
             let is_whole = entries.first().is_some_and(|entry| entry.position == from);
             if !is_whole {
                 behind.push(member);

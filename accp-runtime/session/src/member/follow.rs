@@ -240,7 +240,8 @@ impl Member {
             self.outbox.greeted(next, hello.last.as_ref());
         }
         match hello.snapshot {
-            // The log of the host does not have the entries any more that this side lacks.
+            // This side has no entries, or the log of the host no longer has the entries that this
+            // side lacks. So this side fetches the fold.
             Some(fold) if self.side.position == 0 || from > self.side.position => {
                 let fetching = Fetching {
                     fold,
