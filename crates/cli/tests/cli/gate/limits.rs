@@ -119,7 +119,7 @@ fn open_requests_are_counted_for_each_token() {
     assert_eq!(refused.status, 429, "{refused:?}");
     assert_eq!(cook.get("/accp/v1/sessions/lunch/state").status, 200);
     drop(open.pop());
-    // The hub notices that a reader has gone when it has a frame for this reader.
+    // The hub notices that a reader has gone only when it sends a frame to this reader.
     let mut seq = 2;
     loop {
         let soup = frame(
