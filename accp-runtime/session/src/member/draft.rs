@@ -404,8 +404,8 @@ impl Member {
     /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
     /// host goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
-        // A host with a log has admitted this side before, so this host does not follow only the
-        // draft.
+        // A host with a log has admitted this side before. So this side ignores a hello in the
+        // form of the draft.
         if self.side.state.members().next().is_some() {
             return;
         }
