@@ -364,7 +364,7 @@ impl World {
             .sum();
         // Some runs need more turns. A side that takes few frames at a time is behind for longer. A
         // host from an older copy asks eight times for each value and for each first part that it
-        // has lost, with up to 32 seconds between.
+        // has lost, with up to 32 seconds between the tries.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
         let was_put_back = self.plan.copies > 0 && self.plan.host_copies;
         let turns = turns + if was_put_back { TURNS_PUT_BACK } else { 0 };

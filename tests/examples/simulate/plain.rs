@@ -39,7 +39,7 @@ impl Observer {
             let Some(bytes) = &cold.bytes else { continue };
             self.fresh.insert(cold.key.clone());
             // A value with a mark of this library stays a reference, because a member that speaks
-            // the draft alone would misread it.
+            // only the draft would misread it.
             let is_marked = bytes.iter().any(|byte| matches!(byte, b'"' | b'#'))
                 || bytes.windows(3).any(|three| three == b"{_:");
             if !is_marked {

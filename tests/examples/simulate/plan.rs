@@ -277,7 +277,7 @@ impl RunPlan {
             }
         }
         if self.drafts {
-            // Members that speak the draft alone are simulated without these faults
+            // Members that speak only the draft are simulated without these faults
             // (docs/design/next.md).
             (self.leaves, self.narrow) = (0, false);
         }

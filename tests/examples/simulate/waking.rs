@@ -49,7 +49,7 @@ impl World {
             Scope::Sender if self.plan.narrow => 16 * self.plan.members,
             _ => 0,
         };
-        // A member that speaks the draft alone gives up its unanswered frames one after the other.
+        // A member that speaks only the draft gives up its unanswered frames one after the other.
         let drafts = self.observer.sides.iter();
         let drafts = drafts.filter(|side| side.plain.is_some());
         let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();

@@ -107,7 +107,7 @@ impl Default for FrameQueues {
 fn ended(agent: &Agent) -> impl Future<Output = ()> + use<> {
     let mut frames = agent.frames(u64::MAX);
     async move {
-        // An error also means that the agent has ended.
+        // An error ends this, too: the agent has ended.
         while let Ok(Some(_)) = frames.next().await {}
     }
 }

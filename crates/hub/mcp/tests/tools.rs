@@ -61,7 +61,7 @@ async fn two_models_ask_and_answer_each_other() {
         "@dev>done:schedule{task:impl_auth|stat:complete|schema:TA}"
     );
     insta::assert_snapshot!(words(&asked).lines().next().unwrap(), @"Asked as p5: @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}");
-    // The planner received none of its own frames, and dev has no open frame.
+    // `dev` received none of its own frames, and has no open frame.
     let rest = works(&dev, "accp_receive", json!({})).await;
     assert_eq!(rest["open"], json!([]));
     assert_eq!(rest["frames"], json!([]));

@@ -207,7 +207,8 @@ impl Row {
             };
             let number = rest.strip_suffix(".free");
             let is_free = number.is_some();
-            // A larger number cannot be that of a lock, because so many locks were never taken.
+            // A number that does not fit a u32 is not the number of a lock: nobody takes that many
+            // locks.
             let number = number.unwrap_or(rest).parse::<u32>();
             found.extend(number.map(|number| (u64::from(number), is_free, entry.path())));
         }
