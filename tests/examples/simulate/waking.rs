@@ -172,8 +172,8 @@ impl World {
             None => String::new(),
         };
         let text = format!("@a>req:plan{{}}[mid:0{}{}]", id("cid", cid), id("aid", aid));
-        // The session may be ahead of its store. A side with an older copy may follow a log that is
-        // lost.
+        // The session may be ahead of its store. A side with an older copy may also follow a log
+        // that is lost.
         let side = self.room.sides().nth(who);
         let position = side.map_or(0, |side| side.session().position());
         let timeline = &self.observer.timeline;
@@ -192,7 +192,7 @@ impl World {
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
             error => match message.payload.get("see") {
                 Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
-                // The host checks its own messages when it sends them.
+                // Only the host checks a message against the rules when it sends it.
                 _ if who == 0 && is_ahead => message.schema.is_some() || is_end,
                 _ => who == 0 && rule == Some(error.code()),
             },

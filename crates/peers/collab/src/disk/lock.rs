@@ -144,7 +144,8 @@ impl Lease {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         }
-        // Since the files were listed, other processes may have taken and released this number and later ones.
+        // Since the files were listed, other processes may have taken and released this number and
+        // later ones. So the files are listed again.
         let row = Row::read(folder)?;
         if (row.highest, row.is_free) != (number, false) {
             let _ = std::fs::remove_file(&path);

@@ -141,7 +141,7 @@ fn tools() -> Vec<Row> {
                 ),
             ));
         }
-        // The other form lacks some members of this tool, so a conversion would lose them.
+        // This tool of another form has a member that a conversion would lose, so there is no cure.
         let other = match form {
             Form::Anthropic => Form::OpenAi,
             _ => Form::Anthropic,
