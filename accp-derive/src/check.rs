@@ -304,7 +304,8 @@ fn schema<'r>(
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
-        // An attribute with a mistake may be the one that is missing here.
+        // An attribute with a mistake may be the one that is missing here, so no second error
+        // follows.
         if owner.attrs.is_faulty {
             return None;
         }

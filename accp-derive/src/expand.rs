@@ -41,7 +41,8 @@ pub(crate) fn expand(
     let allow = allow();
     let tracked = loaded.map(tracked);
     let family = || generics::family(input.ident(), &input.original.generics);
-    // A text may be read as `&str`, which has no owned form.
+    // A field of a packet may be a `&str`, which cannot become owned. So a type with such a field
+    // gets no `into_owned`.
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, item);

@@ -77,7 +77,8 @@ fn case() -> impl Strategy<Value = Case> {
             .collect();
         let message = messages::frame(registry, schema, head, Metadata::Whole);
         let message = message.prop_map(move |mut message| {
-            // The codec accepts any integer as `ttl`. A session accepts only smaller ones.
+            // The codec accepts any integer as `ttl`. A session accepts only smaller ones, so the
+            // case has one of 16 bits.
             let ttl = &mut message.envelope.ttl;
             *ttl = ttl.map(|ttl| ttl & 0xffff);
             for name in texts.iter().filter(|_| long) {
@@ -243,7 +244,8 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
             let written = message.encode_with(registry, inline()).map(drop);
             let written = written.map_err(|error| error.code());
             prop_assert_eq!(written, Err(code), "encode, {:?}: {}", fault, shown);
-            // A session sends values that are too large for a frame separately.
+            // If a value is too large for a frame, a session does not refuse it, but sends it
+            // separately.
             if !matches!(fault, Fault::Elements | Fault::Bytes | Fault::Depth) {
                 let sent = judges.host.send(message).map(drop);
                 prop_assert_eq!(sent, Err(code), "session, {:?}: {}", fault, shown);

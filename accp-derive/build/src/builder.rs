@@ -308,7 +308,7 @@ impl Builder {
         let Some(path) = &self.registry else {
             return vec![PathBuf::from("Cargo.toml")];
         };
-        // `generate` reports files that cannot be read.
+        // `generate` reports files that cannot be read, so this function does not.
         let mut inputs = registry_files(path).unwrap_or_default();
         if !inputs.contains(path) {
             inputs.insert(0, path.clone());

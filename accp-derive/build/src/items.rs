@@ -111,7 +111,8 @@ impl<'f> File<'f> {
         let place = self.place(registry);
         let new = (!self.options.schemaless).then(|| quote!(new));
         let identity = self.attribute(identity.into_iter().chain(new));
-        // The attribute `new` also gives a default to a struct that requires nothing.
+        // The attribute `new` also gives a default to a struct that requires nothing, so `Default`
+        // must not be derived again.
         let requires = |member: &Member<'_>| member.presence == Presence::Required;
         let has_default = !self.options.schemaless && !members.iter().any(requires);
         let given: &[&str] = if has_default { &["Default"] } else { &[] };

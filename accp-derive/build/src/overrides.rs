@@ -184,7 +184,8 @@ impl Fault {
 /// Parses the replacement of a type.
 fn read<T: syn::parse::Parse>(path: &str, text: &str) -> Result<T, Fault> {
     let is_odd = |c| c == '`' || doc::is_hidden(c);
-    // Line 1 of the file holds the path and the text, between backticks.
+    // Line 1 of the generated file holds the path and the text between backticks, so neither can
+    // have a backtick or a control character.
     if [path, text].iter().any(|part| part.contains(is_odd)) || path.contains('=') {
         return Err(Fault {
             message: format!("{text:?} cannot stand in the first line of the file"),

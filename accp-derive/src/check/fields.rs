@@ -37,7 +37,8 @@ pub(super) fn fields<'a>(
             Err(near) => meant.extend(near),
         }
     }
-    // A field with a mistake in its attribute may be the field that seems to be missing.
+    // A field with a mistake in its attribute may be the field that seems to be missing, so no
+    // second error follows.
     if !is_faulty {
         required(cx, owner, &members, &meant, scope);
         common(cx, owner, &members);

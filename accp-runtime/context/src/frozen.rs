@@ -58,7 +58,8 @@ impl<'f> Frozen<'f> {
     ) -> Self {
         let mut kept = Vec::new();
         let mut room = limits.hot;
-        // Leaves room for the next frames. Without it, each of them would trigger a checkpoint.
+        // Leaves room for the next frames. Without this room, each of them would trigger a
+        // checkpoint.
         let ahead = limits.hot
             - limits
                 .trigger

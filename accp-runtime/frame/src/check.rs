@@ -37,7 +37,7 @@ impl CheckedFrame<'_, '_> {
         if self.fits(registry, options) {
             return Ok(());
         }
-        // `fits` does not say what is wrong. Decoding the message gives the exact error.
+        // `fits` does not say what is wrong. Decoding the frame gives the exact error.
         DynamicFrame::decode_with(self.text, registry, options).map(|_| ())
     }
 

@@ -320,7 +320,7 @@ impl<'t> Lenient<'t> {
             return;
         }
         self.at += 1;
-        // A repeated key does not give a map, and the strict reader reports it.
+        // Entries with a repeated key do not become a map, and the strict reader reports them.
         let mut keys: Vec<&str> = entries.iter().map(|(key, _)| *key).collect();
         keys.sort_unstable();
         let twice = keys.windows(2).any(|pair| pair[0] == pair[1]);

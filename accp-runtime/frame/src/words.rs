@@ -126,7 +126,7 @@ pub fn stated<'m, 'a>(
             Some(field) => (&*field.name, &*field.short),
             None => (key, abbreviate(key).unwrap_or(key)),
         };
-        // The frame holds a key that does not fit the grammar in its param `_`.
+        // If a key does not fit the grammar, the frame has it in the param `_`.
         let stands = |param: &Param<'_>| [key, short, "_"].contains(&&*param.key);
         Some((frame.payload.iter().position(stands)?, (name, value)))
     };

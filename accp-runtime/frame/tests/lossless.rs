@@ -134,8 +134,8 @@ proptest! {
         }
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let Ok(frame) = DynamicFrame::from_json(&message).unwrap().encode_with(registry, options) else {
-            // Such a message has two names of one key, for example `d` and `data`, or is nested
-            // too deep.
+            // A frame that cannot be encoded has two names of one key, for example `d` and
+            // `data`, or is nested too deep.
             return Ok(());
         };
         let back = DynamicFrame::decode(&frame, registry).unwrap();

@@ -62,8 +62,8 @@ impl Gate {
         }
         speaker(side, from, frame)?;
         let (mid, sequence) = ids(rules, frame)?;
-        // An id in the range of a member belongs to that member even before it is used. The host
-        // does not remember a frame that it refuses for this reason.
+        // An id in the range of a member belongs to that member even before it is used. So the host
+        // refuses a frame of another sender under this id, and does not remember that frame.
         let is_taken =
             |owner: &MemberId| *owner != from && side.state.members.get(*owner).is_some();
         if let Some(owner) = mid.maker().filter(is_taken) {

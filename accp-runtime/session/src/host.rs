@@ -238,7 +238,8 @@ impl Host {
             self.gate.numbers.joins(member);
         }
         if is_back {
-            // The member does not know that it had left the session, so it may wait without sending anything.
+            // The member does not know that it had left the session, so it may wait without sending
+            // anything. The host greets it.
             self.relays.cursor(member).greeting = true;
         }
         Ok(member)

@@ -152,8 +152,8 @@ impl Member {
         }
         side.last_put = stored.last_put;
         member.restore_schemas(&stored.registries);
-        // A host with a log sends an entry that admits the member. A side without such an entry
-        // has a host that follows the draft alone.
+        // A host with a log sends an entry that admits the member. If a side has no such entry, its
+        // host follows only the draft.
         let has_host = member.side.state.members().next().is_some();
         let is_draft = member.side.position > 0 || stored.outbox_sequence > 0;
         if !has_host && (is_draft || !member.side.options.extensions) {
@@ -292,7 +292,8 @@ impl Member {
             self.side.send(MemberId::HOST, text);
         }
         let side = &mut self.side;
-        // The answer of the host may change which frames go out, and under which numbers.
+        // The answer of the host may change which frames go out, and under which numbers. So no
+        // frame goes out before that answer.
         let is_greeted = !self.to_send.hello && self.hello.at().is_none();
         if self.joined && self.host_answered && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {

@@ -220,7 +220,8 @@ impl Side {
         if !kind.is_relayed() || kind == EntryKind::Repeat {
             return Ok(Effect::Void(kind));
         }
-        // The fold that a member started from may hold the entry already.
+        // The fold that a member started from may hold the entry already. Then the entry is not
+        // judged again.
         if position <= self.state.position && kind == EntryKind::Frame {
             return Ok(Effect::Frame);
         }

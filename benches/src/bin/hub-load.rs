@@ -393,7 +393,7 @@ async fn serve(
     State(state): State<Plain>,
 ) -> axum::response::Response {
     upgrade.on_upgrade(move |socket| async move {
-        // If the peer is gone, its socket ends here.
+        // An error means that the peer is gone. Then its socket ends here.
         let _ = talk(socket, who, state).await;
     })
 }

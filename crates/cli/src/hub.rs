@@ -310,7 +310,7 @@ impl<'a> Hub<'a> {
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // These four errors mean that a server had accepted the connection. After any other
+            // These four errors mean that a server had accepted the connection. After any other I/O
             // error there was no connection.
             ureq::Error::Io(error) => !matches!(
                 error.kind(),
@@ -341,12 +341,12 @@ impl<'a> Hub<'a> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
         let (sender, receiver) = mpsc::channel();
-        // A request that follows a log has no timeout, so a read can block without a limit. A
-        // thread of its own does the reading.
+        // A request that follows a log has no timeout, so a read can block without a limit. So
+        // another thread reads, and this one waits only as long as allowed.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);
-            // After the timeout, the receiver is gone.
+            // After the timeout the receiver is gone, so the result is dropped.
             let _ = sender.send(read.map(|_| bytes));
         });
         let read = receiver.recv_timeout(self.time);

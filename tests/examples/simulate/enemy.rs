@@ -366,9 +366,9 @@ impl World {
             .iter()
             .map(|side| side.outbox.len())
             .sum();
-        // A side that takes few frames at a time is behind for longer. A host from an older copy
-        // asks eight times for each value and for each first part that it has lost, with up to 32
-        // seconds between.
+        // Some runs need more turns. A side that takes few frames at a time is behind for longer. A
+        // host from an older copy asks eight times for each value and for each first part that it
+        // has lost, with up to 32 seconds between the tries.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
         let was_put_back = self.plan.copies > 0 && self.plan.host_copies;
         let turns = turns + if was_put_back { TURNS_PUT_BACK } else { 0 };
@@ -379,8 +379,8 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        // A member answers in the second step after the host has told it the next number. A turn
-        // lasts a second.
+        // A member answers in the second step after the host has told it the next number, and its
+        // turn to send ends after a second. So the steps are shorter if all share one numbering.
         let steps = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 2,

@@ -283,7 +283,7 @@ impl RunPlan {
             }
         }
         if self.drafts {
-            // Members that speak the draft alone are simulated without these faults
+            // Members that speak only the draft are simulated without these faults
             // (docs/design/next.md).
             (self.leaves, self.narrow) = (0, false);
         }
@@ -293,7 +293,7 @@ impl RunPlan {
         }
         if self.hostile && self.flood > USUAL {
             // A side that takes only six frames at a time would need long for the frames of the
-            // hostile member.
+            // hostile member, so there is no such side.
             (self.late, self.narrow, self.copies) = (false, false, 0);
             (self.sends, self.pace) = (self.sends.min(70), self.pace.min(700));
         } else {

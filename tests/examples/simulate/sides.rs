@@ -147,8 +147,8 @@ impl Observer {
 
     fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
         let side = &mut self.sides[who];
-        // A side with an older copy of its store does not know its last ids. The session gives the
-        // frame another id later.
+        // A side with an older copy of its store does not know the last ids that it used, so a
+        // frame may repeat one of them. The session gives the frame another id later.
         let may_repeat = self.timeline.was_put_back(side.id) && side.plain.is_none();
         let is_old = self.consumed.contains_key(&frame.mid);
         let is_used = !side.used.insert(frame.mid.clone());
@@ -294,7 +294,8 @@ impl Observer {
         let side = &self.sides[who];
         let fired = inbound.cancel_token().is_cancelled();
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
-        // The member may follow the log that the host has lost.
+        // The member may follow the log that the host has lost, and then need not know of the
+        // cancellation.
         let follows = who == 0 || side.plain.is_none() && !self.timeline.has_lost();
         let again = inbound.redelivered();
         let is_cancelled = self.chains.is_cancelled(text, side.last, again);

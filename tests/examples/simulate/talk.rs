@@ -122,8 +122,8 @@ impl World {
             .map_err(said)?
             .with("n", n as i64);
         if is_chat {
-            // These fields have their defaults. The writer leaves them out, and the reader puts
-            // them back.
+            // `role` and `lang` have their defaults. The writer leaves them out, and the reader
+            // puts them back.
             let content = format!("c{n}");
             message = message.with("role", "assistant").with("content", content);
             message = message.with("lang", "en").under("CH");

@@ -49,7 +49,7 @@ impl World {
             Scope::Sender if self.plan.narrow => 16 * self.plan.members,
             _ => 0,
         };
-        // A member that speaks the draft alone gives up its unanswered frames one after the other.
+        // A member that speaks only the draft gives up its unanswered frames one after the other.
         let drafts = self.observer.sides.iter();
         let drafts = drafts.filter(|side| side.plain.is_some());
         let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();
@@ -178,8 +178,8 @@ impl World {
             id("cid", cid),
             id("aid", aid)
         );
-        // The session may be ahead of its store. A side with an older copy may follow a log that is
-        // lost.
+        // The session may be ahead of its store. A side with an older copy may also follow a log
+        // that is lost.
         let side = self.room.sides().nth(who);
         let position = side.map_or(0, |side| side.session().position());
         let timeline = &self.observer.timeline;
@@ -203,7 +203,7 @@ impl World {
             }
             error => match message.payload.get("see") {
                 Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
-                // The host checks its own messages when it sends them.
+                // Only the host checks a message against the rules when it sends it.
                 _ if who == 0 && is_ahead => message.schema.is_some() || is_end,
                 _ => who == 0 && rule == Some(error.code()),
             },

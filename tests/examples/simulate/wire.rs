@@ -156,8 +156,8 @@ impl Observer {
         // The host may have given this answer before it expected the number of this frame.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
         let has_left = self.left.contains(&to);
-        // While a clock was wrong, the timestamp may have been in the future. Later it may be too
-        // old.
+        // While a clock was wrong, the timestamp may have been in the future, and the host may have
+        // said so. Later the frame may be too old.
         let is_for_now = code == Some("E3001");
         if is_dropped && !is_early && !is_for_now {
             return Err(format!("{of} was dropped and is answered"));

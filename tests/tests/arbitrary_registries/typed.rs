@@ -137,7 +137,7 @@ proptest! {
         let all = faulty(&message, registry);
         for index in &faults {
             let Faulty { fault, text, .. } = index.get(&all);
-            // A type skips a key that it does not know.
+            // A type skips a key that it does not know, so it may accept a key that comes twice.
             if *fault == Fault::Twice {
                 continue;
             }

@@ -123,7 +123,8 @@ proptest! {
         json["payload"] = payload;
         // llguidance requires the escape for this character, which JSON allows.
         let text = json.to_string().replace('\u{7f}', "\\u007f");
-        // The last integers of 64 bits are beyond the bounds that engines accept.
+        // The largest and the smallest integers of 64 bits are beyond the bounds that engines
+        // accept.
         if text.contains("92233720368547758") {
             return Ok(());
         }

@@ -100,8 +100,8 @@ fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
     if numbers.any(has_many_digits) {
         return true;
     }
-    // A cell that begins with a letter beyond ASCII is excepted. Another test is about the usual
-    // scripts.
+    // A cell that begins with a letter beyond ASCII is excepted. Another test is about the letters
+    // of the usual writing systems.
     let before = std::iter::once('(').chain(cells.chars());
     let mut pairs = before.zip(cells.chars());
     if pairs.any(|(before, c)| !c.is_ascii() && ",([{:\n".contains(before)) {

@@ -138,7 +138,8 @@ fn is_refused_with_its_code_and_changes_nothing() {
         let heard = host.takes(101, &good);
         assert_eq!(heard.inbound[0].text(), good, "{what}");
 
-        // The refused frame is in the log as refused, and nowhere else.
+        // The refused frame has not changed the state: the host has the same state after a restart
+        // from its log.
         let state = host.state().clone();
         host.restart_as(counting("hub"));
         assert_eq!(host.state(), &state, "{what}");

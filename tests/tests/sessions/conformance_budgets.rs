@@ -66,7 +66,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             ),
             (500, 2000, 2500)
         );
-        // The context holds exactly the lines that the budget counts.
+        // The context has as many lines as the budget counts.
         assert_eq!(
             render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()
@@ -152,7 +152,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     assert_eq!(room.host.state(), &before);
     room.check_replicas();
 
-    // The member sends more frames than may wait: the waiting frames stay and are sent.
+    // The member sends more frames than may wait. The frames that wait already stay, and are sent.
     let mut small = options("dev");
     small.outbox = 3;
     let mut room = Room::open(options("hub"), Rules::default());

@@ -145,8 +145,8 @@ proptest! {
         prop_assert_eq!(room.host.state().schemas(), Some(of_host));
         let asked = room.passed.iter().filter(|passed| asked_for_schemas(passed)).count();
         prop_assert_eq!(asked, usize::from(host != member));
-        // A schema that both sides have is not sent. A schema of the member alone stays with the
-        // member.
+        // A schema that both sides have is not sent. A schema that only the member has stays with
+        // the member.
         let has_all = member.iter().all(|code| host.contains(code));
         prop_assert_eq!(of_member.hash() == of_host, has_all);
         prop_assert!(member.iter().all(|code| of_member.schema(code).is_some()));

@@ -220,8 +220,8 @@ fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
         let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
         room.on_the_way(|_| Vec::new());
         let lost = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
-        // Before the link is whole, the member has tried so often that it asks at once
-        // afterwards.
+        // While the link is broken, the member tries so often that it asks as soon as the link is
+        // whole.
         for whole in [false, true] {
             for _ in 0..10 {
                 room.pass(Duration::from_secs(32));

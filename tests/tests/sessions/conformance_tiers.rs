@@ -85,7 +85,8 @@ fn st_01_accepts_the_parent_that_aid_names() {
         for ((head, more), n) in all.into_iter().zip(1..) {
             host.takes(101, &frame(head, n, n.into(), more));
         }
-        // The answer has caused a checkpoint. The request of the chain waits for its own answer.
+        // The answer has caused a checkpoint. The request of the chain stays, because it still
+        // waits for its own answer.
         assert_eq!(host.state().warm().last(), 1);
         let hot_state: String = host.state().hot().lines().collect();
         let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));

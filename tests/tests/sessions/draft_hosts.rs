@@ -435,7 +435,8 @@ proptest! {
         let mut handled = Vec::new();
         let mut own = Mid::parse("0c00000000ff");
         for (what, mid, seq) in replies {
-            // The log does not keep the ids of frames that took no number.
+            // The log does not keep the ids of frames that took no number. So frames with `seq:0`
+            // get ids that no numbered frame has.
             let kind = if seq == 0 { 'b' } else { 'a' };
             let text = |head: &str| {
                 format!("{head}[mid:0{kind}000000000{mid},seq:{seq},ts:1714000000,cid:{own}]")

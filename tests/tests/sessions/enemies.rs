@@ -251,7 +251,8 @@ fn values_that_are_never_supplied() {
     host.carries_out(NOW);
     assert_eq!(host.stored().entries.len() + 1, 4 + 256 + 1);
     host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
-    // The other frames of `@qa` wait for that announcement, because they have later numbers.
+    // The other frames of `@qa` wait for the announcement that the host has not accepted, because
+    // they have later numbers.
     let other = "@qa>req:plan{}[mid:102000001401,seq:258]";
     assert_eq!(host.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
     // As soon as the host has a value, it accepts the next announcement.

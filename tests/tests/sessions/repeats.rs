@@ -370,8 +370,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..24), seed: u64, loss in 0..300_u64, folds: bool,
     ) {
         let mut hub = options("hub");
-        // If the host stores a fold after nearly each entry, it starts again from folds. Otherwise
-        // it starts from its log.
+        // With a limit of two entries, the host often stores a fold, and starts again from a fold.
+        // With the usual limit, it starts again from its log.
         hub.snapshot_entries = if folds { 2 } else { hub.snapshot_entries };
         let mut room = Room::with(hub, Rules::default(), &["shop", "dev", "bank"]);
         let faults = Faults {

@@ -240,7 +240,7 @@ fn a_member_asks_about_the_frames_of_its_store() {
     discard(&mut room, 50);
     room.restart(DEV).unwrap();
     room.restart(MemberId::HOST).unwrap();
-    // The member sends these frames again. It also misses the replies that they are duplicates.
+    // The member sends these frames again. It also misses the replies that call them duplicates.
     lose(&mut room, |passed| passed.text.contains("code:E3002"));
     for _ in 0..4 {
         room.pass(40 * SECOND);

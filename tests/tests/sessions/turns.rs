@@ -90,7 +90,7 @@ fn just_before(time: Time) -> Time {
 fn members_are_called_in_the_order_in_which_they_asked() {
     let mut host = host_of_three();
     assert_eq!(accepts(&mut host, (101, 1, 1), NOW), []);
-    // No member had a turn, so the first member that learns the due number gets it.
+    // No member had a turn, so the first member that learns the due number gets the turn.
     is_told(&mut host, (102, 1, 1), 2);
     lets_wait(&mut host, (103, 1, 2), NOW);
     is_told(&mut host, (101, 2, 1), 2);

@@ -220,8 +220,9 @@ impl Facts {
     ) -> Vec<(Block, Option<Value<'static>>)> {
         let mut found: Vec<Found<'_>> = messages.map(|one| Found::of(registry, one)).collect();
         drop_superseded(registry, &mut found);
-        // Answers repeat names from the questions and from the results of tools. So `tell` takes
-        // the questions first, then the results, and the answers last.
+        // Answers repeat names from the questions and from the results of tools. So this function
+        // takes the texts of the questions first, then the records, and the texts of the answers
+        // last.
         for asks in [true, false] {
             for one in found.iter_mut().filter(|one| one.asks == asks) {
                 for (text, is_prose) in &one.texts {

@@ -207,8 +207,8 @@ impl Prompt {
             None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
                 self.reread = self.reread.saturating_add(older - self.old.share(older));
-                // `reread` grows with each message, but only every second message is an answer,
-                // which takes a prompt.
+                // `reread` grows with each message. But the model reads the prompt only for an
+                // answer, and only every second message is an answer.
                 prices.pays(self.reread / 2, newer)
             }
         };
@@ -323,7 +323,8 @@ impl Prompt {
         let (verbatim, mut older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
-        // The first question is the task: without it no answer makes sense.
+        // The first question is the task: without it no answer makes sense. So it stays in the
+        // prompt.
         let is_task = |hot: &Hot| Some(hot.part.position) == task && spoken::asks(&hot.message);
         self.has_task |= verbatim.iter().any(is_task);
         if !self.has_task

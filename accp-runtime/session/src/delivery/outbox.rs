@@ -213,8 +213,8 @@ impl Outbox {
     pub(crate) fn refused(&mut self, mid: &Mid) -> Option<Outgoing> {
         let index = self.find(mid)?;
         let gone = self.frames.remove(index);
-        // The frames behind the removed one get lower numbers, so they go out again. They keep
-        // their numbers if the host consumed the removed frame in an earlier run.
+        // The frames behind the removed one usually get lower numbers, so they go out again. They
+        // keep their numbers only if the host consumed the removed frame in an earlier run.
         self.sent = self.sent.min(index);
         if index < self.consumed {
             self.consumed -= 1;

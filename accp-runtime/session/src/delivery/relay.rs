@@ -241,8 +241,8 @@ impl Relays {
             None if cursor.greeting => {}
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {
-                // A repeated acknowledgement means that the member misses an entry. The host
-                // sends the entries again once for each position.
+                // A repeated acknowledgement means that the member misses an entry. For each
+                // position, the host sends the entries again only once.
                 if cursor.sent > held && cursor.rewound != Some(held) {
                     cursor.rewind(held);
                     cursor.rewound = Some(held);
@@ -308,7 +308,8 @@ impl Relays {
                 cursor.retry.arm(now);
             }
             if cursor.sent < self.before {
-                // The host reads one window at a time: the entries that it read last have to arrive first.
+                // The host reads at most `WINDOW` entries for a member. It reads the next ones only
+                // after the member has acknowledged these.
                 if cursor.reading.is_none() && cursor.sent == acked {
                     let from = cursor.sent.max(cursor.read) + 1;
                     cursor.reading = Some(from);
@@ -354,8 +355,8 @@ impl Relays {
             if cursor.reading != Some(from) {
                 continue;
             }
-            // The host reads the log again at the next retry, unless the member holds the entries
-            // by then.
+            // If the log lacks the first entry, the host reads the log again at the next retry,
+            // unless the member holds the entries by then.
             let is_whole = entries.first().is_some_and(|entry| entry.position == from);
             if !is_whole {
                 behind.push(member);
@@ -378,7 +379,8 @@ impl Relays {
                     continue;
                 }
                 bytes += entry.text.len();
-                // The member may have acknowledged the entry while the log was read.
+                // The member may have acknowledged the entry while the log was read. Then the host
+                // does not send it again.
                 if entry.position <= cursor.sent {
                     continue;
                 }
@@ -408,8 +410,8 @@ impl Relays {
         let cursors = self.cursors.iter_mut();
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
-            // For a member of the draft alone, the acknowledgement goes out in the order of the
-            // relayed entries, where the member's own frame stands.
+            // For a member that speaks only the draft, the acknowledgement goes out in the order of
+            // the relayed entries, where the member's own frame stands.
             (!cursor.is_draft()).then_some((member, mid, at))
         });
         due.collect()

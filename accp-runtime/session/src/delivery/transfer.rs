@@ -267,8 +267,9 @@ impl Transfers {
             }
             for (key, pull) in &mut peer.pulls {
                 if pull.state == RequestState::Due {
-                    // A requested value takes one of few places. So its waiting time is limited to
-                    // what a slow link needs for an answer. Schemas and folds take no place.
+                    // Only a few values can be requested at a time. So the wait for one value is
+                    // limited to what a slow link needs for an answer. Schemas and folds do not
+                    // count among these values.
                     let most = if is_urgent(key) { u32::MAX } else { SLOW };
                     let tries = pull.tries.min(most);
                     pull.state = RequestState::Asked(now + waiting_time(retry, tries));

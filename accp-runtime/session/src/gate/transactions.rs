@@ -93,8 +93,8 @@ impl Request {
             let expected = format!("`{name}` in the frame itself: it names the transaction");
             return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
         };
-        // The session gives a value that goes by reference another key each time, so such a value
-        // is not compared.
+        // A value that goes by reference gets another key each time it is sent, so it is not
+        // compared.
         let fields = message.payload.iter().filter(|(_, value)| !refers(value));
         let mut fields: Vec<_> = fields
             .map(|(name, value)| format!("{name}={}\n", value.to_json()))

@@ -93,7 +93,8 @@ impl Host {
             }
         };
         if self.is_link_frame(from, &scanned) {
-            // The host never answers a link frame with an error, not even an unreadable one.
+            // The host never answers a link frame with an error, not even if the host cannot read
+            // that frame.
             if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, is_linked, now);
             }
@@ -408,7 +409,8 @@ impl Host {
             .iter()
             .any(|intent| frame.windows(intent.len()).any(|window| window == *intent));
         if !is_answer {
-            // The frame may have been damaged on the way, and may come again undamaged.
+            // The frame may have been damaged on the way, and may come again undamaged. So the log
+            // gets no entry about it.
             let mid = std::str::from_utf8(frame).ok().and_then(Scanned::mid_of);
             let refusal = Refusal::from(error.clone());
             self.send_refusal(from, mid.as_ref(), refusal, now);
@@ -442,7 +444,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     let (agent, intent) = (frame.header.agent, frame.intent);
     let mut text = format!("@{agent}>{intent}:refused{{}}");
     let mut metadata = String::new();
-    // If the metadata cannot be written, the frame goes without it.
+    // If the metadata cannot be written, the log keeps the frame without it.
     if envelope.write(&mut metadata).is_ok() {
         text.push_str(&metadata);
     }

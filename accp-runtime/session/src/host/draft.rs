@@ -99,7 +99,8 @@ impl Host {
             self.serve_draft_from(member, number, state.unwrap_or_default());
         }
         self.send_registry(member, &hello.hash, now);
-        // A member that has not acknowledged the state gets it again.
+        // A member gets the state if it starts anew, or if it has not acknowledged the state that
+        // the host sent.
         if state.is_some() {
             self.send_state(member, now);
         }
@@ -282,7 +283,7 @@ impl Host {
         let registry = Arc::clone(&self.side.options.registry);
         let (mut texts, mut id) = (Vec::new(), None);
         for (version, chunk) in (first..).zip(chunks) {
-            // A peer of the draft alone cannot read a value with an extension, so it gets a
+            // A peer that knows only the draft cannot read a value with an extension, so it gets a
             // reference.
             let entries = chunk.iter().map(|(key, value)| {
                 let is_fine = marks::is_of_the_draft(&value.to_string());

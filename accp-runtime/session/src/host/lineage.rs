@@ -66,7 +66,8 @@ impl Host {
     /// its own log, or the beginning of it.
     pub(crate) fn hello(&mut self, member: MemberId, hello: &Hello, now: Time) {
         let (last, claim) = (self.relays.last(), hello.voucher);
-        // The state of a member may be ahead of its log, because the member started from a fold.
+        // The state of a member may be ahead of its log, because the member started from a fold. So
+        // the position in its claim counts.
         let held = claim.map_or_else(|| self.held(member, hello), |claim| claim.position);
         if let Some(claim) = claim.filter(|_| self.key.is_some() && held > last) {
             return self.contradicted(member, claim, now);
@@ -273,7 +274,8 @@ impl Host {
         self.announce_schemas(now);
         self.causes.current = Some(claim.position);
         self.take_due_checkpoint(now);
-        // Only the snapshot lists the bytes that are missing for this host's own values.
+        // Only the snapshot lists the bytes that are missing for this host's own values, so the
+        // host takes a snapshot now.
         self.side.take_snapshot(&self.gate.numbers);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
     }
@@ -286,7 +288,8 @@ impl Host {
             return false;
         };
         let mids = frames.iter().filter_map(|frame| frame.mid());
-        // The host may have dropped one of these frames since it made them. Then its id is used.
+        // The host may have dropped one of these frames since it made them. Then the id of that
+        // frame is used, and the host takes none of the frames over.
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }
@@ -302,7 +305,8 @@ impl Host {
         self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
             if self.side.position + 1 < taken.position {
-                // The last part of a frame is right before the whole frame in the log, and is not relayed.
+                // The last part of a frame is directly before the whole frame in the log, and is
+                // not relayed.
                 self.gate.numbers.wholes.extend(frame.mid().cloned());
             }
             while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}

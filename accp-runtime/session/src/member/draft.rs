@@ -144,7 +144,8 @@ impl Member {
         if let Some(error) = self.refusal(frame) {
             return self.draft_refusal(error, now);
         }
-        // The host sends its state under the last number of its session, which may be 0.
+        // The host sends its state under the last number of its session, which may be 0. Any other
+        // frame has a number from 1.
         let state = StateUpdate::decode(frame.text).ok();
         let number = frame.envelope.sequence;
         let number = number.filter(|number| *number > 0 || state.is_some());
@@ -168,8 +169,8 @@ impl Member {
         if number > next {
             return self.lacks(next, now);
         }
-        // Frames that this side has reported as missed come too late. The host may send its state, and
-        // copies of answers, under the last of these numbers.
+        // Frames that this side has reported as missed come too late, so it drops them. But the
+        // host may send its state, and copies of answers, under the last of these numbers.
         let is_told = match &state {
             Some(StateUpdate::Full { .. }) => true,
             Some(_) => number == draft.missed && draft.whole > 0,
@@ -194,8 +195,8 @@ impl Member {
     fn draft_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
         let next = self.draft.as_ref().map_or(1, |draft| draft.number + 1);
         match link {
-            // The host sends positions: it has started again, and does not know that this side reads
-            // the draft alone.
+            // The host sends positions: it has started again, and does not know that this side
+            // reads only the draft.
             Link::Ack { up: Some(_), .. } => self.to_send.hello = true,
             Link::Ack { of, held, .. } => {
                 if let Some(draft) = &mut self.draft {
@@ -404,8 +405,8 @@ impl Member {
     /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
     /// host goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
-        // A host with a log has admitted this side before, so the host does not follow the draft
-        // alone.
+        // A host with a log has admitted this side before. So this side ignores a hello in the
+        // form of the draft.
         if self.side.state.members().next().is_some() {
             return;
         }

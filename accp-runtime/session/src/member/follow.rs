@@ -166,8 +166,8 @@ impl Member {
                 up,
                 held,
             } => match up {
-                // `up` cannot be beyond the end of the host's log. This side would wait for an
-                // entry that never comes, so it ignores the acknowledgement.
+                // Here `up` is beyond the end of the host's log, which cannot be right. This side
+                // would wait for an entry that never comes, so it ignores the acknowledgement.
                 Some(up) if up > held => {}
                 // The acknowledgement is old, or the host was restored from an older copy.
                 Some(_) if held < self.side.position => {}
@@ -221,8 +221,9 @@ impl Member {
         };
         self.hello.rest();
         self.host_position = hello.position;
-        // A hello that offers a fold without `next` does not count as an answer. The frames of
-        // this run may have ids that are used already.
+        // A hello that offers a fold without `next` has no `epoch` either: it does not say which
+        // ids of this side the host has seen. So it does not count as an answer. Frames of this run
+        // may still need new ids.
         let is_behind = hello.snapshot.is_some() && hello.next.is_none();
         if !is_behind {
             self.host_has_answered(hello);
@@ -239,7 +240,8 @@ impl Member {
             self.outbox.greeted(next, hello.last.as_ref());
         }
         match hello.snapshot {
-            // The log of the host does not have the entries any more that this side lacks.
+            // This side has no entries, or the log of the host no longer has the entries that this
+            // side lacks. So this side fetches the fold.
             Some(fold) if self.side.position == 0 || from > self.side.position => {
                 let fetching = Fetching {
                     fold,
@@ -261,7 +263,8 @@ impl Member {
                     let key = format!("snap_{}", fetching.fold);
                     self.side.transfers.forget(&key, MemberId::HOST);
                 }
-                // The fold that this side started from may belong to a log that the host has lost since.
+                // The fold that this side started from may belong to a log that the host has lost
+                // since. So the hash of the hello replaces the hash of that fold.
                 if let Some(voucher) = hello.voucher.filter(|_| from == self.side.position) {
                     self.side.hash = Some(voucher.hash);
                     let is_news = self.voucher.is_none_or(|held| held.position <= from);

@@ -124,8 +124,9 @@ impl Member {
             }
             // Another member has used this id, so the frame needs a new one.
             ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
-            // The host could not take the frame now. The frame waits, or it would go back and forth
-            // without end. After E3001 the host may still take a copy, so the frame keeps its id.
+            // The host could not take the frame now. The frame gets a new id and waits. Otherwise
+            // it would go back and forth without end. `TIMEOUT` (E3001) is not handled here: the
+            // host may still take a copy, so that frame keeps its id.
             code if code.is_retryable() == Some(true) && code != ErrorCode::TIMEOUT => {
                 if let Some(new) = self.retry(&mid, code) {
                     self.outbox.refused_for_now(&new, &self.side.clock);

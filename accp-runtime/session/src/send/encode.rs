@@ -304,7 +304,7 @@ impl Encoder<'_> {
         }
         puts.last = before.0;
         puts.values.truncate(before.1);
-        // A value that the registry keeps in the frame may be too long for any frame, but a message
+        // A value that the registry keeps in the frame may be too long for one frame. But the frame
         // can be split into parts.
         let whole = write(EncodeOptions {
             limits: Limits::NONE,

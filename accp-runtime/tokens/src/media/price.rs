@@ -290,7 +290,7 @@ mod tests {
             assert_eq!(cost(plain, w, h), tokens, "{w} x {h}");
         }
         assert_eq!(cost(MediaPrices::patches(162), 1_024, 1_024), 1_659);
-        // A picture of 640 x 480 has 300 patches, and 192 at `low`.
+        // A picture of 640 x 480 has 300 patches, and 192 at `low`. A patch costs 1.2 tokens.
         let fine = MediaPrices::fine_patches(true);
         assert_eq!(cost(fine, 640, 480), 360);
         assert_eq!(fine.tokens(&image(640, 480, Detail::Low)), 231);

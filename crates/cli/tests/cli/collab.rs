@@ -273,7 +273,8 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
     let line = line.lines().last().unwrap();
     let end = r#""doc":"notes.md","reply_to":4,"role":"supporting","sha256":"00"}"#;
     assert!(line.ends_with(end), "{line}");
-    // The hash is that of a file with the state Frozen and a text in each section.
+    // With `--hash`, the event gets the hash of the file. Here the file has the state Frozen
+    // and a text in each section.
     let text = round
         .read(DOC)
         .replace("Draft", "Frozen")

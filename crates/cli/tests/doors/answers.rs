@@ -200,7 +200,8 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "{asked}: {said}"
         );
     }
-    // The command prints a text of a closed set, or a frame without the fields that the session sets.
+    // The command prints one value of a closed set, or a frame without the fields that the session
+    // sets.
     for (script, answered) in [
         (
             "echo free",

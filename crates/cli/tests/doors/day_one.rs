@@ -310,12 +310,12 @@ async fn a_failure_is_read_as_its_type() {
     let error = desk.ask::<NoteDone<'static>>(note(long)).await.unwrap_err();
     assert!(error.frame::<NoteFail<'static>>().unwrap() == fail);
 
-    // Both ways return an error for a failure of another type.
+    // Both `ask::<Answer>` and `frame` return an error for a failure of another type.
     let error = desk.ask::<Answer>(note("crash")).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::REF_NOT_FOUND));
     let other = error.frame::<NoteFail<'static>>().unwrap_err();
     assert!(matches!(other, Error::Answer(..)), "{other}");
-    // `frame` returns an error that is not a failure as it is.
+    // If the error is not a failure frame, `frame` returns the error unchanged.
     desk.close().await.unwrap();
     let error = desk.ask::<Answer>(note("soup")).await.unwrap_err();
     assert!(matches!(error, Error::Ended(_)), "{error}");

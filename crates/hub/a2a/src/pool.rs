@@ -142,7 +142,7 @@ impl<A: Agents> SlotGuard<'_, A> {
         {
             return Ok(agent.clone());
         }
-        // The agent needs no handler for frames, because the log alone gives the tasks.
+        // The agent needs no handler for frames, because the tasks are read from the log.
         let agent = self.pool.agents.agent(self.who).await?;
         opened.agent = Some(agent.clone());
         self.keep();

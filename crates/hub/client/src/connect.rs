@@ -158,8 +158,8 @@ async fn has_joined(handle: &Handle) -> Result<bool, Error> {
     loop {
         tokio::select! {
             joined = &mut joined => return joined.map(|()| true),
-            // A side that has ended changes `last` no more. It answers `joined` with the reason for
-            // its end.
+            // A side that has ended no longer changes `last`. It answers `joined` with the reason
+            // for its end.
             more = timeout(JOIN, last.changed()), if !handle.has_ended() => {
                 if more.is_err() {
                     return Ok(false);

@@ -150,8 +150,8 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // Handles must learn that this side has ended before the other sides do. A link that ends
-        // while its host still runs counts as replaced.
+        // Handles must learn that this side has ended before the other sides do. Otherwise a link
+        // would end while its host still seems to run, and that counts as replaced.
         drop(self.last);
         drop(self.frames);
         self.peers.clear();

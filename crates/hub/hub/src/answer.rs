@@ -115,7 +115,7 @@ impl Refused {
         let expected = "fewer frames a second";
         Self {
             again: Some(1),
-            // The draft has no code for "try again later".
+            // The draft has no code for "try again later", so the error has the code of a timeout.
             ..Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::TIMEOUT, expected)
         }
     }

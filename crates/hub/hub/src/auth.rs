@@ -42,7 +42,8 @@ pub(crate) struct Authenticated {
 
 impl Authenticated {
     pub(crate) async fn of(app: &Shared, headers: &HeaderMap) -> Result<Self, Refused> {
-        // If a request had several headers, a proxy could read one and the hub another.
+        // If a request had several headers `Authorization`, a proxy could read one and the hub
+        // another. So the hub refuses it.
         if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
             return Err(Refused::invalid("one header `Authorization`"));
         }

@@ -67,7 +67,8 @@ pub(crate) async fn send(
     for name in OF_CONNECTION {
         headers.remove(name);
     }
-    // This hub has checked the origin of the page. The length is removed because the body may be sent in other chunks.
+    // This hub has already checked the origin of the page, so the other hub gets no `Origin`. The
+    // length is removed because the body may be sent in other chunks.
     headers.remove(header::ORIGIN);
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(FORWARDED, HeaderValue::from_static("1"));

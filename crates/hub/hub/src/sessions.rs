@@ -124,7 +124,7 @@ impl Sessions {
     ) -> Result<Hub, Refused> {
         if self.is_open(session) == Some(false) {
             // The lease ended while the process was stopped, so another hub may run the session
-            // now.
+            // now. In that case the renewal ends the session here.
             self.renew().await?;
         }
         let cell = self.slot(session)?;

@@ -135,8 +135,8 @@ impl<A: Agents> Service<A> {
         if is_new {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
-                // The version header counts only after the answer to `initialize`. The body of
-                // `initialize` has the version that the client asks for.
+                // The version header counts only after the answer to `initialize`, so it is removed
+                // here. The body of `initialize` has the version that the client asks for.
                 Kind::Begins => drop(head.headers.remove(VERSION)),
                 Kind::Other => {}
             }

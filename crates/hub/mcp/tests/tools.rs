@@ -61,7 +61,7 @@ async fn two_models_ask_and_answer_each_other() {
         "@dev>done:schedule{task:impl_auth|stat:complete|schema:TA}"
     );
     insta::assert_snapshot!(words(&asked).lines().next().unwrap(), @"Asked as p5: @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}");
-    // The planner received none of its own frames, and dev has no open frame.
+    // `dev` received none of its own frames, and has no open frame.
     let rest = works(&dev, "accp_receive", json!({})).await;
     assert_eq!(rest["open"], json!([]));
     assert_eq!(rest["frames"], json!([]));
@@ -107,7 +107,11 @@ async fn requests_for_others_do_not_come_and_what_is_no_request_needs_no_mark() 
     // The request was for dev alone, and closing it without a reply ends it.
     let mut log = hub.frames(1);
     let end = loop {
-        let entry = log.next_ready().await.unwrap().expect("the end of a request");
+        let entry = log
+            .next_ready()
+            .await
+            .unwrap()
+            .expect("the end of a request");
         if entry.text.contains(">end:schedule{") {
             break entry;
         }

@@ -66,7 +66,7 @@ impl OpenFile {
 
     /// Notes how a write has left the write-ahead log.
     pub(crate) fn note(&self) {
-        // If the log is gone, the next check reports it.
+        // If the write-ahead log is gone, the next check reports it.
         if let Ok(now) = measure(&self.wal.path) {
             *self.seen() = Some(now);
         }

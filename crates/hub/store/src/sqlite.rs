@@ -233,8 +233,8 @@ impl SqliteStore {
                     self.conn
                         .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
                 }
-                // A checkpoint at the close would copy an incomplete log into the file, so this
-                // switches it off.
+                // A checkpoint at the close would copy an incomplete write-ahead log into the file,
+                // so this switches it off.
                 WalLoss::Cut => self
                     .conn
                     .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)

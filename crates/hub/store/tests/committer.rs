@@ -87,7 +87,7 @@ fn what_arrives_during_a_commit_makes_one_group() {
     }
     assert_eq!(*watched.groups.lock().unwrap(), [256, 256, 88]);
 
-    // A group also has a maximum of bytes.
+    // A group also has a maximum number of bytes.
     watched.groups.lock().unwrap().clear();
     let (go, held_up) = hold_up(&committer);
     let pending: Vec<_> = (201..=206)

@@ -204,7 +204,7 @@ fn a_probe_really_writes() {
     assert_eq!(store.probe().unwrap_err().kind(), StoreErrorKind::Busy);
     other.execute_batch("COMMIT").unwrap();
     store.probe().unwrap();
-    // A reader may keep the write-ahead log from beginning anew. That is no fault.
+    // A reader may keep the write-ahead log from beginning anew, which is not a fault.
     other
         .execute_batch("BEGIN; SELECT * FROM sqlite_schema")
         .unwrap();

@@ -35,7 +35,8 @@ pub(crate) fn truncate(
         text.is_some_and(|text| counter.count(text) as u64 >= SHORT)
     };
     let mut places: Vec<_> = write.texts.iter().filter(long).collect();
-    // The longest text comes first: a summary replaces it. A short note replaces each other text.
+    // The longest text comes first: a summary replaces it. A short note replaces each of the other
+    // texts.
     let length = |place: &Pointer| {
         place
             .value(&arguments)

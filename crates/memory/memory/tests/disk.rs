@@ -254,7 +254,8 @@ fn cold_state_that_is_torn_gives_an_error_with_a_cure() {
     for bytes in torn {
         fs::write(&cold, bytes).expect("it writes");
         let result = open(root.path(), Os).and_then(|mut context| compress(&mut context, TURNS));
-        // An empty file counts as a new database. The files of the old session are not overwritten.
+        // An empty file counts as a new database. Then the error names a file of the old session
+        // that is in the way, and that file is not overwritten.
         let error = result.expect_err("it is torn");
         let said = error.to_string();
         let is_torn = matches!(error, ContextError::Cold(_));
@@ -278,7 +279,8 @@ fn a_session_takes_no_name_that_another_one_has_not_written_yet() {
     drop(context);
     let id = SessionId::new("other").expect("an id");
     let mut context = Context::open_on(root.path(), id, Os).expect("a session");
-    // Both sessions move out a result of the same tool in the same second.
+    // Both sessions move out a result of the same tool in the same second, so both would choose the
+    // same name.
     let done = compress(&mut context, 1).expect("a list");
     let other = done.list.to_string();
     drop(context);

@@ -295,7 +295,8 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
     let root = tempfile::tempdir().expect("a folder");
     let (mut messages, told) =
         told((0..24).map(|n| format!("The seal of crate {n} is {}.", "vermilion ".repeat(12))));
-    // A summary has to have only what leaves the list, so more messages follow the marked ones.
+    // A summary needs only what leaves the list. More messages follow the marked ones, so that the
+    // marked ones leave.
     let more = (0..60).map(|n| {
         assistant(
             Form::OpenAi,
@@ -443,7 +444,8 @@ fn a_user_who_repeats_a_summary_word_for_word_is_heard() {
         for messages in [&mut list, &mut all] {
             messages.extend_from_slice(&more);
         }
-        // The session gets the list with the new messages, the list that it returned, and the whole conversation.
+        // The session gets first the list with the new messages, then the list that it returned,
+        // and then the whole conversation.
         let out = raws(&give(&list).list);
         for messages in [&out, &all] {
             assert_eq!(raws(&give(messages).list), out, "{form}");

@@ -95,7 +95,7 @@ fn tools_of_the_provider_are_answered_in_their_turn() {
     let user = json!({ "role": "user", "content": "Rye?" });
     let asks = uses(&[("server_tool_use", "s1")]);
     let answers = results("assistant", &[("code_execution_tool_result", "s1")]);
-    // The provider has paused and continues in the same turn, so the open call is no flaw.
+    // The provider has paused and continues in the same turn, so the open call is not a flaw.
     assert_eq!(found(Form::Anthropic, &json!([user, asks])), "");
     assert_eq!(
         found(Form::Anthropic, &json!([user, asks, answers, user])),

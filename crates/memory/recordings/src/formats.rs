@@ -163,7 +163,8 @@ pub(crate) fn write(
         _ => return None,
     };
     if format != Format::OpenAi {
-        // Only our own form of OpenAI's chat has recipients, channels and actions.
+        // Only our own form of OpenAI's chat has recipients, channels and actions. A message with
+        // one of them cannot be written in another format.
         for neutral in all {
             if let Some((key, _)) = neutral.keys.iter().next() {
                 return Some(Err(neutral.cannot(format!("has the key `{key}`"))));

@@ -156,7 +156,7 @@ impl<R: BufRead> Iterator for Documents<R> {
         if formats::is_entry(&first.json) {
             return Some(self.entries(first, |_| true));
         }
-        // After whole conversations, a message alone is a mistake, so it does not begin a
+        // After whole conversations, a single message is a mistake, so it does not begin a
         // conversation.
         if !self.has_whole && formats::is_message(&first.json) {
             return Some(self.entries(first, formats::is_next));

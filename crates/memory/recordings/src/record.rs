@@ -130,7 +130,7 @@ impl<'r> Recorder<'r> {
     ) -> Option<DynamicFrame<'j>> {
         let mut payload = Map::new();
         payload.insert("role", Value::from(role));
-        // Schema CH requires a content. A message without a text is sent without a schema.
+        // Schema CH requires a content, so a message without a text is sent without a schema.
         let schema = match recorded.get("content") {
             Some(Json::String(text)) => {
                 payload.insert("content", Value::from(text.as_str()));
@@ -341,7 +341,7 @@ impl<'r> Recorder<'r> {
         rest: impl Iterator<Item = (&'j String, &'j Json)>,
     ) {
         // If a key is the abbreviation of a field, a reader would expand it to the full name of the
-        // field.
+        // field. So such a key goes into the map `x`.
         let abbreviates = |key: &str| {
             let fields = |code| {
                 self.registry

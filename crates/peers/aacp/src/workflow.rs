@@ -244,7 +244,8 @@ impl Hop {
                 break;
             }
         }
-        // A field without a value is left out; a packet without a receiver is an error.
+        // A field without a value is left out, but not `return`: a packet without a receiver is an
+        // error.
         fields.retain(|(key, value)| *key == "return" || !value.is_empty());
         PacketBuf::new(&self.task, &self.dom, fields).map_err(WorkflowError::from)
     }

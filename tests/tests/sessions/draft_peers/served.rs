@@ -38,7 +38,7 @@ fn values_stand_in_the_frame() {
         (Some(&both[0].1), Some(&both[1].1))
     );
 
-    // Together, the values exceed the limit of a frame. The last value alone fits.
+    // Together, the values exceed the limit of a frame. The last value fits by itself.
     let large = [("a", long(2_000)), ("b", long(2_500))];
     let told = payload(&draft.dev(&frame(&large)));
     assert!(

@@ -120,7 +120,7 @@ fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
     room.say(0, &Outbound::message(&message));
     let kept = room.host.cold_text("k101_1").unwrap();
     assert!(kept.contains("{a:3,b:2,z:1}"), "{kept}");
-    // A map with one key twice is refused.
+    // A map that has one key twice is refused.
     let refused = host().refuses(101, &frame("@dev>req:plan{of:{a:1,a:2}}", 1, 1, ""));
     assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
 }

@@ -101,8 +101,8 @@ impl Old {
             messages.map(|(_, message)| message),
         );
         self.folded = self.folded.saturating_add(tokens);
-        // A block without facts would only take room. The next block with facts names its
-        // messages.
+        // A block without facts would only take room, so it is left out. The header of the next
+        // block with facts also names the messages of this block.
         if found.is_empty() {
             self.silent = ranges;
             return;

@@ -229,8 +229,8 @@ impl<'r> Cursor<'r, '_> {
             } else {
                 let key = self.until(|c| c == ':' || text::DELIMITERS.contains(&c));
                 let key = String::from(self.key(key));
-                // In `{a:1, b:2}` the model means the key `b`. A key that begins with a space is
-                // refused.
+                // In `{a:1, b:2}` the model means the key `b` and not ` b`. So a key with spaces
+                // around it is refused.
                 if self.rest().starts_with(':')
                     && (key.is_empty() || key.trim_matches(text::is_blank) != key)
                 {

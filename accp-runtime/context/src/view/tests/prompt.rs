@@ -348,7 +348,8 @@ fn facts_follow_what_changes() {
     let messages = [
         flight("WF31", "OSL"),
         flight("WF31", "SVG"),
-        // The next record repeats the last one. The record after it differs only in its name.
+        // The next record repeats the record before it. The record after it differs only in its
+        // name.
         flight("WF31", "SVG"),
         flight("WF32", "SVG"),
         flight("WF31", "OSL"),

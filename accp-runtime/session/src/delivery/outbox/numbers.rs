@@ -76,6 +76,7 @@ impl Outbox {
             Scope::Sender if index == 0 && expected == self.sequence => {}
             Scope::Sender if index == 0 || expected > self.sequence + index => {
                 // A host that was restored from an older copy may lack frames that it had consumed.
+                // So all frames go out again.
                 self.go_again();
                 self.number_unknown = true;
                 self.sequence = expected;

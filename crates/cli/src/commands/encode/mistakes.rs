@@ -55,8 +55,8 @@ type Around<'a> = dyn Fn(Json) -> Json + 'a;
 impl Trial<'_> {
     fn message(&mut self, message: &Map<String, Json>, registry: &Registry) {
         let fine = || Map::from_iter(HEAD.map(|(key, value)| (key.to_owned(), json!(value))));
-        // Reads each member of the message alone, beside a head that is fine. So one fault does
-        // not hide another.
+        // Each member of the message is read in its own copy of a valid head, so that one fault
+        // does not hide another.
         for (key, value) in message {
             let mut alone = fine();
             let value = match key.as_str() {
@@ -146,7 +146,7 @@ impl Trial<'_> {
         };
         let before = self.mistakes.len();
         match value {
-            // Each item of a list is tried alone.
+            // Each item of a list is tried in a list of its own.
             Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
                 for (at, item) in items.iter().enumerate() {
                     if self.fault(&around(json!([item]))).is_some() {

@@ -303,8 +303,8 @@ fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
     assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
     until_updates(&mut events, 1);
     for number in 1..4 {
-        // In each round, the model gets an update for the erasure, reads the resource, and gets one
-        // for the next frame.
+        // In each round, the model gets an update for the erasure, reads the resource, and gets
+        // another update for the next frame.
         erase();
         until_updates(&mut events, 2 * number);
         assert!(read().body.contains("\"result\""));

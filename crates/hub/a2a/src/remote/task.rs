@@ -91,7 +91,7 @@ impl TaskContext {
             Some(Ok(reply)) => cx.reply_with(reply).await?,
             Some(Err(error)) => cx.reply_with(fault(&error)).await?,
             // The chain was cancelled, so no agent waits for a reply. The remote task can be
-            // cancelled only when its id is known.
+            // cancelled only when its id is known, so this waits a while for the id.
             None => {
                 let id = async { known_id.wait_for(Option::is_some).await.ok()?.clone() };
                 tokio::select! {
@@ -119,8 +119,8 @@ impl RemoteTask<'_> {
     async fn ask(&mut self, message: Message) -> Result<Outbound<'static>, RemoteError> {
         let client = Arc::clone(&self.context.client);
         let streams = client.card.capabilities.streaming == Some(true);
-        // With `return_immediately` the server answers with the task at once. Its id is needed for
-        // a cancellation.
+        // With `return_immediately` the server answers with the task at once. A cancellation needs
+        // the id of the task.
         let configuration = SendMessageConfiguration {
             accepted_output_modes: None,
             task_push_notification_config: None,

@@ -253,7 +253,8 @@ impl Work {
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
         // An answer never gets an answer, because two agents could answer each other without end.
-        // The intent of a frame can be read even without its schema.
+        // The intent tells whether the frame is an answer, and can be read even without the schema
+        // of the frame.
         let asks = || {
             Frame::parse_with(inbound.text(), &DELIVERED)
                 .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))

@@ -294,6 +294,7 @@ fn migrate(link: &mut Link) -> Result<(), Fault> {
 /// Returns the version of the tables; `None` when there are none.
 fn version(link: &mut Link) -> Result<Option<i64>, Fault> {
     // `to_regclass` may still not see a table that was made while this process waited for the lock.
+    // So this asks `pg_class`.
     let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class
         WHERE relname = 'accp_schema' AND pg_table_is_visible(oid))";
     let found = link.flight(&[FlightStep::Query(sql, Vec::new())])?;

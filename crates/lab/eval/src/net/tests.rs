@@ -285,9 +285,10 @@ fn a_recovery_is_priced_by_the_rules() {
     let window = count("the invoice of May has the number 4711");
     let reading = |context: f64| context * 1.25;
     let expected = first * 1.25 + second * 1.25
-        // In the first turn the prompt lacks the new result, so the model has to read it.
+        // In the first turn the prompt lacks the new result, so the agent fetches it. That costs
+        // another reading of the prompt, the output that asks, and the fetched text.
         + reading(first) + 40.0 * 5.0 + window * 1.25
-        // In the second turn the window is read from the cache.
+        // In the second turn the fetched text is read from the cache.
         + window * 0.1;
     assert!(
         (net.costs.usual.net - expected).abs() < 1e-9,

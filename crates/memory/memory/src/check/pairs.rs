@@ -109,8 +109,8 @@ impl Pairs {
                 self.judge(at, index, key, verdict);
             }
         }
-        // Calls that are open at the end of the list may still get their results, so they are no
-        // flaw.
+        // Calls that are open at the end of the list may still get their results, so they are not
+        // flaws.
     }
 
     /// The next turn of the user answers a turn of the assistant.
@@ -136,7 +136,7 @@ impl Pairs {
                     open.ask(at, &messages[at]);
                 }
             }
-            // If the list ends with results alone, the missing results may still follow.
+            // If the list ends with nothing but results, the missing results may still follow.
             let in_flight = number + 1 == turns.len() && only_results(&messages[turn.clone()]);
             if is_user && !in_flight {
                 self.close(&mut open, &mut past, turn.end);

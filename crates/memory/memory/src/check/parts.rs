@@ -117,7 +117,7 @@ fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
             let text = "a call has no type, or not the member of its type; write `\"type\": \"function\"` with `function`, \
                         or `\"type\": \"custom\"` with `custom`";
             // If the type of a call disagrees with its member, only the author of the list knows
-            // which is right.
+            // which is right, so there is no cure.
             let edit = match found {
                 [inner] if call.get("type").is_none() => {
                     Some(Edit::Put(at.clone(), "type", json!(inner).to_string()))

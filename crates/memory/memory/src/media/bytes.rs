@@ -189,7 +189,7 @@ pub(crate) fn named(text: &str) -> Option<String> {
     ];
     let known = kind.iter().find(|(magic, _)| head.starts_with(magic));
     let known = known.map(|(_, name)| *name);
-    // Letters alone may be a word or a name; base64 mixes letters and digits.
+    // A long text without digits, or in one case, may be words. Base64 mixes both cases and digits.
     let is_mixed = || {
         let has = |is: fn(&u8) -> bool| data.as_bytes().iter().take(2_000).any(is);
         has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)

@@ -59,7 +59,7 @@ impl Planner<'_> {
         if least > window.room() && total > window.room() {
             self.results_that_do_not_fit(least - window.room(), hooks);
         }
-        // The messages that have to stay do not fit by themselves, so no summary helps (CTX-72).
+        // If the messages that have to stay do not fit by themselves, no summary helps (CTX-72).
         let least = self.least(&self.units());
         if least > window.room() {
             let finding = self.too_large(least, window.room());

@@ -54,8 +54,8 @@ impl fmt::Debug for Views {
 
 impl Summarizer for Views {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Option<String> {
-        // These parts refer to other messages, which the summary may not show. So they are left
-        // out.
+        // These parts make a message refer to other messages. The summary may lack those messages,
+        // so the parts are off.
         let referring = [Part::Shapes, Part::Wrappers, Part::Repeats];
         let mut memory = Memory::new(&self.0, Layout::Own);
         for part in referring {

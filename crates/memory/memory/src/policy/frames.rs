@@ -53,7 +53,7 @@ impl Frames {
         }
         for called in recorded.calls() {
             let tool = called.tool();
-            // The model made the call, so arguments that are not JSON are shown as they are.
+            // The model wrote the arguments, so they are shown even if they are not JSON.
             let recorded = || called.recorded_arguments().map(Cow::Borrowed);
             let arguments = called.arguments().or_else(recorded);
             let arguments = arguments.unwrap_or_else(|| Cow::Owned(json!({})));

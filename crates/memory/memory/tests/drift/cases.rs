@@ -366,7 +366,7 @@ fn constraint(
     dice: &mut Dice,
 ) -> Labelled {
     let mut talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
-    // The first two constraints of each scenario are for tuning, the others are held out.
+    // The first two constraints of each scenario are for tuning, and the others are held out.
     let which = round % 2 + if held_out { 2 } else { 0 };
     talk.dropped = is_faulty.then(|| scenario.constraints[which].to_owned());
     let step = talk.step(dice);

@@ -112,7 +112,7 @@ fn ctx_03_refuses_to_sum_up_words_while_results_are_enough() {
     let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One]);
     assert_eq!(text(&done.list, 0), INTENT);
-    // A list without results has nothing less important to move out.
+    // A list without results has nothing less important to move out, so its words are summed up.
     let words = TestSession::of(10_000);
     let list = Talk::begun().up_to(8_000, &words.window).list();
     assert_eq!(tiers(&words.compress(&list)), [Tier::Three]);

@@ -135,7 +135,8 @@ fn what_a_provider_takes_is_no_fault() {
     };
     let thinking = json!({ "type": "enabled", "budget_tokens": 1024 });
     for (form, body) in [
-        // The provider has paused and continues its own turn, so the open call is no flaw.
+        // The provider has paused and continues its own turn, so a list that ends with the
+        // assistant is not a flaw.
         (
             Form::Anthropic,
             json!({ "thinking": thinking, "messages": [user("a"), search("assistant")] }),

@@ -51,8 +51,8 @@ pub(crate) fn detect(json: &Json) -> bool {
     if blocks().any(blocks::is_block) || messages.iter().any(is_answer) {
         return true;
     }
-    // A chat of OpenAI may also have its system prompt beside the messages, so no message may have
-    // a key of OpenAI's.
+    // A chat of OpenAI may also have its system prompt beside the messages. So a prompt or tools
+    // count only if no message has a key of OpenAI's.
     let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
     let tools = json.get("tools").and_then(Json::as_array);
     let tools = tools.is_some_and(|all| all.iter().any(blocks::is_tool));

@@ -124,7 +124,8 @@ fn attachment(entry: &mut Fields) -> Option<Draft> {
     let attached = entry
         .get("attachment")
         .filter(|json| is_one && !is_void(json));
-    // The model does not get the output of a hook as words of the user.
+    // The model does not get the output of a hook as words of the user, so the output does not
+    // become a message.
     let is_hook = |json: &Json| {
         let kind = json["type"].as_str().unwrap_or_default();
         kind.starts_with("hook_") || json.get("hookEvent").is_some()

@@ -447,8 +447,8 @@ fn written(what: &PartContent) -> Option<Json> {
         PartContent::Text(text) => json!({ "text": text }),
         PartContent::Thinking(text) => json!({ "text": text, "thought": true }),
         PartContent::Media(media) => {
-            // A part of Gemini's has only a media type, so a picture that is recorded as a file
-            // would come back as a picture.
+            // A part of Gemini's shows the kind of a medium only by its media type. A picture that
+            // was recorded as a file would come back as a picture, so it is refused.
             if kind_of("", media.mime.as_deref()) != media.kind {
                 return None;
             }

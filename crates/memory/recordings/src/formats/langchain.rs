@@ -159,8 +159,8 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         .filter_map(|call| call.get("id").cloned())
         .collect();
     draft.content(fields.take("content"), |draft, json| {
-        // The list of calls repeats the calls that are Anthropic's blocks, so such a block is not
-        // read as a second call.
+        // The content may have a block for a call that is also in the list of calls. Such a block
+        // is not read as a second call.
         let is_call = json["type"] == "tool_use" || json["type"] == "tool_call";
         if is_call && ids.contains(&json["id"]) {
             let about = [("content".to_owned(), Json::Array(vec![json]))];

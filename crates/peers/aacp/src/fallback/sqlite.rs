@@ -305,7 +305,8 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     // On Apple systems a plain sync does not reach the disk. On other systems this setting does
     // nothing.
     conn.pragma_update(None, "fullfsync", true)?;
-    // The file may come from an untrusted source.
+    // The file may come from an untrusted source, so SQLite does not trust its schema, and checks
+    // its cells.
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update(None, "cell_size_check", true)?;
     // Deleted data is overwritten in the file.

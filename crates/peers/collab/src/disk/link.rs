@@ -84,7 +84,8 @@ impl FolderLink {
             names: BTreeMap::new(),
             read: BTreeMap::new(),
         };
-        // Reading a line again does no harm: sessions recognise frames that they have had.
+        // If the file is missing, the link reads lines again. That does no harm: a session
+        // recognises frames that it has already received.
         if let Ok(serde_json::Value::Object(stopped)) = serde_json::from_slice(&stopped) {
             let stopped = stopped.into_iter();
             link.read = stopped

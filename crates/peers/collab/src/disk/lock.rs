@@ -144,7 +144,8 @@ impl Lease {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         }
-        // Since the files were listed, other processes may have taken and released this number and later ones.
+        // Since the files were listed, other processes may have taken and released this number and
+        // later ones. So the files are listed again.
         let row = Row::read(folder)?;
         if (row.highest, row.is_free) != (number, false) {
             let _ = std::fs::remove_file(&path);
@@ -206,7 +207,8 @@ impl Row {
             };
             let number = rest.strip_suffix(".free");
             let is_free = number.is_some();
-            // A larger number cannot be that of a lock, because so many locks were never taken.
+            // A number that does not fit a u32 is not the number of a lock: nobody takes that many
+            // locks.
             let number = number.unwrap_or(rest).parse::<u32>();
             found.extend(number.map(|number| (u64::from(number), is_free, entry.path())));
         }

@@ -135,7 +135,8 @@ fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Findi
     let reason = match phase {
         Some(Phase::Completed) => Reason::Completed,
         Some(Phase::Blocked) => Reason::Blocked,
-        // An owner that has accepted has to classify again if a question is opened.
+        // An owner that has accepted is not asked any more, but has to classify again if a question
+        // is opened.
         _ if next.is_asked || next.action == Action::Classify => Reason::Turn,
         _ => return Ok(None),
     };

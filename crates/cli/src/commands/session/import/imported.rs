@@ -141,8 +141,8 @@ impl ImportedSession {
             envelope.causation_id = Some(given.clone().into());
         }
         match envelope.correlation_id.as_deref() {
-            // If a call has no id, the recorder lets its result answer the frame before it. That
-            // id is replaced, too.
+            // If a call has no id, the recorder lets the result of the call answer the previous
+            // frame. The id of that frame is replaced, too.
             Some(id) if id == self.last => {
                 let given = self.ids.get(id).cloned();
                 envelope.correlation_id = given.map(Into::into);

@@ -51,7 +51,7 @@ impl Fault {
                         // unique value occurs twice.
                         || matches!(code, ErrorCode::Unknown | ErrorCode::ConstraintViolation)
                 }
-                // Without a code of SQLite, the error says that a column has another type than its
+                // An error without a code of SQLite says that a column has another type than its
                 // table declares.
                 None => true,
             },

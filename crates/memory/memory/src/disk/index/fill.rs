@@ -104,7 +104,8 @@ fn all(conn: &Transaction<'_>, root: &Path, seen: &[Seen]) -> Result<(), Fault> 
 
 /// Adds new files, and the new ends of files that grew. Returns whether that is enough.
 fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault> {
-    // Another process may have added some of the files meanwhile.
+    // Another process may have added some of the files meanwhile, so the known files are read
+    // again, inside the transaction.
     let mut known = Known::all(conn)?;
     for seen in all {
         let Some(known) = known.remove(&seen.path) else {

@@ -169,8 +169,8 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
-        // Without a tokenizer, definitions have the full names of fields, because a prompt does not explain short
-        // names.
+        // The registry names no tokenizer, so definitions have the full names of fields. A prompt
+        // does not explain short names.
         Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
@@ -244,7 +244,7 @@ mod tests {
         let expected = "@=R2(flight,seats:R1,note)\n@=R1(coach,first)\n\
             R2[seats:(40,2),note:~\nWF31\nWF35]";
         assert_eq!(text, expected);
-        // A record with another value in this field can still be read back.
+        // A record whose field `seats` has a text in place of a record can still be read back.
         let other = json!([{ "flight": "WF7", "seats": "sold out", "note": "a" }]);
         let text = shown(&mut shapes, &other).unwrap();
         assert_eq!(text, "[R2(WF7,sold out,a)]");

@@ -202,7 +202,7 @@ impl Step {
             self.draft.opaque(&whole);
             return;
         }
-        // A call that the model has not finished is shown to no model.
+        // No model gets a call that is not finished yet.
         if ["input-streaming", "partial-call"].contains(&call.str("state").unwrap_or_default()) {
             let whole = [("toolInvocation".to_owned(), whole)];
             self.draft.about(whole.into_iter().collect());

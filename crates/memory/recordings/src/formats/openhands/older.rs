@@ -95,7 +95,7 @@ fn action(event: &mut Fields, kind: &str) -> Draft {
         metadata.take("tool_call_id"),
         metadata.take("function_name"),
     );
-    // The model wrote these arguments. The program adds more to its own copy.
+    // These are the arguments that the model wrote. The program's own copy has more.
     let written = id.as_ref().and_then(|id| {
         let response = metadata.get("model_response")?;
         let calls = response

@@ -90,7 +90,8 @@ fn ignore(path: &Path) -> Result<(), Fault> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     let mut file = options.open(folder.join(".gitignore"))?;
-    // Another process may be creating the same registry. Closing the file releases the lock.
+    // Another process may be creating the same registry, so the file is locked. Closing the file
+    // releases the lock.
     file.lock()?;
     let mut found = Vec::new();
     file.read_to_end(&mut found)?;
