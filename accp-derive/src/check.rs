@@ -1,5 +1,6 @@
 //! The rules: one function each, against the registry. An item that passes becomes a [`ResolvedItem`].
 
+mod aliases;
 mod constructor;
 mod enums;
 mod fields;

@@ -66,6 +66,10 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `default`: asserts that the registry has a default for the field. A default applies even
 ///   without this attribute, and a value that equals it does not travel.
 /// - `rename = "name"`: the field's full name in the registry, if the Rust name differs.
+/// - `alias = "key"`: a reader takes this key for the field too, such as the name that the field had before. It is never
+///   written, and a frame with both keys is refused as one with a key twice. Under a schema, the registry declares the
+///   aliases, so that everybody reads them, and the attribute asserts that it does. Several aliases are several
+///   attributes. In a frame, the standard abbreviation of an alias is an alias too.
 /// - `skip`: the field never travels; a reader sets it to [`Default::default`].
 /// - `flatten`: takes the params that no other field takes, under their full names: those that the
 ///   schema does not know, and its fields that the struct does not have. A `Map`, or a `BTreeMap`

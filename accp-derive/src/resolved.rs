@@ -80,12 +80,22 @@ pub(crate) enum Role {
 pub(crate) struct Wire {
     pub(crate) name: String,
     pub(crate) key: String,
+    /// Further keys that are read as the field.
+    pub(crate) aliases: Vec<String>,
     pub(crate) ty: Type,
     /// The wire text of the default. A value with this text is left out.
     pub(crate) default: Option<String>,
     /// Whether the registry requires the field in this frame.
     pub(crate) is_required: bool,
     pub(crate) inline: bool,
+}
+
+impl Wire {
+    /// Returns every key that is read as the field.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &String> {
+        let short = (self.key != self.name).then_some(&self.key);
+        [&self.name].into_iter().chain(short).chain(&self.aliases)
+    }
 }
 
 pub(crate) struct Choice<'a> {

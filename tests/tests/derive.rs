@@ -8,6 +8,7 @@
 )]
 
 mod agreement;
+mod aliases;
 mod converted;
 mod held;
 mod made;

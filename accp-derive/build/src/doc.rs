@@ -92,7 +92,12 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         }
         _ => " Absent and `~` mean `None`.".to_owned(),
     };
-    let what = format!("`{short}` on the wire: {ty}.{absent}");
+    let aliases: Vec<String> = field.aliases.iter().map(|alias| code(alias)).collect();
+    let also = match &aliases[..] {
+        [] => String::new(),
+        _ => format!(" Read from {} too.", aliases.join(", ")),
+    };
+    let what = format!("`{short}` on the wire: {ty}.{absent}{also}");
     attributes(&[prose(field.doc.as_ref()), what])
 }
 

@@ -145,7 +145,8 @@ impl<'f> File<'f> {
         };
         let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
         let default = (*presence == Presence::Default).then(|| quote!(default));
-        let accp = self.attribute(default.into_iter().chain(rename));
+        let aliases = field.aliases.iter().map(|alias| quote!(alias = #alias));
+        let accp = self.attribute(default.into_iter().chain(rename).chain(aliases));
         let own = self.catalog.overrides.of_field(owner, ident);
         let mut ty = match own {
             Some(own) => quote!(#own),
