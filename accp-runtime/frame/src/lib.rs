@@ -21,6 +21,7 @@ extern crate std;
 mod agent;
 mod check;
 mod dynamic;
+mod dynamic_frame;
 mod envelope;
 mod error;
 mod exact;
@@ -33,7 +34,6 @@ mod into_owned;
 mod json;
 pub mod kind;
 mod lenient;
-mod message;
 mod private;
 /// The frames of the standard profiles as types (draft sections 3.6 and 10), generated from the
 /// registry.
@@ -75,6 +75,7 @@ pub use accp_derive::AccpFrame;
 pub use accp_registry::{Intent, Limits, Registry};
 
 pub use agent::AgentId;
+pub use dynamic_frame::DynamicFrame;
 pub use envelope::Envelope;
 pub use error::{DecodeError, EncodeError, ErrorCode};
 pub use exact::{Exact, exact_numbers};
@@ -82,7 +83,6 @@ pub use external::{External, Externals, Reason};
 pub use frame::{Frame, Param, RawValue};
 pub use into_owned::IntoOwned;
 pub use lenient::{Repair, Shorthand};
-pub use message::Message;
 pub use reader::{DecodeOptions, Header, Reader, Token};
 pub use tokens::{FrameTokenLimits, FrameTokens, TokenCounter, TokenLimit, Within};
 pub use tool::ToolCallError;

@@ -67,7 +67,7 @@ pub(crate) struct Host {
     pub hooks: Box<dyn CheckpointHooks + Send>,
     /// The secret of the log.
     pub key: Option<LogKey>,
-    /// The claim of a member that shows that this host has lost time. Then the host stops until the
+    /// The claim of a member that shows that this host was rolled back. Then the host stops until the
     /// caller decides how to go on.
     pub lost: Option<Box<Lost>>,
 }

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::{Event, Outbound, Rules};
-use accp_runtime::{ErrorCode, FrameTokenLimits, Message, Value, Within};
+use accp_runtime::{DynamicFrame, ErrorCode, FrameTokenLimits, Value, Within};
 use accp_session::{EntryKind, GroupLimits};
 use proptest::prelude::*;
 
@@ -13,8 +13,8 @@ use crate::sessions::sides::{
     NOW, Node, counting, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
-fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
-    let message = Message::new("dev", "req", "plan").unwrap();
+fn plan(goal: impl Into<Value<'static>>) -> DynamicFrame<'static> {
+    let message = DynamicFrame::new("dev", "req", "plan").unwrap();
     message.with("goal", goal)
 }
 
@@ -163,7 +163,7 @@ proptest! {
         room.enter(options("qa"));
         let mut lost = lost.into_iter();
         room.on_the_way(move |passed| if lost.next() == Some(true) { vec![] } else { vec![passed.text.clone()] });
-        let mut message = Message::new("dev", "req", "plan").unwrap();
+        let mut message = DynamicFrame::new("dev", "req", "plan").unwrap();
         for (n, length) in lists.iter().enumerate() {
             message = message.with(format!("list_{n}"), numbers(*length));
         }
@@ -190,7 +190,7 @@ proptest! {
 #[test]
 fn size_02_accepts_the_last_part_as_the_one_that_triggers() {
     let mut room = Room::pair();
-    let message = Message::new("dev", "done", "plan")
+    let message = DynamicFrame::new("dev", "done", "plan")
         .unwrap()
         .with("a", numbers(60))
         .with("b", numbers(60))

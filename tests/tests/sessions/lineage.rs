@@ -44,7 +44,7 @@ fn talk(room: &mut Room, ns: std::ops::Range<i64>) {
 fn lost(room: &Room) -> Vec<(MemberId, u64)> {
     let events = room.host.events.iter();
     let lost = events.filter_map(|event| match event {
-        Event::LostTime { member, position } => Some((*member, *position)),
+        Event::RolledBack { member, position } => Some((*member, *position)),
         _ => None,
     });
     lost.collect()

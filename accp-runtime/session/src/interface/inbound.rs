@@ -12,7 +12,7 @@ use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 use accp_frame::{
-    DecodeError, DecodeFrame, EncodeOptions, Intent, Limits, Message, Registry, Typed, Value,
+    DecodeError, DecodeFrame, DynamicFrame, EncodeOptions, Intent, Limits, Registry, Typed, Value,
 };
 
 /// An accepted frame of another member, for a handler on this side.
@@ -218,9 +218,9 @@ impl Inbound {
     /// Decodes the frame under full names. References stay references.
     ///
     /// # Errors
-    /// As [`Message::decode`].
-    pub fn message(&self, registry: &Registry) -> Result<Message<'_>, DecodeError> {
-        Message::decode(&self.text, registry)
+    /// As [`DynamicFrame::decode`].
+    pub fn message(&self, registry: &Registry) -> Result<DynamicFrame<'_>, DecodeError> {
+        DynamicFrame::decode(&self.text, registry)
     }
 }
 
@@ -231,7 +231,7 @@ fn whole(
     values: &BTreeMap<String, Value<'static>>,
     registry: &Registry,
 ) -> Result<Option<Arc<str>>, DecodeError> {
-    let Ok(mut message) = Message::decode(text, registry) else {
+    let Ok(mut message) = DynamicFrame::decode(text, registry) else {
         return Ok(None);
     };
     let mut whole = None;
@@ -244,7 +244,7 @@ fn whole(
 /// Puts a value in the place of the references with this key, and returns the text of the message
 /// then. Fails if the value is not one of the field's type.
 pub(crate) fn supply(
-    message: &mut Message<'_>,
+    message: &mut DynamicFrame<'_>,
     text: &str,
     key: &str,
     value: &Value<'static>,

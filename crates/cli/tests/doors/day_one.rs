@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use accp_client::{Agent, Error, Hub as OwnHub};
 use accp_runtime::session::{Options, Outbound};
-use accp_runtime::{AgentId, ErrorCode, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Registry};
 use accp_store::{MemoryStore, SqliteStore, Store};
 
 use super::REGISTRY;
@@ -241,7 +241,7 @@ async fn an_answer_that_fails_in_words_of_its_own_is_a_failure() {
     let hub = own_hub(MemoryStore::new()).await;
     let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
     lab.serve(|_: NoteReq<'static>, cx| async move {
-        let fail = Message::new("lab", "fail", "note")?.with("why", "no flour");
+        let fail = DynamicFrame::new("lab", "fail", "note")?.with("why", "no flour");
         cx.reply_with(Outbound::owned_message(fail)).await?;
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
     });
