@@ -1,6 +1,6 @@
 //! Aliases: what a peer writes that knows a field by another name.
 
-use accp_runtime::{AccpFrame, AgentId, Envelope, Map, Message, Registry, Typed, Value};
+use accp_runtime::{AccpFrame, AgentId, DynamicFrame, Envelope, Map, Registry, Typed, Value};
 
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(registry = "registry/warehouse.json", schema = "LC", ignore = "shelf")]
@@ -76,7 +76,7 @@ fn an_alias_is_read_and_never_written() {
         let typed = Typed::<Move>::decode(text).unwrap();
         let again = typed.encode().unwrap();
         assert_eq!(typed, Typed::<Move>::decode(&again).unwrap());
-        let message = Message::decode(text, &registry).unwrap();
+        let message = DynamicFrame::decode(text, &registry).unwrap();
         assert_eq!(message.payload.get("item"), Some(&Value::from("x")));
         let kept = Typed::<Kept<'_>>::decode(text).unwrap();
         assert_eq!(kept.frame.more.get("by"), Some(&Value::from("dev")));
@@ -95,7 +95,11 @@ fn an_alias_is_read_and_never_written() {
 fn a_field_and_its_alias_are_one_key_twice() {
     let registry = warehouse();
     let typed = |text: &str| Typed::<Move>::decode(text).unwrap_err().to_string();
-    let dynamic = |text: &str| Message::decode(text, &registry).unwrap_err().to_string();
+    let dynamic = |text: &str| {
+        DynamicFrame::decode(text, &registry)
+            .unwrap_err()
+            .to_string()
+    };
     let twice = "@a>req:move{item:x|who:{z:1}|goods:y|schema:SV}";
     insta::assert_snapshot!(typed(twice), @"E1001 at byte 35 in Move.item: expected every key once, under its full or its short name");
     insta::assert_snapshot!(dynamic(twice), @"E1001 at byte 35 in item: expected every key once, under its full or its short name");
@@ -114,7 +118,7 @@ fn a_map_of_other_params_has_no_alias() {
     kept.frame.more.insert("asgn", Value::from("dev"));
     insta::assert_snapshot!(kept.encode().unwrap_err(), @"Kept.asgn: this key belongs to a field, or is reserved");
     let registry = warehouse();
-    let message = Message::decode(text, &registry).unwrap();
+    let message = DynamicFrame::decode(text, &registry).unwrap();
     let renamed = message.clone().with("assignee", "dev").encode(&registry);
     assert_eq!(
         renamed.unwrap(),
