@@ -44,7 +44,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `ignore = "field"`: a field of the schema with a default, which the struct does not have, may be
 ///   lost. Without this, such a struct does not compile: a frame that is read and written again
 ///   would say the default instead. `Typed::dropped` gives the fields that a frame had and the
-///   struct does not hold.
+///   struct does not hold, also those that nobody knows.
 /// - `new`: a constructor `new`, which takes the fields that are never absent and have no default, in
 ///   the order of the struct, and a setter for each of the others. An argument is anything that
 ///   becomes the type of its field by [`Into`]; for a `Vec`, anything with such items. A setter of a

@@ -218,7 +218,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
             let expected = format!("a field of {owner}: {}", names.join(", "));
             quote!(_ => _p::unknown(r, &key, #expected)?,)
         }
-        None => quote!(_ => _p::skip(r)?,),
+        None => quote!(_ => _p::pass_over(r, key)?,),
     };
     let unheld = fields.unheld.iter().filter_map(
         |UnheldField {
