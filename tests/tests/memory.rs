@@ -110,7 +110,7 @@ fn a_host_that_refuses_for_ever(share: u64) {
     let region = Region::new(ALLOCATOR);
     let message = DynamicFrame::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
     let mut mid = member.send(&Outbound::message(&message), NOW).unwrap();
-    // The member remembers only frames that other frames follow.
+    // The member remembers a frame only if it has sent another frame after it.
     member.send(&Outbound::message(&message), NOW).unwrap();
     let mut most = 0;
     for _ in 0..count {

@@ -431,7 +431,7 @@ impl Call<'_> {
                 let items = items.iter().enumerate();
                 let items = items.map(|(n, json)| self.item(&format!("{path}[{n}]"), json, item));
                 let items: Vec<_> = items.collect();
-                // Each item that does not fit has reported its mistake.
+                // `item` has already reported every item that does not fit.
                 return items
                     .into_iter()
                     .collect::<Option<Vec<_>>>()

@@ -472,8 +472,8 @@ impl Host {
             self.answer_wants(&cold, now);
             return;
         }
-        // The bytes are not here yet. Members that want them get them when they arrive, and ask again
-        // if they do not.
+        // The host does not have the bytes yet. It sends them to the waiting members when they
+        // arrive. If they never arrive, the members ask again.
         let waiting = self.waiting_for(key);
         let missing = &self.gate.numbers.missing;
         self.awaiting.retain(|key, _| missing.contains_key(key));

@@ -127,7 +127,8 @@ fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
         assert_eq!(sent.len() == 1, is_whole, "{sent:?}");
         assert!(sent.iter().all(|text| frame_tokens(text).body <= 200));
     }
-    // Metadata cannot be split, because every part would have it too. It is reported.
+    // Splitting a frame does not shorten its metadata, because every part repeats the metadata. The
+    // session reports the excess.
     let mut room = Room::pair();
     let cid = "some_chain_with_a_name_that_is_far_too_long_for_a_frame".repeat(3);
     room.say(0, &Outbound::message(&plan(1)).in_chain(cid));

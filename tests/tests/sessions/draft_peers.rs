@@ -268,7 +268,7 @@ fn every_number_is_told() {
     );
     assert_eq!(draft.room.host.frames().len(), 3);
 
-    // Parts: the peer gets the whole frame.
+    // The member sends the frame in parts. The host sends the whole frame to the peer.
     let mut dev = counting("dev");
     dev.frame_tokens.body.hard = 30;
     draft.room.members[0].options = dev;

@@ -74,7 +74,7 @@ fn a_host_that_starts_again_waits_for_no_guest() {
     let (replicated, last) = (hub.session().replicated(), hub.session().position());
     assert_eq!(replicated, last);
     assert_eq!(hub.session().next_timeout(), None);
-    // A link of the agent begins like any other.
+    // The hub answers the hello of this agent as it answers the hello of any other agent.
     let hello = crate::sessions::sides::hello("dev", 0);
     let heard = hub.hears(dev.number(), &hello, NOW);
     assert!(

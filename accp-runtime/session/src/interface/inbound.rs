@@ -12,7 +12,8 @@ use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 use accp_frame::{
-    DecodeError, DecodeFrame, DynamicFrame, EncodeOptions, Intent, Limits, Registry, Typed, Value,
+    DecodeError, DecodeFrame, DynamicFrame, EncodeOptions, FrameFamily, Intent, Limits, Reader,
+    Registry, Typed, Value,
 };
 
 /// An accepted frame of another member, for a handler on this side.
@@ -199,6 +200,25 @@ impl Inbound {
             self.whole = whole(&self.text, values, registry).transpose();
         }
         self
+    }
+
+    /// Returns whether intent, operation and schema of the frame are those of the type, or of one of its variants.
+    ///
+    /// ```
+    /// use accp_runtime::profiles::{ChatDone, ErrorFail};
+    /// # use accp_runtime::session::{CancelToken, Inbound, MemberId};
+    /// # let text = "@cook>fail:error{code:E2001|msg:no_flour|retry:false|schema:ER}[mid:101000001001,seq:1,ts:0]";
+    /// # let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+    /// assert!(inbound.is::<ErrorFail>() && !inbound.is::<ChatDone>());
+    /// assert!(inbound.is::<Result<ChatDone, ErrorFail>>());
+    /// ```
+    pub fn is<F: FrameFamily>(&self) -> bool {
+        let accepts = || {
+            let mut r = Reader::new(&self.text, UNBOUNDED)?;
+            let header = r.header()?;
+            Ok::<_, DecodeError>(F::Frame::accepts(&header, r.schema_ahead()?))
+        };
+        accepts().unwrap_or(false)
     }
 
     /// Decodes the frame as a type of the application, with the values that stand in the place of

@@ -298,7 +298,8 @@ fn value(
             None if foreign => Err(NotFound),
             None => Ok(fetch(key, Some((value.digest, value.length)))),
         },
-        // The value was put before this side joined.
+        // The value may be older than the membership of this side, so this side asks the host for
+        // it.
         _ if !foreign && !session.is_host() => Ok(fetch(key, None)),
         _ => Err(NotFound),
     }

@@ -140,7 +140,7 @@ impl<A: Agents> TaskWriter<'_, A> {
             tokio::select! {
                 biased;
                 answered = asked => match answered {
-                    Ok(_) | Err(accp_client::Error::Failed { .. }) => {}
+                    Ok(_) | Err(accp_client::Error::Failed(_)) => {}
                     Err(error) => return Err(fault::of_session(part, &error).into()),
                 },
                 accepted = accepted(&mut log, &chain, agent.name()) => {

@@ -199,7 +199,7 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     if !repeated.is_empty() {
         more.put("tool_calls", Json::Array(repeated));
     }
-    // Some providers have words beside the content.
+    // Some providers put text in fields other than `content`.
     for key in ["reasoning_content", "refusal"] {
         if let Some(neutral) = more.text(key) {
             fields.put(key, neutral.into());
