@@ -22,25 +22,21 @@ impl Reader<'_> {
         let mut given: BTreeMap<usize, (String, &Value)> = BTreeMap::new();
         for (name, list) in self.object(at, json).into_iter().flatten() {
             let at = child(at, name);
-            match fields.iter().position(|field| field.name == *name) {
-                Some(index) => {
-                    given.insert(index, (at, list));
-                }
-                None => {
-                    let problem = Problem::new(at, format!("there is no field `{name}`"));
-                    let known = || fields.iter().map(|field| field.name.as_str());
-                    self.report(suggest(problem, name, "fields", known));
-                }
+            if let Some(index) = fields.iter().position(|field| field.name == *name) {
+                given.insert(index, (at, list));
+            } else {
+                let problem = Problem::new(at, format!("there is no field `{name}`"));
+                let known = || fields.iter().map(|field| field.name.as_str());
+                self.report(suggest(problem, name, "fields", known));
             }
         }
         for (index, (at, list)) in &given {
             for (at, alias) in self.strings(at, Some(list)) {
-                match self.clash(alias, &fields[*index].name, &fields) {
-                    Some((message, cure)) => self.report(Problem::new(at, message).cure(cure)),
-                    None => {
-                        self.name(&at, "alias", alias);
-                        fields[*index].aliases.push(alias.to_owned());
-                    }
+                if let Some((message, cure)) = self.clash(alias, &fields[*index].name, &fields) {
+                    self.report(Problem::new(at, message).cure(cure));
+                } else {
+                    self.name(&at, "alias", alias);
+                    fields[*index].aliases.push(alias.to_owned());
                 }
             }
         }
