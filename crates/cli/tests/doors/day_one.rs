@@ -276,6 +276,9 @@ struct NoteFail<'a> {
     left: Option<i64>,
 }
 
+/// What a note gets.
+type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
+
 #[tokio::test]
 async fn a_failure_is_read_as_its_type() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -295,7 +298,6 @@ async fn a_failure_is_read_as_its_type() {
             _ => cx.reply(NoteFail { why, left }).await,
         }
     });
-    type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
     let answer: Answer = desk.ask(note("soup")).await.unwrap();
     assert_eq!(answer.unwrap().text, "soup");
     let long = text_of(30_000);
