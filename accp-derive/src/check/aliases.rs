@@ -70,7 +70,12 @@ fn undeclared(
 ) {
     let (key, rule) = (alias.value(), cx.protocol.key);
     if !(rule.fits)(&key) || cx.protocol.pairs_key == Some(key.as_str()) {
-        let message = format!("`{key}` is not a valid key: {} only", rule.words);
+        let but = cx
+            .protocol
+            .pairs_key
+            .map(|key| format!(", and not '{key}' alone"));
+        let but = but.unwrap_or_default();
+        let message = format!("`{key}` is not a valid key: {} only{but}", rule.words);
         return cx.error(alias, message);
     }
     if scope.is_frame() && cx.protocol.schema_key == Some(key.as_str()) {
