@@ -31,6 +31,9 @@ pub mod nested;
 /// Schemas inside schemas, owned.
 #[path = "../../goldens/nested_owned.rs"]
 pub mod nested_owned;
+/// Fields that were renamed.
+#[path = "../../goldens/renamed.rs"]
+pub mod renamed;
 /// The workflows of AACP.
 #[rustfmt::skip]
 #[path = "../../goldens/workflows.rs"]
