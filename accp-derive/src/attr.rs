@@ -31,6 +31,8 @@ pub(crate) struct Attrs {
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) new: Option<Ident>,
+    /// The variant takes what no other variant is.
+    pub(crate) other: Option<Ident>,
     pub(crate) transparent: Option<Ident>,
     /// The module that converts the value of a field.
     pub(crate) with: Option<Path>,
@@ -70,8 +72,9 @@ pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str
 
 /// The attributes that fields of texts do not have: they are of use where a schema declares fields and their types, or
 /// where a key may be another's.
-const NOT_OF_TEXTS: [&str; 7] = [
+const NOT_OF_TEXTS: [&str; 8] = [
     "alias",
+    "other",
     "registry",
     "deny_unknown_fields",
     "ignore",
@@ -106,6 +109,7 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         (protocol.rust.rest, &[Field]),
         ("with", &[Field]),
         ("symbol", &[Variant]),
+        ("other", &[Variant]),
     ]);
     if protocol.is_text() {
         known.retain(|(name, _)| !NOT_OF_TEXTS.contains(name));
@@ -188,6 +192,7 @@ impl Attrs {
             "default" => item.flag(cx, &mut self.default),
             "skip" => item.flag(cx, &mut self.skip),
             "new" => item.flag(cx, &mut self.new),
+            "other" => item.flag(cx, &mut self.other),
             "transparent" => item.flag(cx, &mut self.transparent),
             "with" => item.path(cx, &mut self.with),
             "rename_all" => item.case(cx, &mut self.rename_all),

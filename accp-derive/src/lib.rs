@@ -109,6 +109,9 @@ use syn::{DeriveInput, parse_macro_input};
 ///   its own. A variant that holds a type has none of them: they stand on the type. Two variants
 ///   never have the same intent, operation and schema.
 /// - `rename = "name"`: the name of a value; without it, the variant's name in `snake_case`.
+/// - `other`: a reader takes a text that is no other variant as this one, which holds it: `Other(String)`. It is written
+///   as it was read, so a value that only newer peers know comes through. Without such a variant, it is E1004. A registry's
+///   `enum(..)` stays closed: a host and `accp check` refuse other values.
 /// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {

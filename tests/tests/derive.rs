@@ -12,6 +12,7 @@ mod aliases;
 mod converted;
 mod held;
 mod made;
+mod others;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -117,6 +117,11 @@ pub(crate) fn variant(variant: &Variant<'_>) -> TokenStream {
     }])
 }
 
+/// Returns the doc of the variant that takes the values that the registry does not list.
+pub(crate) fn other() -> TokenStream {
+    attributes(&["Any other value, as it was read.".to_owned()])
+}
+
 /// Returns a type in words.
 fn words(ty: &Type, plural: bool) -> String {
     let choose = |one: &str, many: &str| if plural { many } else { one }.to_owned();
