@@ -38,6 +38,7 @@ const ASKING: &[(&str, &str, Asks)] = &[
             .field_attribute("sample.note", r#"#[serde(rename = "remark")]"#)
             .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
     }),
+    ("enums_open", "enums", |builder| builder.open_enums(true)),
     ("nested_owned", "nested", |builder| {
         builder.owned(true).type_attribute(".", SERDE)
     }),

@@ -34,6 +34,13 @@ pub(super) fn enumeration<'a>(
     let mut other: Option<&Variant<'_>> = None;
     for variant in variants {
         let attrs = &variant.attrs;
+        for text in attrs.identity() {
+            let message = format!(
+                "this variant is a value of an enumeration: a {} has fields, or holds a type",
+                cx.protocol.noun
+            );
+            cx.error(text, message);
+        }
         if let Some(flag) = &attrs.other {
             holds_others(cx, variant, flag);
             if let Some(first) = other.replace(variant) {
@@ -42,13 +49,6 @@ pub(super) fn enumeration<'a>(
                 cx.error(flag, message);
             }
             continue;
-        }
-        for text in attrs.identity() {
-            let message = format!(
-                "this variant is a value of an enumeration: a {} has fields, or holds a type",
-                cx.protocol.noun
-            );
-            cx.error(text, message);
         }
         let name = if let Some(rename) = &attrs.rename {
             rename.value()

@@ -10,6 +10,9 @@ pub mod draft;
 /// Enumerations.
 #[path = "../../goldens/enums.rs"]
 pub mod enums;
+/// Enumerations that take other values.
+#[path = "../../goldens/enums_open.rs"]
+pub mod enums_open;
 /// Fields of every type.
 #[path = "../../goldens/every_type.rs"]
 pub mod every_type;
