@@ -53,13 +53,15 @@ pub(crate) fn expand(
         ResolvedItem::Newtype(member, ty) if protocol.is_text() => {
             (texts::newtype(input, member, ty), None)
         }
-        ResolvedItem::Enumeration(choices) if protocol.is_text() => {
+        ResolvedItem::Enumeration(choices, _) if protocol.is_text() => {
             (texts::enumeration(input, choices), None)
         }
         ResolvedItem::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         ResolvedItem::Nested(fields) => (nested::expand(input, fields), None),
         ResolvedItem::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
-        ResolvedItem::Enumeration(choices) => (enumeration::expand(input, choices), None),
+        ResolvedItem::Enumeration(choices, other) => {
+            (enumeration::expand(input, choices, *other), None)
+        }
         ResolvedItem::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
     quote! {

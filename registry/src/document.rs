@@ -31,6 +31,9 @@ impl Schema {
         let mut out = self.shape(protocol);
         put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
         put_map(&mut out, "defaults", &self.fields, |f| f.default.clone());
+        put_map(&mut out, "aliases", &self.fields, |f| {
+            (!f.aliases.is_empty()).then(|| json!(f.aliases))
+        });
         put_map(&mut out, "docs", &self.fields, |f| {
             f.doc.as_ref().map(|doc| json!(doc))
         });
@@ -40,7 +43,7 @@ impl Schema {
         Value::Object(out)
     }
 
-    /// Returns the part that the hash covers: the schema without docs, `keep`, `rules` and `to`,
+    /// Returns the part that the hash covers: the schema without docs, aliases, `keep`, `rules` and `to`,
     /// each default as its wire text.
     #[cfg(feature = "hash")]
     pub(crate) fn to_canonical(&self, protocol: &Protocol) -> Value {

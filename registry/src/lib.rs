@@ -65,6 +65,7 @@ extern crate std;
 
 pub mod aacp;
 mod accp;
+mod aliases;
 mod assemble;
 pub mod checked;
 mod decimal;
@@ -109,7 +110,7 @@ pub use decimal::{Decimal, DecimalError};
 #[cfg(feature = "delta")]
 pub use delta::{Delta, DeltaError, DeltaPolicy};
 #[cfg(feature = "tools")]
-pub use diff::{Change, diff};
+pub use diff::{Breaking, Broken, Change, diff};
 #[cfg(feature = "hash")]
 pub use hash::{Hash, HashSyntax};
 pub use limits::Limits;

@@ -102,6 +102,9 @@ pub struct Field {
     pub inline: bool,
     /// The meaning of the field.
     pub doc: Option<String>,
+    /// Further keys that a reader takes for the field: the names that it had before, each with its
+    /// standard abbreviation. Nobody writes them, so the hash does not cover them.
+    pub aliases: Vec<String>,
 }
 
 /// The demands that a frame with one head makes on its schema.
@@ -245,10 +248,14 @@ impl Schema {
         }
     }
 
-    /// Returns the field with this full or short name, and its index in [`Schema::fields`].
+    /// Returns the field with this full name, short name or alias, and its index in
+    /// [`Schema::fields`].
     pub fn field(&self, key: &str) -> Option<(usize, &Field)> {
-        let mut fields = self.fields.iter().enumerate();
-        fields.find(|(_, field)| field.name == key || field.short == key)
+        let fields = || self.fields.iter().enumerate();
+        // No alias is the name of a field, so a known name is found without a look at the aliases.
+        fields()
+            .find(|(_, field)| field.name == key || field.short == key)
+            .or_else(|| fields().find(|(_, field)| field.aliases.iter().any(|alias| alias == key)))
     }
 
     /// Returns the demands of a frame with this head, if the registry declares them.
@@ -295,14 +302,17 @@ impl Schema {
         field.required || self.frame(head).is_some_and(here)
     }
 
-    /// Returns whether two schemas differ only in their docs, `keep`, `rules` and `to`.
+    /// Returns whether two schemas differ only in their docs, aliases, `keep`, `rules` and `to`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
             bare.doc = None;
             bare.keep = None;
             bare.rules = SchemaRules::default();
-            bare.fields.iter_mut().for_each(|field| field.doc = None);
+            for field in &mut bare.fields {
+                field.doc = None;
+                field.aliases.clear();
+            }
             for frame in &mut bare.frames {
                 (frame.doc, frame.to) = (None, None);
             }
@@ -332,7 +342,28 @@ impl Field {
             optional: false,
             inline: false,
             doc: None,
+            aliases: Vec::new(),
         }
+    }
+
+    /// Returns every key that a reader takes for the field: the full name, the short name, if it is
+    /// another, and the aliases.
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    ///
+    /// let registry = Registry::from_json(r#"{ "schemas": { "sales_report": {
+    ///     "code": "SR", "fields": ["urgency"], "aliases": { "urgency": ["priority"] }
+    /// } } }"#)?;
+    /// let (_, urgency) = registry.schema("SR").and_then(|schema| schema.field("priority")).expect("an alias");
+    /// // `pri` is the standard abbreviation of `priority`.
+    /// assert_eq!(urgency.keys().collect::<Vec<_>>(), ["urgency", "priority", "pri"]);
+    /// # Ok::<(), accp_registry::Problems>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let short = (self.short != self.name).then_some(&self.short);
+        let names = [&self.name].into_iter().chain(short);
+        names.chain(&self.aliases).map(String::as_str)
     }
 }
 

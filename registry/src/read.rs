@@ -30,6 +30,7 @@ const SCHEMA_KEYS: &[&str] = &[
     "defaults",
     "types",
     "abbreviations",
+    "aliases",
     "required",
     "inline",
     "docs",
@@ -95,6 +96,8 @@ impl Reader<'_> {
         let mut fields = self.fields(at, object);
         self.types_and_defaults(at, object, &mut fields);
         self.abbreviations(at, object, &mut fields);
+        let plain = fields.iter_mut().map(|named| &mut named.field).collect();
+        self.aliases(&child(at, "aliases"), object.get("aliases"), plain);
         self.flags(at, object, &mut fields);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
         schema.keep = self.keep(&child(at, "keep"), object.get("keep"), &fields);

@@ -147,7 +147,8 @@ impl<'f> File<'f> {
         };
         let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
         let default = (*presence == Presence::Default).then(|| quote!(default));
-        let accp = self.attribute(default.into_iter().chain(rename));
+        let aliases = field.aliases.iter().map(|alias| quote!(alias = #alias));
+        let accp = self.attribute(default.into_iter().chain(rename).chain(aliases));
         let own = self.catalog.overrides.of_field(owner, ident);
         let mut ty = match own {
             Some(own) => quote!(#own),
@@ -212,8 +213,11 @@ impl<'f> File<'f> {
         variants: &[Variant<'_>],
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
-        let derived = ["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
+        let mut derived = vec!["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
+        // A text is not `Copy`.
+        derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
+        let other = self.options.open_enums.then(|| self.other(variants));
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -234,8 +238,20 @@ impl<'f> File<'f> {
             #doc
             #head
             #place
-            pub enum #ident { #(#variants)* }
+            pub enum #ident { #(#variants)* #other }
         }
+    }
+
+    /// Returns the variant that takes other values, under a name that no value has.
+    fn other(&mut self, variants: &[Variant<'_>]) -> TokenStream {
+        self.prelude("string::String");
+        let is_free = |name: &String| variants.iter().all(|variant| variant.ident != name);
+        let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
+        let mut names = plain.chain((2_u32..).map(|number| format!("Other{number}")));
+        let name = names.find(is_free).unwrap_or_default();
+        let name = Ident::new(&name, Span::call_site());
+        let (doc, accp) = (doc::other(), self.attribute([quote!(other)]));
+        quote!(#doc #accp #name(String),)
     }
 
     /// Returns the attribute with the place of the registry and of the runtime, as far as the

@@ -7,6 +7,7 @@ mod agents;
 mod answers;
 mod command;
 mod day_one;
+mod evolution;
 mod http;
 mod killed;
 mod long_values;

@@ -10,10 +10,10 @@ use proptest::sample::{Index, select};
 
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
 use crate::arbitrary_registries::{inline, shortened};
-use crate::generated::goldens::{enums, every_type, frames, names, nested};
+use crate::generated::goldens::{enums, every_type, frames, names, nested, renamed};
 
 /// Reads a text as a type, and writes it again.
-type Through = fn(&str) -> Result<String, ErrorCode>;
+pub(crate) type Through = fn(&str) -> Result<String, ErrorCode>;
 
 /// A type and its registry.
 #[derive(Clone)]
@@ -30,7 +30,9 @@ impl std::fmt::Debug for Subject {
     }
 }
 
-fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<String, ErrorCode> {
+pub(crate) fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(
+    text: &'a str,
+) -> Result<String, ErrorCode> {
     let typed = Typed::<T>::decode(text).map_err(|error| error.code())?;
     let mut out = String::new();
     let written = typed.encode_into(&mut out, inline());
@@ -83,6 +85,9 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         of(nested::REGISTRY_JSON) =>
             nested::FindingSync<'_>: "FD" "sync" "finding",
             nested::ReportDone<'_>: "RP" "done" "report";
+        of(renamed::REGISTRY_JSON) =>
+            renamed::PayReq<'_>: "IV" "req" "pay",
+            renamed::PayDone<'_>: "IV" "done" "pay";
     }
 });
 
