@@ -2,6 +2,7 @@
 
 mod diff;
 mod format;
+mod formats;
 mod kinds;
 mod lexical;
 mod model;

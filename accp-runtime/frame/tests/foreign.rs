@@ -124,6 +124,7 @@ fn uuids() {
 
     let text = "67e55044-10b1-426f-9247-bb680e5fe0c8";
     let uuid: Uuid = text.parse().unwrap();
+    comes_back::<kind::Uuid, _>(uuid, text);
     comes_back::<kind::String, _>(uuid, text);
     comes_back::<kind::Any, _>(uuid, text);
     insta::assert_snapshot!(read::<kind::Text, Uuid>("67e5").unwrap_err(), @"E1004 at byte 17 in Untyped.of: expected a UUID");

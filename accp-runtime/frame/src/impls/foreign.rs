@@ -88,13 +88,13 @@ fn between_seconds<T>(time: impl core::fmt::Display) -> Result<T, crate::error::
 #[cfg(feature = "uuid")]
 texts! {
     uuid::Uuid, "a UUID", |uuid: &uuid::Uuid| Ok(alloc::format!("{uuid}")), uuid::Uuid::try_parse;
-    String Text Any
+    Uuid String Text Any
 }
 
 #[cfg(feature = "url")]
 texts! {
     url::Url, "a URL", |url: &url::Url| Ok(alloc::string::String::from(url.as_str())), url::Url::parse;
-    String Text Any
+    Url String Text Any
 }
 
 #[cfg(feature = "chrono")]
@@ -111,12 +111,12 @@ mod of_chrono {
         DateTime<Utc>, "a time of RFC 3339",
         |time: &DateTime<Utc>| Ok(time.to_rfc3339_opts(SecondsFormat::AutoSi, true)),
         |text: &str| DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
-        String Text Any
+        Timestamp String Text Any
     }
 
     texts! {
         NaiveDate, "a date as YYYY-MM-DD", |date: &NaiveDate| Ok(format!("{date}")), str::parse;
-        String Text Any
+        Date String Text Any
     }
 
     impl EncodeValue<kind::Integer> for DateTime<Utc> {
@@ -154,14 +154,14 @@ mod of_time {
         OffsetDateTime, "a time of RFC 3339",
         |time: &OffsetDateTime| time.format(&Rfc3339).map_err(|error| refused(format!("{time}: {error}"))),
         |text: &str| OffsetDateTime::parse(text, &Rfc3339);
-        String Text Any
+        Timestamp String Text Any
     }
 
     texts! {
         Date, "a date as YYYY-MM-DD",
         |date: &Date| date.format(&Iso8601::DATE).map_err(|error| refused(format!("{date}: {error}"))),
         |text: &str| Date::parse(text, &Iso8601::DATE);
-        String Text Any
+        Date String Text Any
     }
 
     impl EncodeValue<kind::Integer> for OffsetDateTime {
