@@ -5,19 +5,19 @@
 //!
 //! - [`Typed`]: a Rust type that derives [`AccpFrame`](macro@AccpFrame), checked against the
 //!   registry at compile time and borrowed from the text. [`profiles`] holds the standard ones.
-//! - [`Message`]: full names and values, by a [`Registry`] that is known at run time.
+//! - [`DynamicFrame`]: full names and values, by a [`Registry`] that is known at run time.
 //! - [`Frame`]: the grammar and nothing else, for tools.
 //!
 //! ```
 //! use accp_runtime::profiles::ScheduleReq;
-//! use accp_runtime::{Message, Registry, Typed};
+//! use accp_runtime::{DynamicFrame, Registry, Typed};
 //!
 //! let text = "@planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}[mid:100001000001,seq:1]";
 //!
 //! let typed = Typed::<ScheduleReq>::decode(text)?;
 //! assert_eq!(typed.frame.priority, "medium"); // the registry's default
 //!
-//! let message = Message::decode(text, &Registry::standard())?;
+//! let message = DynamicFrame::decode(text, &Registry::standard())?;
 //! assert_eq!(message.to_json()["payload"]["assignee"], "dev");
 //! # Ok::<(), accp_runtime::DecodeError>(())
 //! ```
@@ -43,9 +43,9 @@ pub use accp_context::view;
 pub use accp_frame::{AccpFrame, profiles};
 #[doc(inline)]
 pub use accp_frame::{
-    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, EncodeError,
-    EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, Exact, External, Externals,
-    Frame, FrameFamily, FrameTokenLimits, FrameTokens, Intent, IntoOwned, Limits, Map, Message,
+    AgentId, Decimal, DecodeError, DecodeFrame, DecodeOptions, DecodeValue, DynamicFrame,
+    EncodeError, EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, Exact, External,
+    Externals, Frame, FrameFamily, FrameTokenLimits, FrameTokens, Intent, IntoOwned, Limits, Map,
     Param, RawValue, Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, ToolCallError,
     Typed, Value, Within, exact_numbers, formats, kind, parsed,
 };
@@ -90,13 +90,13 @@ pub mod session {
     ///
     /// use accp_runtime::session::driver::Output;
     /// use accp_runtime::session::{Options, Outbound, Rules, Session, Time};
-    /// use accp_runtime::{AgentId, Message, Registry};
+    /// use accp_runtime::{AgentId, DynamicFrame, Registry};
     ///
     /// let now = Time::from_secs(1_714_000_000);
     /// let planner = AgentId::new("planner")?;
     /// let options = Options::new("lunch", planner, Arc::new(Registry::standard()));
     /// let mut host = Session::host(options, Rules::default(), now);
-    /// let message = Message::new("planner", "req", "plan")?.with("goal", "lunch");
+    /// let message = DynamicFrame::new("planner", "req", "plan")?.with("goal", "lunch");
     /// host.send(&Outbound::message(&message), now)?;
     ///
     /// let (mut store, mut link) = (Vec::new(), Vec::new());

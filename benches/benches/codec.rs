@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use accp_bench::{contender, race};
-use accp_runtime::{AccpFrame, AgentId, EncodeOptions, Message, Registry, Typed};
+use accp_runtime::{AccpFrame, AgentId, EncodeOptions, DynamicFrame, Registry, Typed};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -105,7 +105,7 @@ fn main() {
     let registry = Registry::shared();
     let typed = Typed::<ScheduleTask<'_>>::decode(FRAME).expect("the frame is valid");
     assert_eq!(typed.encode().as_deref(), Ok(FRAME));
-    let message = Message::decode(FRAME, registry).expect("the frame is valid");
+    let message = DynamicFrame::decode(FRAME, registry).expect("the frame is valid");
 
     let peer = Peer {
         agent: "planner",
@@ -170,7 +170,7 @@ fn main() {
                 serde_json::from_str::<Value>(&json).expect("valid")
             }),
             contender("accp, dynamic message", || {
-                Message::decode(FRAME, registry).expect("valid")
+                DynamicFrame::decode(FRAME, registry).expect("valid")
             }),
             contender("sonic-rs, borrowed", || {
                 sonic_rs::from_str::<Peer<'_>>(&json).expect("valid")

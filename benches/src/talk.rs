@@ -9,7 +9,7 @@ use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{
     Inbound, LogKey, MemberId, Options, Outbound, Rules, Scope, Session, Time,
 };
-use accp_runtime::{AgentId, Message, Registry, TokenCounter};
+use accp_runtime::{AgentId, DynamicFrame, Registry, TokenCounter};
 use accp_session::{Batch, Output};
 use accp_store::MemoryStore;
 use accp_testkit::{Room, Side, Tapped};
@@ -179,7 +179,7 @@ impl Pair {
         let nearly = limits.trigger - limits.trigger / 10;
         while self.room.host.session().state().hot().tokens() < nearly {
             let number = self.room.host.session().position() as i64;
-            let note = Message::new("planner", "wait", "schedule")
+            let note = DynamicFrame::new("planner", "wait", "schedule")
                 .expect("a message")
                 .with("on", "build_machine")
                 .with("number", number);

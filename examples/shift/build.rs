@@ -3,8 +3,8 @@
 use accp_build::{Builder, include_file};
 
 fn main() -> Result<(), accp_build::Error> {
-    // This is the registry of the team. Its refunds are the types of the crate `frames`. Its cases are generated
-    // again, because their number is a type of this crate.
+    // This is the registry of the team. Refunds use the types of the crate `frames`. The types of
+    // cases are generated here, because the field `CS.number` has a type of this crate.
     let team = Builder::new()
         .registry("../frames/registry")
         .owned(true)

@@ -3,14 +3,14 @@
 #![no_main]
 
 use accp_aacp::{Packet, bridge};
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     if let Ok(packet) = Packet::parse_bytes(bytes) {
         comes_back(&packet);
     }
     // The target also reads the same bytes as a frame.
-    let Ok(message) = Message::decode_bytes(bytes, bridge::profile()) else {
+    let Ok(message) = DynamicFrame::decode_bytes(bytes, bridge::profile()) else {
         return;
     };
     if let Ok(packet) = bridge::to_packet(&message) {
@@ -24,7 +24,7 @@ fn comes_back(packet: &Packet<'_>) {
     let frame = message
         .encode(bridge::profile())
         .expect("and can be written");
-    let read = Message::decode(&frame, bridge::profile()).expect("and read");
+    let read = DynamicFrame::decode(&frame, bridge::profile()).expect("and read");
     let back = bridge::to_packet(&read).expect("and is a packet");
     assert_eq!(back.text(), packet.to_string(), "{frame}");
 }

@@ -2,7 +2,7 @@
 //! reader accepts every repaired frame.
 #![no_main]
 
-use accp_runtime::{EncodeOptions, Frame, Message, Registry};
+use accp_runtime::{EncodeOptions, Frame, DynamicFrame, Registry};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let registry = Registry::shared();
@@ -15,7 +15,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
             assert!(Frame::parse(text).is_ok());
         }
     }
-    let Ok(message) = Message::decode(text, registry) else {
+    let Ok(message) = DynamicFrame::decode(text, registry) else {
         return;
     };
     let options = || EncodeOptions {
@@ -26,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|text: &str| {
     let Ok(canonical) = message.encode_with(registry, options()) else {
         return;
     };
-    let again = Message::decode(&canonical, registry).expect("canonical text decodes");
+    let again = DynamicFrame::decode(&canonical, registry).expect("canonical text decodes");
     assert_eq!(again, message);
     assert_eq!(
         again.encode_with(registry, options()).as_deref(),

@@ -1,7 +1,7 @@
 //! Every JSON value travels in a frame and comes back equal.
 #![no_main]
 
-use accp_runtime::{DecodeOptions, EncodeOptions, Limits, Message, Registry, Value};
+use accp_runtime::{DecodeOptions, EncodeOptions, Limits, DynamicFrame, Registry, Value};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(json) = serde_json::from_slice::<serde_json::Value>(bytes) else {
@@ -10,7 +10,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let registry = Registry::shared();
     let value = Value::from_json(&json);
     assert_eq!(value.to_exact_json(), json);
-    let message = Message::new("a", "qry", "lookup")
+    let message = DynamicFrame::new("a", "qry", "lookup")
         .expect("fits the grammar")
         .with("field", value);
     let options = EncodeOptions {
@@ -26,7 +26,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         limits: Limits::NONE,
         marks: true,
     };
-    let back = Message::decode_with(&frame, registry, &options).expect("what was encoded decodes");
+    let back = DynamicFrame::decode_with(&frame, registry, &options).expect("what was encoded decodes");
     assert_eq!(
         back.payload.get("field").map(Value::to_exact_json),
         Some(json)

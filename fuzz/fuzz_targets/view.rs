@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::context::CachePrices;
 use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
-use accp_runtime::{Envelope, Message, Registry, TokenCounter, Value};
+use accp_runtime::{Envelope, DynamicFrame, Registry, TokenCounter, Value};
 
 struct Quarters;
 
@@ -58,7 +58,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
 });
 
 /// The lenient reader takes what the strict reader takes, and what it repairs is strict then.
-fn lenient(view: &View, text: &str, strict: Option<&Vec<Message<'static>>>) {
+fn lenient(view: &View, text: &str, strict: Option<&Vec<DynamicFrame<'static>>>) {
     let Ok((mut messages, repairs)) = view.read_lenient(text) else {
         assert_eq!(strict, None);
         return;
@@ -80,9 +80,9 @@ fn lenient(view: &View, text: &str, strict: Option<&Vec<Message<'static>>>) {
 }
 
 /// Returns JSON as the result of a tool, and any other text as the words of an agent.
-fn said(text: &str) -> Option<Message<'static>> {
+fn said(text: &str) -> Option<DynamicFrame<'static>> {
     if let Ok(json) = serde_json::from_str::<serde_json::Value>(text) {
-        let message = Message::new("tool", "done", "search").ok()?;
+        let message = DynamicFrame::new("tool", "done", "search").ok()?;
         return Some(message.with("result", Value::from_data(&json).into_owned()));
     }
     let (agent, intent) = if text.len() % 2 == 0 {
@@ -90,7 +90,7 @@ fn said(text: &str) -> Option<Message<'static>> {
     } else {
         ("clerk", "done")
     };
-    let message = Message::new(agent, intent, "chat").ok()?.under("CH");
+    let message = DynamicFrame::new(agent, intent, "chat").ok()?.under("CH");
     Some(
         message
             .with("role", agent)

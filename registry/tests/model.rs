@@ -486,32 +486,3 @@ fn operations_are_the_core_ones_and_those_of_frames() {
     assert!(registry.has_operation("analyze") && registry.has_operation("transaction"));
     assert!(!registry.has_operation("lookup"));
 }
-
-#[test]
-fn a_frame_requires_of_its_schema_the_fields_that_it_is_about() {
-    let registry = Registry::from_json(
-        r#"{ "schemas": { "refund": {
-            "code": "RF", "fields": ["order", "amount", "reason"], "required": ["order", "amount"],
-            "frames": [
-                { "intent": "req", "operation": "refund" },
-                { "intent": "done", "operation": "refund", "fields": ["order", "reason"] },
-                { "intent": "wait", "operation": "refund", "fields": [], "required": ["amount", "reason"] }
-            ] } } }"#,
-    )
-    .unwrap();
-    let schema = registry.schema("RF").unwrap();
-    for (head, required) in [
-        (["req", "refund"], &["order", "amount"][..]),
-        (["done", "refund"], &["order"]),
-        (["wait", "refund"], &["amount", "reason"]),
-        (["fail", "refund"], &["order", "amount"]),
-    ] {
-        assert_eq!(schema.required(&head).collect::<Vec<_>>(), required);
-        let by_field = schema
-            .fields
-            .iter()
-            .filter(|field| schema.requires(field, &head));
-        let by_field: Vec<_> = by_field.map(|field| field.name.as_str()).collect();
-        assert_eq!(by_field, required);
-    }
-}

@@ -22,7 +22,7 @@ use accp_registry::lexical::{
 };
 use accp_runtime::view::View;
 use accp_runtime::{
-    DecodeOptions, EncodeOptions, Limits, Map, Message, Registry, TokenCounter as _, Value,
+    DecodeOptions, DynamicFrame, EncodeOptions, Limits, Map, Registry, TokenCounter as _, Value,
 };
 use accp_tests::program::{self, Result};
 use accp_tokens::Bpe;
@@ -176,7 +176,7 @@ fn string(text: &str) -> Result<()> {
     let wire = map.to_string();
     came_back("a key", read(&wire)? == Value::Map(map), text, &wire)?;
     through_a_view(
-        &Message::new("user", "done", "chat")?
+        &DynamicFrame::new("user", "done", "chat")?
             .under("CH")
             .with("content", text),
     )
@@ -195,21 +195,21 @@ fn number(json: &Json) -> Result<()> {
 }
 
 fn through_a_frame(json: &Json) -> Result<()> {
-    let message = Message::new("a", "qry", "lookup")?.with("value", Value::from_json(json));
+    let message = DynamicFrame::new("a", "qry", "lookup")?.with("value", Value::from_json(json));
     let options = EncodeOptions {
         limits: Limits::NONE,
         inline: true,
         ..EncodeOptions::default()
     };
     let frame = message.encode_with(Registry::shared(), options)?;
-    let back = Message::decode_with(&frame, Registry::shared(), &unlimited())?;
+    let back = DynamicFrame::decode_with(&frame, Registry::shared(), &unlimited())?;
     let value = back.payload.get("value").map(Value::to_json);
     let same = value.as_ref() == Some(json) && back == message;
     came_back("a frame", same, &json.to_string(), &frame)?;
     through_a_view(&message)
 }
 
-fn through_a_view(message: &Message<'_>) -> Result<()> {
+fn through_a_view(message: &DynamicFrame<'_>) -> Result<()> {
     let block = VIEW.block(message).text;
     let back = VIEW.read(&block)?;
     let same = back.as_slice() == [message.clone().into_owned()];

@@ -3,7 +3,7 @@
 
 use accp_registry::protocol::NO_HEAD;
 use accp_registry::{Field, Format, Schema, Type};
-use accp_runtime::{Decimal, Envelope, Map, Message, Registry, Value};
+use accp_runtime::{Decimal, DynamicFrame, Envelope, Map, Registry, Value};
 use proptest::prelude::*;
 
 /// A registry with every type, with nested types and difficult names.
@@ -61,7 +61,7 @@ pub enum Metadata {
 }
 
 /// Returns any message of any frame of the registry.
-pub fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<Message<'static>> {
+pub fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<DynamicFrame<'static>> {
     let frames: Vec<_> = registry
         .schemas()
         .flat_map(|schema| schema.frames.iter().map(move |spec| (schema, spec)))
@@ -86,7 +86,7 @@ pub fn frame(
     schema: &Schema,
     [intent, operation]: [&str; 2],
     metadata: Metadata,
-) -> BoxedStrategy<Message<'static>> {
+) -> BoxedStrategy<DynamicFrame<'static>> {
     let required: Vec<&str> = schema.required(&[intent, operation]).collect();
     let payload = fields(registry, &schema.fields, &required, 3);
     let spec = schema.frame(&[intent, operation]);
@@ -95,7 +95,7 @@ pub fn frame(
     let code = schema.code.clone();
     ("[A-Za-z0-9_-]{1,8}", payload, envelope)
         .prop_map(move |(agent, payload, envelope)| {
-            let message = Message::new(agent, &intent, operation.clone()).unwrap();
+            let message = DynamicFrame::new(agent, &intent, operation.clone()).unwrap();
             let mut message = message.under(code.clone()).in_envelope(envelope);
             message.payload = payload;
             message
@@ -105,7 +105,7 @@ pub fn frame(
 
 /// Returns the message as the types of a generator write it. They read a null field as one that is
 /// not given, and write neither. Only the type of a field that is `any` with a default holds the null.
-pub fn as_typed(message: &Message<'_>, registry: &Registry) -> Message<'static> {
+pub fn as_typed(message: &DynamicFrame<'_>, registry: &Registry) -> DynamicFrame<'static> {
     let mut message = message.clone().into_owned();
     if let Some(schema) = message.schema_in(registry) {
         let head = [message.intent.as_str(), &*message.operation];

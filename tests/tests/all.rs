@@ -22,7 +22,6 @@ mod judges;
 mod packets;
 mod planted;
 mod read_back;
-pub mod readme;
 mod sessions;
 mod simulation;
 mod structure;

@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Arc;
 
 use accp_runtime::view::{Transcript, View};
-use accp_runtime::{Envelope, Frame, Message, Registry, TokenCounter as _};
+use accp_runtime::{DynamicFrame, Envelope, Frame, Registry, TokenCounter as _};
 use accp_tokens::Bpe;
 
 const DOCUMENT: &str = "../docs/tokens.md";
@@ -93,10 +93,10 @@ fn count(scenario: &Scenario) -> [usize; 9] {
     let registry = Arc::new(Registry::standard());
     let (frame, _) = Frame::parse_lenient(scenario.frame).expect("it is mended");
     let frame = frame.to_string();
-    let message = Message::decode(&frame, &registry).expect("it decodes");
+    let message = DynamicFrame::decode(&frame, &registry).expect("it decodes");
     let envelope = Envelope::new("100001000001", 1).at(1_714_000_000);
     let enveloped = message.clone().in_envelope(envelope);
-    let encode = |message: &Message<'_>| message.encode(&registry).expect("it encodes");
+    let encode = |message: &DynamicFrame<'_>| message.encode(&registry).expect("it encodes");
     let view = View::new(Arc::clone(&registry));
     let shown = Transcript::default().push(&view, &view.block(&message));
     let json = message.to_json();

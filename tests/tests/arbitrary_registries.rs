@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 
 use accp_registry::Type;
 use accp_registry::export::{Export, Options};
-use accp_runtime::{DecodeError, EncodeOptions, ErrorCode, Message, Registry, Value};
+use accp_runtime::{DecodeError, DynamicFrame, EncodeOptions, ErrorCode, Registry, Value};
 use accp_tests::machine::Machine;
 use accp_tests::messages::{self, Metadata};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ type Verdict = Result<(), ErrorCode>;
 #[derive(Clone)]
 struct Case {
     described: Described,
-    message: Message<'static>,
+    message: DynamicFrame<'static>,
     /// Whether the schema lists the frame.
     listed: bool,
     faults: Vec<Index>,
@@ -124,7 +124,7 @@ fn inline() -> EncodeOptions<'static> {
 /// Gives the verdict of `accp check`.
 fn check(text: &str, registry: &Registry) -> Verdict {
     accp_grammar::parse_bytes(text.as_bytes()).map_err(|_| ErrorCode::PARSE_ERROR)?;
-    let message = Message::decode_bytes(text.as_bytes(), registry);
+    let message = DynamicFrame::decode_bytes(text.as_bytes(), registry);
     message.map(drop).map_err(|error| error.code())
 }
 
@@ -158,8 +158,8 @@ impl<'r> Judges<'r> {
         &mut self,
         text: &str,
         shown: &str,
-    ) -> Result<Option<Message<'static>>, TestCaseError> {
-        let read = Message::decode(text, self.registry);
+    ) -> Result<Option<DynamicFrame<'static>>, TestCaseError> {
+        let read = DynamicFrame::decode(text, self.registry);
         let verdict = read.as_ref().map(drop).map_err(DecodeError::code);
         prop_assert_eq!(check(text, self.registry), verdict, "check: {}", shown);
         let delivered = self.host.receive(text);
@@ -183,7 +183,7 @@ impl<'r> Judges<'r> {
                 error
             );
         }
-        Ok(read.ok().map(Message::into_owned))
+        Ok(read.ok().map(DynamicFrame::into_owned))
     }
 }
 
@@ -238,7 +238,7 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
             fault,
             shown
         );
-        let code = Message::decode(text, registry).unwrap_err().code();
+        let code = DynamicFrame::decode(text, registry).unwrap_err().code();
         if let Some(message) = message {
             let written = message.encode_with(registry, inline()).map(drop);
             let written = written.map_err(|error| error.code());

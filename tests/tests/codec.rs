@@ -1,13 +1,13 @@
 //! The codec with the standard registry, as the tests of conformance use it.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use accp_runtime::{DecodeError, EncodeError, EncodeOptions, ErrorCode, Message, Registry};
+use accp_runtime::{DecodeError, DynamicFrame, EncodeError, EncodeOptions, ErrorCode, Registry};
 use accp_tests::judges::agree;
 
 /// Decodes a frame that both judges accept.
-pub(crate) fn decode(text: &str) -> Result<Message<'_>, DecodeError> {
+pub(crate) fn decode(text: &str) -> Result<DynamicFrame<'_>, DecodeError> {
     assert!(agree(text.as_bytes()), "{text}");
-    Message::decode(text, Registry::shared())
+    DynamicFrame::decode(text, Registry::shared())
 }
 
 /// Returns the code of the error with which a frame is refused.
@@ -16,7 +16,7 @@ pub(crate) fn code_of(text: &str) -> ErrorCode {
 }
 
 /// Encodes a message with all its values inside.
-pub(crate) fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
+pub(crate) fn encode(message: &DynamicFrame<'_>) -> Result<String, EncodeError> {
     let options = EncodeOptions {
         inline: true,
         ..EncodeOptions::default()
@@ -24,8 +24,8 @@ pub(crate) fn encode(message: &Message<'_>) -> Result<String, EncodeError> {
     message.encode_with(Registry::shared(), options)
 }
 
-pub(crate) fn lookup<'a>() -> Message<'a> {
-    Message::new("a", "qry", "lookup").unwrap()
+pub(crate) fn lookup<'a>() -> DynamicFrame<'a> {
+    DynamicFrame::new("a", "qry", "lookup").unwrap()
 }
 
 /// Returns a registry with every type.

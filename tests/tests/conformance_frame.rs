@@ -5,7 +5,7 @@
 use accp_grammar::testing::{frame_text, mutated, value};
 use accp_registry::lexical::{self, is_delimiter};
 use accp_runtime::profiles::InferStream;
-use accp_runtime::{ErrorCode, Frame, Map, Message, Registry, Typed, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Frame, Map, Registry, Typed, Value};
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn refused(bytes: &[u8]) -> usize {
     assert!(!agree(bytes), "{shown:?} is taken");
     let error = Frame::parse_bytes(bytes).unwrap_err();
     assert_eq!(error.code(), ErrorCode::PARSE_ERROR, "{shown:?}");
-    assert!(Message::decode_bytes(bytes, Registry::shared()).is_err());
+    assert!(DynamicFrame::decode_bytes(bytes, Registry::shared()).is_err());
     assert!(Typed::<InferStream<'_>>::decode_bytes(bytes).is_err());
     error.at()
 }

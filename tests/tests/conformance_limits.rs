@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_runtime::profiles::ToolDone;
-use accp_runtime::{DecodeOptions, ErrorCode, Frame, Limits, Message, Registry, Typed};
+use accp_runtime::{DecodeOptions, DynamicFrame, ErrorCode, Frame, Limits, Registry, Typed};
 use accp_tests::judges::agree;
 
 use crate::codec::{decode, encode};
@@ -78,7 +78,7 @@ fn sec_04_refuses_frames_over_the_limits() {
             ErrorCode::PARSE_ERROR
         );
         assert_eq!(
-            Message::decode(&over, Registry::shared())
+            DynamicFrame::decode(&over, Registry::shared())
                 .unwrap_err()
                 .code(),
             ErrorCode::PARSE_ERROR
@@ -96,7 +96,7 @@ fn sec_04_refuses_to_write_frames_over_the_limits() {
             limits: Limits::NONE,
             ..DecodeOptions::default()
         };
-        let message = Message::decode_with(&over, Registry::shared(), &options).unwrap();
+        let message = DynamicFrame::decode_with(&over, Registry::shared(), &options).unwrap();
         let written = encode(&message).map_err(|error| error.code());
         assert_eq!(written, Err(ErrorCode::PARSE_ERROR));
     }

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use accp_registry::{Schema, Type};
 use accp_runtime::profiles::{ExecuteReq, ScheduleReq};
 use accp_runtime::{
-    AccpFrame, Envelope, ErrorCode, Frame, Message, Registry, TokenCounter as _, Typed, Value,
+    AccpFrame, DynamicFrame, Envelope, ErrorCode, Frame, Registry, TokenCounter as _, Typed, Value,
 };
 use accp_tests::judges::agree;
 use accp_tokens::Bpe;
@@ -42,7 +42,7 @@ proptest! {
     ) {
         let envelope = Envelope::new("1", 1).answering(cid.clone());
         let free = lookup().with("value", Value::from_json(&json)).in_envelope(envelope.clone());
-        let chat = Message::new("a", "done", "chat").unwrap().under("CH").with("content", content).in_envelope(envelope);
+        let chat = DynamicFrame::new("a", "done", "chat").unwrap().under("CH").with("content", content).in_envelope(envelope);
         for message in [free, chat] {
             let text = encode(&message).unwrap();
             prop_assert!(text.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{}", text);
@@ -89,7 +89,7 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
             assert_eq!(names.count(), 1, "{} {}", schema.code, field.name);
             // A null can stand in a field of any type that is not required, and it is never the
             // default.
-            let mut message = Message::new("a", "sync", "state")
+            let mut message = DynamicFrame::new("a", "sync", "state")
                 .unwrap()
                 .under(schema.code.as_str());
             for required in schema.required(&["sync", "state"]) {
@@ -155,7 +155,7 @@ fn opt_04_accepts_defaults_and_leaves_them_out() {
     let mut left_out = 0;
     for schema in registry.schemas() {
         for frame in &schema.frames {
-            let mut message = Message::new("a", frame.intent(), frame.operation())
+            let mut message = DynamicFrame::new("a", frame.intent(), frame.operation())
                 .unwrap()
                 .under(schema.code.as_str());
             message.envelope = Envelope::new("1", 1).answering("0");
@@ -292,7 +292,7 @@ fn opt_06_accepts_name_and_symbol_and_writes_the_symbol() {
             let typed = Typed::<Stock<'_>>::decode(&text).unwrap();
             assert_eq!(typed.frame.trend, Some(trend));
             assert_eq!(typed.encode().unwrap(), stock(symbol));
-            let message = Message::decode(&text, &registry).unwrap();
+            let message = DynamicFrame::decode(&text, &registry).unwrap();
             assert_eq!(message.payload.get("trend"), Some(&Value::from(name)));
             assert_eq!(message.encode(&registry).unwrap(), stock(symbol));
         }
@@ -306,11 +306,11 @@ fn opt_06_refuses_what_is_neither_name_nor_symbol() {
         let text = stock(wire);
         let codes = [
             Typed::<Stock<'_>>::decode(&text).unwrap_err().code(),
-            Message::decode(&text, &registry).unwrap_err().code(),
+            DynamicFrame::decode(&text, &registry).unwrap_err().code(),
         ];
         assert_eq!(codes, [ErrorCode::INVALID_TYPE; 2]);
     }
-    let message = Message::decode(&stock("+"), &registry)
+    let message = DynamicFrame::decode(&stock("+"), &registry)
         .unwrap()
         .into_owned()
         .with("trend", "sideways");

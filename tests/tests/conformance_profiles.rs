@@ -12,7 +12,7 @@ use accp_runtime::profiles::{
     ToolDone, ToolReq, TransactionDone, TransactionReq,
 };
 use accp_runtime::{
-    AccpFrame, AgentId, Decimal, DecodeFrame, EncodeFrame, Envelope, ErrorCode, Map, Message,
+    AccpFrame, AgentId, Decimal, DecodeFrame, DynamicFrame, EncodeFrame, Envelope, ErrorCode, Map,
     Registry, Typed, Value,
 };
 use accp_tests::judges::agree;
@@ -41,7 +41,7 @@ where
     assert!(agree(text.as_bytes()), "{text}");
     assert_eq!(typed.encode().unwrap(), text);
     assert_eq!(Typed::decode(text).unwrap(), *typed);
-    let message = Message::decode(text, Registry::shared()).unwrap();
+    let message = DynamicFrame::decode(text, Registry::shared()).unwrap();
     assert_eq!(message.encode(Registry::shared()).unwrap(), text);
     Value::Map(message.payload).to_json()
 }
@@ -51,7 +51,7 @@ fn refused<'a, T: DecodeFrame<'a> + Debug>(text: &'a str) -> ErrorCode {
     assert!(agree(text.as_bytes()), "{text}");
     let code = Typed::<T>::decode(text).unwrap_err().code();
     assert_eq!(
-        Message::decode(text, Registry::shared())
+        DynamicFrame::decode(text, Registry::shared())
             .unwrap_err()
             .code(),
         code,
@@ -213,7 +213,7 @@ fn pro_tc_refuses_a_response_without_cid() {
         request(frame).encode().unwrap_err().code(),
         ErrorCode::INVALID_TYPE
     );
-    let message = Message::new("b", "done", "tool")
+    let message = DynamicFrame::new("b", "done", "tool")
         .unwrap()
         .under("TC")
         .with("tool_name", "web_search");
@@ -416,8 +416,8 @@ fn pro_all_accepts_frames_of_every_profile_in_one_conversation() {
         let typed = Typed::<Any<'_>>::decode(text).unwrap();
         same(text, &typed);
         // Adding another registry to the profiles does not change how the frames are read.
-        let message = Message::decode(text, Registry::shared()).unwrap();
-        assert_eq!(Message::decode(text, &registry).as_ref(), Ok(&message));
+        let message = DynamicFrame::decode(text, Registry::shared()).unwrap();
+        assert_eq!(DynamicFrame::decode(text, &registry).as_ref(), Ok(&message));
     }
 }
 
@@ -426,13 +426,13 @@ fn pro_all_refuses_a_profile_that_is_not_active_and_two_that_clash() {
     let registry = Registry::from_json(include_str!("../registry/warehouse.json")).unwrap();
     let (error, profiles) = FRAMES.split_last().unwrap();
     for text in profiles {
-        let code = Message::decode(text, &registry).unwrap_err().code();
+        let code = DynamicFrame::decode(text, &registry).unwrap_err().code();
         assert_eq!(code, ErrorCode::UNKNOWN_SCHEMA);
     }
     // Errors are defined by section 3.6, and not by a profile, so every registry can read them.
     assert_eq!(
-        Message::decode(error, &registry),
-        Message::decode(error, Registry::shared())
+        DynamicFrame::decode(error, &registry),
+        DynamicFrame::decode(error, Registry::shared())
     );
     for text in &FRAMES[2..] {
         assert!(Typed::<ChatMessageFrame<'_>>::decode(text).is_err());

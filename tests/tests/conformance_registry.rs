@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::profiles::{ExecuteReq, ScheduleReq};
 use accp_runtime::{
-    AgentId, EncodeError, EncodeOptions, Envelope, ErrorCode, External, Externals, Message,
+    AgentId, DynamicFrame, EncodeError, EncodeOptions, Envelope, ErrorCode, External, Externals,
     Registry, Typed, Value,
 };
 use accp_tests::judges::agree;
@@ -60,7 +60,7 @@ fn reg_01_accepts_the_registry_of_the_draft_unchanged() {
         }
     }
     let text = "@a>done:analyze{growth_pct:-3.2|revenue:142.5|schema:SR}";
-    let report = Message::decode(text, &registry).unwrap();
+    let report = DynamicFrame::decode(text, &registry).unwrap();
     assert_eq!(
         Value::Map(report.payload.clone()).to_json(),
         json!({ "period": "quarterly", "revenue": 142.5, "growth_pct": -3.2, "segments": [] }),
@@ -106,7 +106,7 @@ fn reg_01_refuses_a_registry_with_a_mistake() {
 fn reg_02_accepts_a_code_and_fills_the_fields_of_its_schema() {
     let text = "@planner>req:execute{schema:TA|assignee:dev|task:auth_module|deadline:sprint_14}";
     assert!(agree(text.as_bytes()));
-    let message = Message::decode(text, Registry::shared()).unwrap();
+    let message = DynamicFrame::decode(text, Registry::shared()).unwrap();
     assert_eq!(message.schema.as_deref(), Some("TA"));
     assert_eq!(
         Value::Map(message.payload.clone()).to_json(),
@@ -137,11 +137,11 @@ proptest! {
         prop_assume!(Registry::shared().schema(&code).is_none());
         let text = format!("@a>req:execute{{asgn:dev|task:t|schema:{code}}}");
         prop_assert!(agree(text.as_bytes()));
-        let error = Message::decode(&text, Registry::shared()).unwrap_err();
+        let error = DynamicFrame::decode(&text, Registry::shared()).unwrap_err();
         prop_assert_eq!((error.code(), error.at()), (ErrorCode::UNKNOWN_SCHEMA, 38));
         let error = Typed::<ExecuteReq<'_>>::decode(&text).unwrap_err();
         prop_assert_eq!(error.code(), ErrorCode::UNKNOWN_SCHEMA);
-        let message = Message::new("a", "req", "execute").unwrap().under(code);
+        let message = DynamicFrame::new("a", "req", "execute").unwrap().under(code);
         let error = message.encode(Registry::shared()).unwrap_err();
         prop_assert_eq!(error.code(), ErrorCode::UNKNOWN_SCHEMA);
     }
@@ -178,7 +178,7 @@ proptest! {
         let text = typed.encode().unwrap();
         prop_assert!(agree(text.as_bytes()));
         prop_assert_eq!(&Typed::decode(&text).unwrap(), &typed);
-        let message = Message::decode(&text, Registry::shared()).unwrap();
+        let message = DynamicFrame::decode(&text, Registry::shared()).unwrap();
         prop_assert_eq!(message.payload.get("task"), Some(&Value::from(task.as_str())));
         prop_assert_eq!(message.encode(Registry::shared()).unwrap(), text);
     }
@@ -189,7 +189,7 @@ fn api_01_accepts_a_schema_at_run_time() {
     let mut registry = Registry::standard();
     let text = "@a>done:review{topic:limits|schema:FD}";
     assert_eq!(
-        Message::decode(text, &registry).unwrap_err().code(),
+        DynamicFrame::decode(text, &registry).unwrap_err().code(),
         ErrorCode::UNKNOWN_SCHEMA
     );
     let mut schema = Schema::new("finding", "FD");
@@ -198,7 +198,7 @@ fn api_01_accepts_a_schema_at_run_time() {
     severity.default = Some(json!("low"));
     schema.fields.push(severity);
     registry.register(schema).unwrap();
-    let message = Message::decode(text, &registry).unwrap();
+    let message = DynamicFrame::decode(text, &registry).unwrap();
     assert_eq!(message.payload.get("severity"), Some(&Value::from("low")));
     assert_eq!(message.encode(&registry).unwrap(), text);
 }
@@ -254,7 +254,7 @@ impl Externals for Kept {
 #[test]
 fn api_02_accepts_a_message_and_takes_it_through_the_steps() {
     let long = "x".repeat(51);
-    let message = Message::new("planner", "req", "schedule")
+    let message = DynamicFrame::new("planner", "req", "schedule")
         .unwrap()
         .under("TA")
         .with("note", long.as_str())
@@ -288,7 +288,7 @@ fn api_02_accepts_a_long_default_and_leaves_it_out() {
     let schema = json!({ "code": "NT", "fields": ["note"], "defaults": { "note": long } });
     let registry =
         Registry::from_json(&json!({ "schemas": { "note": schema } }).to_string()).unwrap();
-    let message = Message::new("a", "sync", "state")
+    let message = DynamicFrame::new("a", "sync", "state")
         .unwrap()
         .under("NT")
         .with("note", long.as_str());
@@ -313,7 +313,7 @@ fn api_02_accepts_a_long_default_and_leaves_it_out() {
 fn api_02_refuses_a_message_before_anything_leaves_it() {
     let long = "x".repeat(51);
     let message = |schema| {
-        Message::new("a", "req", "schedule")
+        DynamicFrame::new("a", "req", "schedule")
             .unwrap()
             .under(schema)
             .with("note", long.clone())
@@ -354,7 +354,7 @@ fn api_03_accepts_a_frame_and_takes_it_through_the_steps() {
     let text =
         "@analyst>req:schedule{task:$warm.ckpt_1.task|q:why|asgn:dev|schema:TA}[seq:2,mid:1]";
     assert!(agree(text.as_bytes()));
-    let message = Message::decode(text, Registry::shared()).unwrap();
+    let message = DynamicFrame::decode(text, Registry::shared()).unwrap();
     assert_eq!(
         message.to_json(),
         json!({
@@ -399,7 +399,7 @@ fn api_03_refuses_by_the_first_step_that_fails() {
     ] {
         agree(text.as_bytes());
         assert_eq!(
-            Message::decode(text, Registry::shared())
+            DynamicFrame::decode(text, Registry::shared())
                 .unwrap_err()
                 .code(),
             code,

@@ -8,8 +8,8 @@ use accp_frame::Number;
 use accp_grammar::ast::ValueKind;
 use accp_runtime::profiles::{InferStream, TransactionReq};
 use accp_runtime::{
-    AccpFrame, AgentId, Decimal, DecodeError, EncodeError, EncodeOptions, Envelope, ErrorCode,
-    Frame, Map, Message, Registry, Typed, Value,
+    AccpFrame, AgentId, Decimal, DecodeError, DynamicFrame, EncodeError, EncodeOptions, Envelope,
+    ErrorCode, Frame, Map, Registry, Typed, Value,
 };
 use accp_tests::judges::agree;
 use proptest::prelude::*;
@@ -124,7 +124,7 @@ proptest! {
         let error = Typed::<TransactionReq<'_>>::decode(&text).unwrap_err();
         prop_assert_eq!(error.code(), ErrorCode::INVALID_TYPE);
         prop_assert_eq!(error.path(), "TransactionReq.amount");
-        let message = Message::new("a", "req", "transaction").unwrap().under("TX").with("txn", "t1");
+        let message = DynamicFrame::new("a", "req", "transaction").unwrap().under("TX").with("txn", "t1");
         let error = message.with("amount", wire).encode(Registry::shared()).unwrap_err();
         prop_assert_eq!(error.code(), ErrorCode::INVALID_TYPE);
         prop_assert_eq!(error.path(), "amount");
@@ -183,7 +183,7 @@ proptest! {
     #[test]
     fn frame_08_refuses_a_key_that_stands_twice(key in "[A-Za-z0-9_]{1,4}", between in "[a-z]{1,4}") {
         let text = with_value(&format!("{{{key}:1,{between}2:~,{key}:1}}"));
-        let error = Message::decode(&text, Registry::shared()).unwrap_err();
+        let error = DynamicFrame::decode(&text, Registry::shared()).unwrap_err();
         prop_assert_eq!(error.code(), ErrorCode::PARSE_ERROR);
     }
 }
@@ -247,7 +247,7 @@ fn moved(param: &str) -> Result<(), (DecodeError, DecodeError)> {
     assert!(agree(text.as_bytes()), "{text}");
     match (
         Typed::<Move<'_>>::decode(&text),
-        Message::decode(&text, &warehouse()),
+        DynamicFrame::decode(&text, &warehouse()),
     ) {
         (Ok(_), Ok(_)) => Ok(()),
         (Err(typed), Err(dynamic)) => Err((typed, dynamic)),
@@ -286,7 +286,7 @@ proptest! {
         prop_assert!(agree(text.as_bytes()));
         prop_assert_eq!(Typed::decode(&text).unwrap(), typed);
         let registry = warehouse();
-        prop_assert_eq!(Message::decode(&text, &registry).unwrap().encode(&registry).unwrap(), text);
+        prop_assert_eq!(DynamicFrame::decode(&text, &registry).unwrap().encode(&registry).unwrap(), text);
     }
 }
 

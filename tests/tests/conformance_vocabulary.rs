@@ -6,7 +6,7 @@ use accp_registry::{
     ABBREVIATIONS, Category, Field, FrameSpec, OPERATIONS, Schema, Type, is_core_operation,
 };
 use accp_runtime::profiles::{ErrorFail, InferStream, ScheduleReq};
-use accp_runtime::{AgentId, Envelope, ErrorCode, Intent, Message, Registry, Typed, Value};
+use accp_runtime::{AgentId, DynamicFrame, Envelope, ErrorCode, Intent, Registry, Typed, Value};
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn err_01_refuses_an_error_without_code_msg_or_retry() {
             "{text}"
         );
     }
-    let message = Message::new("a", "fail", "error")
+    let message = DynamicFrame::new("a", "fail", "error")
         .unwrap()
         .under("ER")
         .with("code", "E1001");
@@ -162,7 +162,7 @@ proptest! {
         prop_assert_eq!((error.code(), error.at()), (ErrorCode::INVALID_INTENT, 7));
         let error = Typed::<InferStream<'_>>::decode(&text).unwrap_err();
         prop_assert_eq!((error.code(), error.at()), (ErrorCode::INVALID_INTENT, 7));
-        let error = Message::new("agent", &intent, "plan").unwrap_err();
+        let error = DynamicFrame::new("agent", &intent, "plan").unwrap_err();
         prop_assert_eq!(error.code(), ErrorCode::INVALID_INTENT);
     }
 }
@@ -303,7 +303,7 @@ proptest! {
 
     #[test]
     fn op_02_refuses_what_is_outside_the_production(operation in "[A-Za-z0-9_]{0,4}[^A-Za-z0-9_][a-z]{0,4}|") {
-        prop_assert_eq!(Message::new("a", "req", operation.as_str()).unwrap_err().code(), ErrorCode::PARSE_ERROR);
+        prop_assert_eq!(DynamicFrame::new("a", "req", operation.as_str()).unwrap_err().code(), ErrorCode::PARSE_ERROR);
         let text = format!("@a>req:{operation}{{}}");
         prop_assert!(!agree(text.as_bytes()), "{}", text);
     }

@@ -16,8 +16,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use accp_runtime::{
-    AccpFrame, AgentId, Decimal, DecodeError, DecodeFrame, EncodeFrame, Envelope, ErrorCode, Map,
-    Message, Registry, Typed, Value,
+    AccpFrame, AgentId, Decimal, DecodeError, DecodeFrame, DynamicFrame, EncodeFrame, Envelope,
+    ErrorCode, Map, Registry, Typed, Value,
 };
 use proptest::prelude::*;
 
@@ -470,7 +470,7 @@ fn without_a_schema_all_keys_ascend() {
         "@a>qry:lookup{alpha:1|pri:2|q:7|range:{from:1}|src:crm|_:[[\"r_s,3]]}"
     );
     assert_eq!(decode::<Lookup<i64>>(&text).unwrap(), frame);
-    let message = Message::decode(&text, Registry::shared()).unwrap();
+    let message = DynamicFrame::decode(&text, Registry::shared()).unwrap();
     assert_eq!(message.encode(Registry::shared()).unwrap(), text);
 }
 

@@ -20,7 +20,7 @@ use accp_runtime::profiles::{
     ChatMessageFrame, ErrorFail, InferStream, TaskAssignmentFrame, ToolCallFrame, TransactionFrame,
 };
 use accp_runtime::{
-    DecodeError, DecodeFrame, EncodeFrame, EncodeOptions, Message, Registry, Typed, Value,
+    DecodeError, DecodeFrame, DynamicFrame, EncodeFrame, EncodeOptions, Registry, Typed, Value,
 };
 use proptest::prelude::*;
 use regex_automata::meta::Regex;
@@ -81,7 +81,7 @@ fn subjects() -> impl Strategy<Value = &'static Subject> {
 }
 
 /// Returns a subject and any message of its registry.
-fn written() -> impl Strategy<Value = (&'static Subject, Message<'static>)> {
+fn written() -> impl Strategy<Value = (&'static Subject, DynamicFrame<'static>)> {
     let of = |subject: &'static Subject, metadata| {
         message(&subject.registry, metadata).prop_map(move |message| (subject, message))
     };
@@ -134,7 +134,7 @@ proptest! {
         length in 20..200_usize,
     ) {
         let text = subject.lark.sample(seed, length);
-        let message = match Message::decode(&text, &subject.registry) {
+        let message = match DynamicFrame::decode(&text, &subject.registry) {
             Ok(message) => message,
             Err(error) if is_a_key_twice(&error) => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(format!("{text}\n{error}"))),
@@ -159,7 +159,7 @@ proptest! {
             Err(error) if error.to_string().contains("deeper") => return Ok(()),
             Err(error) => return Err(TestCaseError::fail(error.to_string())),
         };
-        prop_assert!(Message::decode(&text, &subject.registry).is_ok(), "{}", text);
+        prop_assert!(DynamicFrame::decode(&text, &subject.registry).is_ok(), "{}", text);
         prop_assert!(subject.lark.takes(&text), "{}", text);
         let refers = message.payload.iter().any(|(_, value)| holds_reference(value));
         let code = message.schema.as_deref().unwrap();
@@ -236,7 +236,7 @@ proptest! {
         let (subject, regex) = &*SMALL_AND_REGEX;
         let frame = format!("@a>req:order{{a:{{_:[[{key},1]]}}|schema:OR}}");
         let is_string = matches!(Literal::classify(&key), Literal::String(_) | Literal::Text(_));
-        let is_scalar = Message::decode(&format!("@a>req:x{{k:{key}}}"), &subject.registry)
+        let is_scalar = DynamicFrame::decode(&format!("@a>req:x{{k:{key}}}"), &subject.registry)
             .is_ok_and(|message| matches!(message.payload.get("k"), Some(Value::String(_))));
         let expected = is_string && is_scalar && !key.starts_with('#');
         prop_assert_eq!(regex.is_match(&frame), expected, "{}", frame);
@@ -274,7 +274,7 @@ fn levels_are_counted() {
             ),
         ] {
             let text = format!("@a>req:order{{id:{times}|{param}|schema:OR}}");
-            let is_read = Message::decode(&text, &OURS.registry).is_ok();
+            let is_read = DynamicFrame::decode(&text, &OURS.registry).is_ok();
             assert_eq!(OURS.lark.takes(&text), is_read, "{text}");
         }
     }

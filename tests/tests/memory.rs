@@ -12,7 +12,7 @@ use std::time::Duration;
 use accp_runtime::session::{
     Event, Input, LogKey, MemberId, Options, Outbound, Rules, Scope, Session, Time,
 };
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_session::{Entry, Output, Read};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
@@ -108,9 +108,9 @@ fn a_host_that_refuses_for_ever(share: u64) {
     let (count, bound) = (REFUSALS.0 / share, REFUSALS.1);
     let mut member = greeted();
     let region = Region::new(ALLOCATOR);
-    let message = Message::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
+    let message = DynamicFrame::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
     let mut mid = member.send(&Outbound::message(&message), NOW).unwrap();
-    // The member remembers only frames that other frames follow.
+    // The member remembers a frame only if it has sent another frame after it.
     member.send(&Outbound::message(&message), NOW).unwrap();
     let mut most = 0;
     for _ in 0..count {

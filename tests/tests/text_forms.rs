@@ -13,7 +13,9 @@ use accp_registry::lexical::{
     Literal, decode_string, decode_text, is_delimiter, is_safe_char, unescape, write_string,
     write_text, write_untyped,
 };
-use accp_runtime::{Decimal, DecodeOptions, EncodeOptions, Limits, Map, Message, Registry, Value};
+use accp_runtime::{
+    Decimal, DecodeOptions, DynamicFrame, EncodeOptions, Limits, Map, Registry, Value,
+};
 use accp_tests::judges::agree;
 use proptest::prelude::*;
 
@@ -440,13 +442,13 @@ proptest! {
     #[test]
     fn every_text_comes_back_from_a_frame(content in text(), role in text(), note in text(), key in text()) {
         prop_assume!(key != "schema" && Registry::shared().schema("CH").unwrap().field(&key).is_none());
-        let message = Message::new("a", "done", "chat").unwrap().under("CH")
+        let message = DynamicFrame::new("a", "done", "chat").unwrap().under("CH")
             .with("content", content.as_str()).with("role", role.as_str())
             .with("note", note.as_str()).with(key.as_str(), note.as_str());
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let frame = message.encode_with(Registry::shared(), options).unwrap();
         prop_assert!(agree(frame.as_bytes()));
-        let back = Message::decode(&frame, Registry::shared()).unwrap();
+        let back = DynamicFrame::decode(&frame, Registry::shared()).unwrap();
         for (key, value) in message.payload.iter() {
             let full = accp_registry::expand(key).unwrap_or(key);
             prop_assert_eq!(back.payload.get(full), Some(value), "{}", frame);
@@ -460,12 +462,12 @@ proptest! {
     ) {
         let frame = chat(&content, &role, &note);
         prop_assert!(agree(frame.as_bytes()));
-        let message = Message::decode(&frame, Registry::shared()).unwrap();
+        let message = DynamicFrame::decode(&frame, Registry::shared()).unwrap();
         prop_assert_eq!(message.payload.get("content").unwrap().as_str().unwrap(), decode_text(&content));
         prop_assert_eq!(message.payload.get("role").unwrap().as_str().unwrap(), decode_string(&role));
         prop_assert_eq!(message.payload.get("note"), Some(&read(&note)));
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let again = message.encode_with(Registry::shared(), options).unwrap();
-        prop_assert_eq!(Message::decode(&again, Registry::shared()).unwrap(), message);
+        prop_assert_eq!(DynamicFrame::decode(&again, Registry::shared()).unwrap(), message);
     }
 }

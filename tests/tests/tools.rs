@@ -9,7 +9,7 @@
 use accp_registry::export::{Export, Options, ToolForm};
 use accp_registry::{Registry, Tool, Type};
 use accp_runtime::{
-    AccpFrame, AgentId, EncodeOptions, Message, TokenCounter as _, ToolCallError, Typed, Value,
+    AccpFrame, AgentId, DynamicFrame, EncodeOptions, TokenCounter as _, ToolCallError, Typed, Value,
 };
 use accp_tokens::Bpe;
 use proptest::prelude::*;
@@ -192,7 +192,7 @@ fn inline() -> EncodeOptions<'static> {
     }
 }
 
-fn tool_of<'t>(tools: &'t [Tool<'t>], message: &Message<'_>) -> &'t Tool<'t> {
+fn tool_of<'t>(tools: &'t [Tool<'t>], message: &DynamicFrame<'_>) -> &'t Tool<'t> {
     let head = [message.intent.as_str(), &*message.operation];
     let is_it = |tool: &&Tool<'_>| {
         tool.frame.head == head && Some(tool.schema.code.as_str()) == message.schema.as_deref()
@@ -228,9 +228,9 @@ proptest! {
         }
         let arguments = Json::Object(arguments);
         let agent = AgentId::new(message.agent.as_str().to_owned()).unwrap();
-        let got = Message::from_tool_call(&registry, &agent, &tool.name, &arguments);
+        let got = DynamicFrame::from_tool_call(&registry, &agent, &tool.name, &arguments);
         let got = got.map_err(|error| TestCaseError::fail(format!("{arguments}\n{error}")))?;
-        let text = |message: &Message<'_>| {
+        let text = |message: &DynamicFrame<'_>| {
             let mut message = message.clone();
             message.envelope = accp_runtime::Envelope::new("1", 1).answering("c").at(0);
             message.encode_with(&registry, inline()).map_err(|error| error.to_string())
@@ -245,7 +245,7 @@ fn a_call_with_mistakes() {
     let registry = own();
     let said = |name: &str, arguments: Json| {
         let agent = AgentId::new("a").unwrap();
-        Message::from_tool_call(&registry, &agent, name, &arguments)
+        DynamicFrame::from_tool_call(&registry, &agent, name, &arguments)
             .unwrap_err()
             .to_string()
     };
@@ -342,7 +342,7 @@ fn a_typed_call_with_mistakes() {
         |error: Option<ToolCallError>| error.map(|error| error.to_string()).unwrap_or_default();
     let arguments = json!({ "asignee": "dev", "priority": 7, "deps": ["a", 7] });
     let wrong = Typed::<Schedule>::from_tool_args(&registry, &agent, &arguments).err();
-    let same = Message::from_tool_call(&registry, &agent, "schedule", &arguments).err();
+    let same = DynamicFrame::from_tool_call(&registry, &agent, "schedule", &arguments).err();
     assert_eq!(wrong, same);
     insta::assert_snapshot!(said(wrong), @"
     asignee: there is no such argument; did you mean assignee?

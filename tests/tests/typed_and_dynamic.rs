@@ -4,7 +4,7 @@
 use accp_runtime::profiles::{
     ChatReq, ErrorFail, InferStream, ScheduleReq, ToolDone, ToolReq, TransactionReq,
 };
-use accp_runtime::{DecodeFrame, EncodeFrame, EncodeOptions, Message, Registry, Typed};
+use accp_runtime::{DecodeFrame, DynamicFrame, EncodeFrame, EncodeOptions, Registry, Typed};
 use accp_tests::messages::{as_typed, holds_reference};
 use proptest::prelude::*;
 
@@ -46,19 +46,22 @@ fn both<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<(), TestC
         inline: true,
         ..EncodeOptions::default()
     };
-    match (Typed::<T>::decode(text), Message::decode(text, registry)) {
+    match (
+        Typed::<T>::decode(text),
+        DynamicFrame::decode(text, registry),
+    ) {
         (Ok(typed), Ok(message)) => {
             let mut written = String::new();
             typed
                 .encode_into(&mut written, options())
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
             // The typed frame's text keeps every field that the type has.
-            let again = Message::decode(&written, registry)
+            let again = DynamicFrame::decode(&written, registry)
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
             let held = as_typed(&message, registry).encode_with(registry, options());
             let held = held.map_err(|e| TestCaseError::fail(e.to_string()))?;
-            let held =
-                Message::decode(&held, registry).map_err(|e| TestCaseError::fail(e.to_string()))?;
+            let held = DynamicFrame::decode(&held, registry)
+                .map_err(|e| TestCaseError::fail(e.to_string()))?;
             for (name, value) in again.payload.iter() {
                 prop_assert_eq!(held.payload.get(name), Some(value), "{} in {}", name, text);
             }

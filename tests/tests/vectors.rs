@@ -6,19 +6,22 @@
 use std::fs;
 use std::path::Path;
 
-use accp_runtime::{Frame, Message, Registry};
+use accp_runtime::{DynamicFrame, Frame, Registry};
 use accp_tests::judges::agree;
 use serde_json::{Value as Json, json};
 
 fn verdict(frame: &str) -> Json {
     let registry = Registry::shared();
     agree(frame.as_bytes());
-    match Message::decode(frame, registry) {
+    match DynamicFrame::decode(frame, registry) {
         Ok(message) => {
             let canonical = message
                 .encode(registry)
                 .expect("what decodes has a canonical text");
-            assert_eq!(Message::decode(&canonical, registry).as_ref(), Ok(&message));
+            assert_eq!(
+                DynamicFrame::decode(&canonical, registry).as_ref(),
+                Ok(&message)
+            );
             json!({ "accepted": message.to_json(), "canonical": canonical })
         }
         Err(error) => {
@@ -28,7 +31,7 @@ fn verdict(frame: &str) -> Json {
             if let Ok((fixed, repairs)) = Frame::parse_lenient(frame) {
                 let fixed = fixed.to_string();
                 let message =
-                    Message::decode(&fixed, registry).expect("the repaired frame decodes");
+                    DynamicFrame::decode(&fixed, registry).expect("the repaired frame decodes");
                 verdict["fixed"] = json!({
                     "frame": fixed,
                     "repairs": repairs.iter().map(ToString::to_string).collect::<Vec<_>>(),

@@ -216,7 +216,7 @@ fn holds(cx: &Ctxt, field: &Field<'_>, role: &Role, scope: FieldScope<'_>) {
         Role::Flatten => return takes_params(cx, field),
         Role::Skip => return,
     };
-    // The module of `with` converts the value, so its type decides.
+    // The module of `with` converts the value, so the derive does not check the type of the field.
     if field.attrs.with.is_some() {
         return;
     }

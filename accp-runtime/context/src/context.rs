@@ -8,7 +8,7 @@ use crate::hot::read_head;
 use crate::view::block::{FACTS, write_range};
 use crate::view::{PRIMER, Transcript, View};
 use crate::warm::Warm;
-use accp_frame::{Frame, Map, Message, Registry, Value};
+use accp_frame::{DynamicFrame, Frame, Map, Registry, Value};
 
 /// Renders the context as the budgets count it: the checkpoints of warm state, oldest first, then
 /// the frames of hot state. Each line is a frame. A model gets `Session::context` instead.
@@ -116,10 +116,10 @@ fn write_facts(out: &mut String, digest: &Digest) {
 /// Reduces a message to the parts that its preview shows: the short params, the reference to the
 /// whole frame, and the beginning of the first long text.
 fn begin(
-    mut message: Message<'static>,
+    mut message: DynamicFrame<'static>,
     preview: &str,
     registry: &Registry,
-) -> Option<Message<'static>> {
+) -> Option<DynamicFrame<'static>> {
     let shown = Frame::parse(preview).ok()?;
     let schema = message.schema_in(registry);
     message.schema = None;

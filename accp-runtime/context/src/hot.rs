@@ -8,7 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::limits::ContextLimits;
 use crate::limits::line_tokens;
 use crate::preview::{UNBOUNDED, preview};
-use accp_frame::{DecodeError, Message, Reader, Registry, TokenCounter};
+use accp_frame::{DecodeError, DynamicFrame, Reader, Registry, TokenCounter};
 
 /// A frame with more bytes than this per token of the budget fits in no budget. It is cut without
 /// being counted.
@@ -315,10 +315,10 @@ const ENVELOPE: &str = "[mid:0,seq:0,ts:0,cid:0,aid:0,sid:0,ttl:0]";
 /// Reads a frame of hot state.
 ///
 /// # Errors
-/// As [`Message::decode_with`].
-pub fn read_head(head: &str, registry: &Registry) -> Result<Message<'static>, DecodeError> {
+/// As [`DynamicFrame::decode_with`].
+pub fn read_head(head: &str, registry: &Registry) -> Result<DynamicFrame<'static>, DecodeError> {
     let text = format!("{head}{ENVELOPE}");
-    Message::decode_with(&text, registry, &UNBOUNDED).map(Message::into_owned)
+    DynamicFrame::decode_with(&text, registry, &UNBOUNDED).map(DynamicFrame::into_owned)
 }
 
 /// Returns a frame without its metadata.

@@ -12,8 +12,8 @@ use accp_context::{Hot, Warm, render_context};
 use accp_frame::Reader;
 use accp_runtime::context::{Checkpoint, ContextLimits, Trigger};
 use accp_runtime::{
-    DecodeOptions, EncodeOptions, Envelope, Frame, Limits, Message, Param, Registry, TokenCounter,
-    Value,
+    DecodeOptions, DynamicFrame, EncodeOptions, Envelope, Frame, Limits, Param, Registry,
+    TokenCounter, Value,
 };
 use pair::Pair;
 use proptest::prelude::*;
@@ -97,7 +97,7 @@ proptest! {
             1 => value(),
         ]), 0..17),
     ) {
-        let mut message = Message::new("h", "sync", "checkpoint").unwrap();
+        let mut message = DynamicFrame::new("h", "sync", "checkpoint").unwrap();
         message.payload = [("id", "ckpt_3".into()), ("covers", 7.into()), ("at", 0.into())].into_iter().collect();
         message.payload = message.payload.into_iter().chain(entries.into_iter().map(|(k, v)| (k.into(), v))).collect();
         let Ok(text) = message.encode_with(Registry::shared(), INLINE) else { return Ok(()) };

@@ -7,7 +7,7 @@ mod strategies;
 use std::sync::Arc;
 
 use accp_runtime::view::{PRIMER, Primer, View};
-use accp_runtime::{Envelope, Message, Registry};
+use accp_runtime::{DynamicFrame, Envelope, Registry};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -50,7 +50,7 @@ proptest! {
                 // The host fills in the metadata that the registry requires.
                 let envelope = Envelope::new("100001000002", 1).answering("100001000001");
                 let frame = message.in_envelope(envelope).encode(&registry).unwrap();
-                let again = Message::decode(&frame, &registry).unwrap().encode(&registry);
+                let again = DynamicFrame::decode(&frame, &registry).unwrap().encode(&registry);
                 prop_assert_eq!(again.unwrap(), frame);
             }
         }

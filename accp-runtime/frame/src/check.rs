@@ -5,9 +5,9 @@ use alloc::vec::Vec;
 use accp_registry::{Intent, Registry, Schema, Type};
 
 use crate::dynamic;
+use crate::dynamic_frame::DynamicFrame;
 use crate::envelope::Envelope;
 use crate::error::DecodeError;
-use crate::message::Message;
 use crate::reader::{DecodeOptions, Header, Reader};
 
 /// A frame whose grammar and envelope are sound.
@@ -28,17 +28,17 @@ pub struct CheckedFrame<'f, 'a> {
 }
 
 impl CheckedFrame<'_, '_> {
-    /// Gives the verdict of [`Message::decode_with`], in a fraction of its time if the message is
+    /// Gives the verdict of [`DynamicFrame::decode_with`], in a fraction of its time if the message is
     /// accepted.
     ///
     /// # Errors
-    /// As [`Message::decode_with`].
+    /// As [`DynamicFrame::decode_with`].
     pub fn check(&self, registry: &Registry, options: &DecodeOptions) -> Result<(), DecodeError> {
         if self.fits(registry, options) {
             return Ok(());
         }
         // Decoding the message gives the exact error.
-        Message::decode_with(self.text, registry, options).map(|_| ())
+        DynamicFrame::decode_with(self.text, registry, options).map(|_| ())
     }
 
     /// Returns whether the message would certainly be read.

@@ -196,7 +196,7 @@ impl Serialize for Exact<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::Message;
+    use crate::dynamic_frame::DynamicFrame;
     use crate::value::Value;
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
                 r#"{{"agent":"a","intent":"req","operation":"pay","payload":{{"amount":{number}}}}}"#
             );
             let json = serde_json::from_str(&exact_numbers(&text)).unwrap();
-            let error = Message::from_json(&json).unwrap_err().to_string();
+            let error = DynamicFrame::from_json(&json).unwrap_err().to_string();
             assert!(
                 error.contains(number) && error.contains("amount"),
                 "{error}"

@@ -16,7 +16,7 @@ use crate::value::Value;
 /// only to equal values. An error stops the encoding, and nothing is written.
 ///
 /// ```
-/// use accp_runtime::{EncodeError, EncodeOptions, External, Externals, Message, Registry};
+/// use accp_runtime::{EncodeError, EncodeOptions, External, Externals, DynamicFrame, Registry};
 ///
 /// #[derive(Debug, Default)]
 /// struct Cold(Vec<String>);
@@ -28,7 +28,7 @@ use crate::value::Value;
 /// }
 ///
 /// let mut cold = Cold::default();
-/// let message = Message::new("a", "req", "plan")?.with("note", "x".repeat(51));
+/// let message = DynamicFrame::new("a", "req", "plan")?.with("note", "x".repeat(51));
 /// let options = EncodeOptions { externals: Some(&mut cold), ..EncodeOptions::default() };
 /// let frame = message.encode_with(&Registry::standard(), options)?;
 /// assert_eq!(frame, "@a>req:plan{note:$cold.k1}");

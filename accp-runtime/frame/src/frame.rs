@@ -15,7 +15,7 @@ use crate::value::Value;
 
 /// One frame, checked against the grammar (draft section 3.1) and taken apart, but not interpreted.
 ///
-/// The registry gives keys and values their meaning: see [`Message`](crate::Message) and
+/// The registry gives keys and values their meaning: see [`DynamicFrame`](crate::DynamicFrame) and
 /// [`Typed`](crate::Typed).
 ///
 /// ```

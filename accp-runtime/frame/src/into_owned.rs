@@ -106,6 +106,17 @@ impl<T: IntoOwned> IntoOwned for Option<T> {
     }
 }
 
+impl<T: IntoOwned, E: IntoOwned> IntoOwned for Result<T, E> {
+    type Owned = Result<T::Owned, E::Owned>;
+
+    fn into_owned(self) -> Self::Owned {
+        match self {
+            Ok(value) => Ok(value.into_owned()),
+            Err(error) => Err(error.into_owned()),
+        }
+    }
+}
+
 impl<T: IntoOwned> IntoOwned for Box<T> {
     type Owned = Box<T::Owned>;
 

@@ -7,10 +7,10 @@ use alloc::string::{String, ToString as _};
 use accp_registry::{ErrorCode, lexical};
 use serde_json::{Map as JsonMap, Value as Json, json};
 
+use crate::dynamic_frame::DynamicFrame;
 use crate::envelope::Envelope;
 use crate::error::EncodeError;
 use crate::exact::{self, NUMBER};
-use crate::message::Message;
 use crate::value::{Map, Number, Value};
 
 /// The form of decimals that no float holds.
@@ -197,18 +197,18 @@ fn reference_shape(object: &JsonMap<String, Json>) -> Option<&str> {
     (valid && entries.next().is_none()).then_some(key)
 }
 
-impl Message<'_> {
+impl DynamicFrame<'_> {
     /// Returns the message as JSON, with full names everywhere.
     ///
     /// ```
-    /// use accp_runtime::{Message, Registry};
+    /// use accp_runtime::{DynamicFrame, Registry};
     ///
     /// let registry = Registry::standard();
-    /// let message = Message::decode("@a>qry:lookup{src:$ctx.db|fmt:summary}[mid:100001000001,seq:1]", &registry)?;
+    /// let message = DynamicFrame::decode("@a>qry:lookup{src:$ctx.db|fmt:summary}[mid:100001000001,seq:1]", &registry)?;
     /// let json = message.to_json();
     /// assert_eq!(json["payload"]["format"], "summary");
     /// assert_eq!(json["metadata"]["sequence"], 1);
-    /// assert_eq!(Message::from_json(&json)?, message);
+    /// assert_eq!(DynamicFrame::from_json(&json)?, message);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn to_json(&self) -> Json {
@@ -241,12 +241,12 @@ impl Message<'_> {
         json
     }
 
-    /// Returns the message for the JSON of [`Message::to_json`]. `payload` and `metadata` may be
+    /// Returns the message for the JSON of [`DynamicFrame::to_json`]. `payload` and `metadata` may be
     /// left out, and keys may have their short names.
     ///
     /// # Errors
-    /// When a key is missing, unknown or of the wrong type, and as [`Message::new`].
-    pub fn from_json(json: &Json) -> Result<Message<'static>, EncodeError> {
+    /// When a key is missing, unknown or of the wrong type, and as [`DynamicFrame::new`].
+    pub fn from_json(json: &Json) -> Result<DynamicFrame<'static>, EncodeError> {
         const KEYS: [&str; 6] = [
             "agent",
             "intent",
@@ -277,7 +277,7 @@ impl Message<'_> {
                 .ok_or_else(|| invalid(format!("`{key}` is missing or is not a string")))
         };
         let intent = text("intent")?;
-        let mut message = Message::new(text("agent")?, &intent, text("operation")?)?;
+        let mut message = DynamicFrame::new(text("agent")?, &intent, text("operation")?)?;
         if object.get("schema").is_some_and(|code| !code.is_null()) {
             message.schema = Some(Cow::Owned(text("schema")?));
         }

@@ -9,10 +9,10 @@ use accp_registry::{Field, Limits, Registry, Schema, Tool, Type, lexical, neares
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::agent::AgentId;
+use crate::dynamic_frame::DynamicFrame;
 use crate::envelope::Envelope;
 use crate::error::EncodeError;
 use crate::externalise::unbounded;
-use crate::message::Message;
 use crate::reader::{DecodeOptions, Header, Reader};
 use crate::scalar::wanted;
 use crate::typed::{DecodeFrame, Typed};
@@ -47,7 +47,7 @@ impl fmt::Display for ToolCallError {
 
 impl core::error::Error for ToolCallError {}
 
-impl Message<'static> {
+impl DynamicFrame<'static> {
     /// Makes a message of a model's tool call: the name and the arguments of a tool that
     /// `Export::tools` of accp-registry describes. An argument that is null is absent.
     ///
@@ -57,17 +57,17 @@ impl Message<'static> {
     ///
     /// ```
     /// use accp_runtime::profiles::ScheduleReq;
-    /// use accp_runtime::{AgentId, Message, Registry, Typed};
+    /// use accp_runtime::{AgentId, DynamicFrame, Registry, Typed};
     /// use serde_json::json;
     ///
     /// let (registry, agent) = (Registry::standard(), AgentId::new("planner")?);
     /// let args = json!({ "assignee": "dev", "task": "impl_auth", "priority": null, "deps": null });
-    /// let message = Message::from_tool_call(&registry, &agent, "schedule", &args)?;
+    /// let message = DynamicFrame::from_tool_call(&registry, &agent, "schedule", &args)?;
     /// let text = message.encode(&registry)?;
     /// assert_eq!(Typed::<ScheduleReq>::decode(&text)?.frame.priority, "medium");
     ///
     /// let args = json!({ "asignee": "dev", "deps": ["a", 7] });
-    /// let error = Message::from_tool_call(&registry, &agent, "schedule", &args).unwrap_err();
+    /// let error = DynamicFrame::from_tool_call(&registry, &agent, "schedule", &args).unwrap_err();
     /// assert_eq!(error.to_string(), "\
     /// asignee: there is no such argument; did you mean assignee?
     /// deps[1]: expected a string
@@ -94,14 +94,14 @@ impl Message<'static> {
     /// As [`from_tool_call`](Self::from_tool_call).
     ///
     /// ```
-    /// use accp_runtime::{AgentId, Message, Registry};
+    /// use accp_runtime::{AgentId, DynamicFrame, Registry};
     /// use serde_json::json;
     ///
     /// let more = r#"{ "schemas": { "note": {
     ///     "code": "NOTE", "fields": ["more"], "frames": [ { "intent": "req", "operation": "note" } ]
     /// } } }"#;
     /// let (registry, agent) = (Registry::from_json(more)?, AgentId::new("dev")?);
-    /// let note = Message::from_params(&registry, &agent, "note", &json!({ "more": "94107" }))?;
+    /// let note = DynamicFrame::from_params(&registry, &agent, "note", &json!({ "more": "94107" }))?;
     /// assert_eq!(note.encode(&registry)?, r#"@dev>req:note{more:"94107|schema:NOTE}"#);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -141,7 +141,7 @@ impl Message<'static> {
             return Err(ToolCallError { problems });
         }
         let (intent, operation) = (tool.frame.intent(), tool.frame.operation().to_string());
-        let message = Message::new(agent.as_str().to_string(), intent, operation);
+        let message = DynamicFrame::new(agent.as_str().to_string(), intent, operation);
         let mut message = message.map_err(|error| ToolCallError::one(error.to_string()))?;
         message = message.under(tool.schema.code.clone());
         message.payload = payload;
@@ -151,10 +151,10 @@ impl Message<'static> {
 
 impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
     /// Makes a frame of type `T` of the arguments of a model's tool call, as
-    /// [`Message::from_tool_call`] makes a message. `T` is a type of one frame, which owns its values.
+    /// [`DynamicFrame::from_tool_call`] makes a message. `T` is a type of one frame, which owns its values.
     ///
     /// # Errors
-    /// As [`Message::from_tool_call`]. Besides, the registry has no frame of type `T`, or has several:
+    /// As [`DynamicFrame::from_tool_call`]. Besides, the registry has no frame of type `T`, or has several:
     /// then [`Typed::from_tool_call`] takes the name of the tool.
     ///
     /// ```
@@ -203,7 +203,7 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
     /// several frames: the name of the tool chooses one.
     ///
     /// # Errors
-    /// As [`Message::from_tool_call`], with the tools of `T` only.
+    /// As [`DynamicFrame::from_tool_call`], with the tools of `T` only.
     ///
     /// ```
     /// use accp_runtime::{AccpFrame, AgentId, Registry, Typed};
@@ -242,7 +242,7 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
         tool: &Tool<'_>,
         arguments: &Json,
     ) -> Result<Self, ToolCallError> {
-        let message = Message::of_tool(registry, agent, tool, arguments, true)?;
+        let message = DynamicFrame::of_tool(registry, agent, tool, arguments, true)?;
         let text = without_metadata(&message, registry);
         let text = text.map_err(|error| ToolCallError::one(error.to_string()))?;
         let options = DecodeOptions {
@@ -263,7 +263,10 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
 }
 
 /// Returns the text of a frame that may need metadata, without any.
-fn without_metadata(message: &Message<'_>, registry: &Registry) -> Result<String, EncodeError> {
+fn without_metadata(
+    message: &DynamicFrame<'_>,
+    registry: &Registry,
+) -> Result<String, EncodeError> {
     let schema = message.resolve(registry)?;
     let frame = FrameType {
         name: "",
@@ -431,7 +434,7 @@ impl Call<'_> {
                 let items = items.iter().enumerate();
                 let items = items.map(|(n, json)| self.item(&format!("{path}[{n}]"), json, item));
                 let items: Vec<_> = items.collect();
-                // Each item that does not fit has reported its mistake.
+                // `item` has already reported every item that does not fit.
                 return items
                     .into_iter()
                     .collect::<Option<Vec<_>>>()

@@ -88,6 +88,40 @@ impl<'a, T: DecodeFrame<'a>> DecodeFrame<'a> for Box<T> {
     const TYPES: FrameTypes = T::TYPES;
 }
 
+/// Reads a frame of either type. A frame that fits both is `Ok`.
+///
+/// ```
+/// use accp_runtime::Typed;
+/// use accp_runtime::profiles::{ChatDone, ErrorFail};
+///
+/// type Answer<'a> = Result<ChatDone<'a>, ErrorFail<'a>>;
+/// let done = Typed::<Answer<'_>>::decode("@cook>done:chat{content:soup|schema:CH}")?.frame;
+/// assert_eq!(done.unwrap().content, "soup");
+/// let fail = "@cook>fail:error{code:E2001|msg:no_flour|retry:false|schema:ER}";
+/// let fail = Typed::<Answer<'_>>::decode(fail)?.frame.unwrap_err();
+/// assert_eq!(fail.msg, "no flour");
+/// # Ok::<(), accp_runtime::DecodeError>(())
+/// ```
+impl<'a, D: DecodeFrame<'a>, F: DecodeFrame<'a>> DecodeFrame<'a> for Result<D, F> {
+    fn accepts(header: &Header<'_>, schema: Option<&str>) -> bool {
+        D::accepts(header, schema) || F::accepts(header, schema)
+    }
+
+    fn decode_fields(
+        header: &Header<'a>,
+        r: &mut Reader<'a>,
+    ) -> Result<(Self, &'static [&'static str]), DecodeError> {
+        let schema = r.schema_ahead()?;
+        if F::accepts(header, schema) && !D::accepts(header, schema) {
+            return F::decode_fields(header, r).map(|(frame, envelope)| (Err(frame), envelope));
+        }
+        // If the frame is neither, the error names the first type.
+        D::decode_fields(header, r).map(|(frame, envelope)| (Ok(frame), envelope))
+    }
+
+    const TYPES: FrameTypes = FrameTypes::Several(&[D::TYPES, F::TYPES]);
+}
+
 /// A frame type for every text that it can borrow from, so that a handler can be registered for it.
 ///
 /// Implemented by `#[derive(AccpFrame)]` for types without type parameters.
@@ -98,6 +132,10 @@ impl<'a, T: DecodeFrame<'a>> DecodeFrame<'a> for Box<T> {
 pub trait FrameFamily {
     /// The type, borrowing from a text that lives for `'a`.
     type Frame<'a>: DecodeFrame<'a>;
+}
+
+impl<D: FrameFamily, F: FrameFamily> FrameFamily for Result<D, F> {
+    type Frame<'a> = Result<D::Frame<'a>, F::Frame<'a>>;
 }
 
 /// A value inside a frame, read as the registry type `K`.

@@ -6,19 +6,19 @@ use alloc::vec::Vec;
 
 use accp_registry::{ErrorCode, FrameSpec, Intent, Registry, SchemaRules};
 
-use crate::message::Message;
+use crate::dynamic_frame::DynamicFrame;
 use crate::value::Value;
 
-impl Message<'_> {
+impl DynamicFrame<'_> {
     /// Returns what is odd about this message under `registry`. Codecs take the message
     /// nevertheless.
     ///
     /// ```
-    /// use accp_runtime::{Message, Registry};
+    /// use accp_runtime::{DynamicFrame, Registry};
     ///
     /// let registry = Registry::standard();
     /// let text = "@a>req:payment{txn:t1|amt:1.5|schema:TX}";
-    /// let message = Message::decode(text, &registry)?;
+    /// let message = DynamicFrame::decode(text, &registry)?;
     /// assert_eq!(
     ///     message.warnings(&registry),
     ///     ["schema TX has no frame req:payment, so it gets no defaults: req:transaction, done:transaction"]

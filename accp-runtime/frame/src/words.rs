@@ -18,9 +18,9 @@ use std::sync::LazyLock;
 
 use accp_registry::{Field, FrameSpec, Intent, Limits, Registry, Schema, abbreviate};
 
+use crate::dynamic_frame::DynamicFrame;
 use crate::error::DecodeError;
 use crate::frame::{Frame, Param};
-use crate::message::Message;
 use crate::reader::DecodeOptions;
 use crate::value::Value;
 
@@ -35,9 +35,9 @@ pub const UNLIMITED: DecodeOptions = DecodeOptions {
 /// part.
 ///
 /// # Errors
-/// As [`Message::decode_with`].
-pub fn message<'a>(text: &'a str, registry: &Registry) -> Result<Message<'a>, DecodeError> {
-    Message::decode_with(text, registry, &UNLIMITED)
+/// As [`DynamicFrame::decode_with`].
+pub fn message<'a>(text: &'a str, registry: &Registry) -> Result<DynamicFrame<'a>, DecodeError> {
+    DynamicFrame::decode_with(text, registry, &UNLIMITED)
 }
 
 /// Returns the human-readable twin of a frame: one line of plain words, under full names. The twin leaves out the same
@@ -95,7 +95,7 @@ fn without_schema(frame: &Frame<'_>) -> Option<String> {
 
 /// Returns the schema and the entry of a control frame, from the registry of the session's own
 /// frames; `None` for a frame between agents.
-pub fn of_the_session(message: &Message<'_>) -> Option<(&'static Schema, &'static FrameSpec)> {
+pub fn of_the_session(message: &DynamicFrame<'_>) -> Option<(&'static Schema, &'static FrameSpec)> {
     static SESSION: LazyLock<Registry> = LazyLock::new(Registry::session);
     let head = [message.intent.as_str(), &*message.operation];
     SESSION.frame(&head).filter(|_| message.schema.is_none())
@@ -103,7 +103,7 @@ pub fn of_the_session(message: &Message<'_>) -> Option<(&'static Schema, &'stati
 
 /// Returns whether a message has this field under this name. A frame that names no schema cannot
 /// expand a key that only its schema knows.
-pub fn is_at(field: &Field, name: &str, message: &Message<'_>) -> bool {
+pub fn is_at(field: &Field, name: &str, message: &DynamicFrame<'_>) -> bool {
     match message.schema {
         Some(_) => field.name == name,
         None => field.short == abbreviate(name).unwrap_or(name),
@@ -113,7 +113,7 @@ pub fn is_at(field: &Field, name: &str, message: &Message<'_>) -> bool {
 /// Returns the fields that a frame states, under full names and in its order, without defaults.
 pub fn stated<'m, 'a>(
     frame: &Frame<'_>,
-    message: &'m Message<'a>,
+    message: &'m DynamicFrame<'a>,
     registry: &'m Registry,
 ) -> Vec<(&'m str, &'m Value<'a>)> {
     let schema = match message.schema {
@@ -299,7 +299,7 @@ mod tests {
         /// The twin of any frame is one line without characters that a terminal could act on.
         #[test]
         fn a_twin_is_one_line(text in any::<String>(), key in any::<String>()) {
-            let message = Message::new("a", "req", "plan").unwrap().with(key, text);
+            let message = DynamicFrame::new("a", "req", "plan").unwrap().with(key, text);
             let frame = message.encode(Registry::shared()).unwrap();
             for text in [frame, message.payload.iter().map(|(_, v)| v.to_string()).collect()] {
                 let line = words(&text);

@@ -15,11 +15,11 @@ use crate::value::Value;
 /// The options for writing a frame.
 ///
 /// ```
-/// use accp_runtime::{EncodeOptions, Message, Registry};
+/// use accp_runtime::{EncodeOptions, DynamicFrame, Registry};
 ///
 /// let registry = Registry::standard();
 /// let long = "x".repeat(51);
-/// let message = Message::new("a", "req", "plan")?.with("note", long.as_str());
+/// let message = DynamicFrame::new("a", "req", "plan")?.with("note", long.as_str());
 /// // The default holds to the 50-character rule and has nowhere to put the value.
 /// assert!(message.encode(&registry).is_err());
 /// let options = EncodeOptions { inline: true, ..EncodeOptions::default() };

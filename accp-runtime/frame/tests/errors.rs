@@ -1,7 +1,7 @@
 //! Texts of errors: the place and the expectation, and a cure for the caller.
 
 use accp_runtime::profiles::{ScheduleReq, ToolDone};
-use accp_runtime::{AgentId, ErrorCode, Frame, Message, Registry, Typed, Value};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Frame, Registry, Typed, Value};
 use serde_json::json;
 
 fn all<T, E: std::fmt::Display>(results: impl IntoIterator<Item = Result<T, E>>) -> String {
@@ -83,7 +83,7 @@ fn of_a_message() {
         "@a>req:x{}[of:{a:1}]",
         "@a>req:x{}[mid:a,msg_id:b]",
     ];
-    insta::assert_snapshot!(all(texts.map(|text| Message::decode(text, registry))), @r#"
+    insta::assert_snapshot!(all(texts.map(|text| DynamicFrame::decode(text, registry))), @r#"
     E1002 at byte 3: expected an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
     E1003 at byte 16: expected a schema of the registry: CH, ER, ST, TA, TC, TX
     E1004 at byte 34: expected the field `task`, which schema TA requires
@@ -130,7 +130,7 @@ fn of_a_type() {
 #[test]
 fn of_the_caller() {
     let registry = Registry::shared();
-    let message = || Message::new("a", "req", "plan").unwrap();
+    let message = || DynamicFrame::new("a", "req", "plan").unwrap();
     let encoded = [
         message().with("note", "x".repeat(51)),
         message().with("schema", "TA"),
@@ -155,7 +155,7 @@ fn of_the_caller() {
     `d` and `data` are one key
     x: `$no key` is not a reference: letters, digits, '_' and '.' only
     "#);
-    insta::assert_snapshot!(all([Message::new("a b", "req", "plan"), Message::new("a", "ask", "plan"), Message::new("a", "req", "a-b")]), @r#"
+    insta::assert_snapshot!(all([DynamicFrame::new("a b", "req", "plan"), DynamicFrame::new("a", "ask", "plan"), DynamicFrame::new("a", "req", "a-b")]), @r#"
     `a b` is not an agent id: letters, digits, '-' and '_' only
     `ask` is not an intent: req, done, fail, wait, esc, comp, sync, qry, ack, cancel, stream, end, ping, pong
     `a-b` is not an operation: letters, digits and '_' only
@@ -167,7 +167,7 @@ fn of_the_caller() {
         json!({ "agent": "a", "intent": "req", "operation": "x", "payloads": {} }),
         json!({ "agent": "a", "intent": "req", "operation": "x", "metadata": { "seq": -1 } }),
     ];
-    insta::assert_snapshot!(all(odd.iter().map(Message::from_json)), @r#"
+    insta::assert_snapshot!(all(odd.iter().map(DynamicFrame::from_json)), @r#"
     a message is an object with the keys agent, intent, operation, schema, payload, metadata
     `operation` is missing or is not a string
     unknown key `assignee`; params stand under `payload`
@@ -186,12 +186,14 @@ fn of_the_caller() {
 fn of_an_agent_id_in_its_place() {
     let sender = AgentId::new("dev team").unwrap_err();
     assert_eq!(sender.code(), ErrorCode::PARSE_ERROR);
-    let message = Message::new("a", "req", "schedule").unwrap().under("TA");
+    let message = DynamicFrame::new("a", "req", "schedule")
+        .unwrap()
+        .under("TA");
     let message = message.with("assignee", "dev team").with("task", "x");
     let field = message.encode(Registry::shared()).unwrap_err();
     assert_eq!(field.code(), ErrorCode::INVALID_TYPE);
     let text = r#"@a>req:schedule{asgn:"dev_team|task:x|schema:TA}"#;
-    let read = Message::decode(text, Registry::shared()).unwrap_err();
+    let read = DynamicFrame::decode(text, Registry::shared()).unwrap_err();
     assert_eq!(read.code(), field.code());
 }
 
@@ -223,7 +225,7 @@ fn of_the_lenient_reader() {
 /// The error points to the key that was meant for the missing field.
 #[test]
 fn a_misspelt_field() {
-    let of = |frame| Message::decode(frame, &Registry::standard()).unwrap_err();
+    let of = |frame| DynamicFrame::decode(frame, &Registry::standard()).unwrap_err();
     let error = of("@a>req:schedule{asgn:dev|tsk:x|schema:TA}");
     assert_eq!(
         error.to_string(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use accp_runtime::{
-    EncodeError, EncodeOptions, Envelope, External, Externals, Frame, Limits, Message, Reason,
+    DynamicFrame, EncodeError, EncodeOptions, Envelope, External, Externals, Frame, Limits, Reason,
     Registry, Value,
 };
 use proptest::prelude::*;
@@ -95,11 +95,11 @@ proptest! {
         let value = Value::from_json(&json);
         prop_assert_eq!(&value.to_json(), &json);
 
-        let message = Message::new("a", "qry", "lookup").unwrap().with("field", value);
+        let message = DynamicFrame::new("a", "qry", "lookup").unwrap().with("field", value);
         let options = EncodeOptions { limits: Limits::NONE, inline: true, ..EncodeOptions::default() };
         let frame = message.encode_with(registry, options).unwrap();
         let options = accp_runtime::DecodeOptions { limits: Limits::NONE, marks: true };
-        let back = Message::decode_with(&frame, registry, &options).unwrap();
+        let back = DynamicFrame::decode_with(&frame, registry, &options).unwrap();
         prop_assert_eq!(&back.payload.get("field").unwrap().to_json(), &json, "{}", frame);
         prop_assert_eq!(&back, &message);
     }
@@ -107,11 +107,11 @@ proptest! {
     #[test]
     fn what_does_not_fit_goes_by_reference_and_comes_back(json in any_json(8)) {
         let registry = Registry::shared();
-        let message = Message::new("a", "qry", "lookup").unwrap().with("field", Value::from_data(&json));
+        let message = DynamicFrame::new("a", "qry", "lookup").unwrap().with("field", Value::from_data(&json));
         let mut kept = Kept::default();
         let options = EncodeOptions { externals: Some(&mut kept), ..EncodeOptions::default() };
         let frame = message.encode_with(registry, options).unwrap();
-        let back = Message::decode(&frame, registry).unwrap();
+        let back = DynamicFrame::decode(&frame, registry).unwrap();
         let value = back.payload.get("field").unwrap().clone();
         let data = value.into_data(&mut |key| kept.0.get(key).map(|kept| kept.0.clone()));
         prop_assert_eq!(data.unwrap(), json, "{}", frame);
@@ -133,13 +133,13 @@ proptest! {
             message["metadata"]["correlation_id"] = json!(cid);
         }
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
-        let Ok(frame) = Message::from_json(&message).unwrap().encode_with(registry, options) else {
+        let Ok(frame) = DynamicFrame::from_json(&message).unwrap().encode_with(registry, options) else {
             // Two names of one key, such as `d` and `data`, or nesting over the limit.
             return Ok(());
         };
-        let back = Message::decode(&frame, registry).unwrap();
+        let back = DynamicFrame::decode(&frame, registry).unwrap();
         prop_assert_eq!(back.encode_with(registry, EncodeOptions { inline: true, ..EncodeOptions::default() }).unwrap(), frame.clone());
-        prop_assert_eq!(Message::from_json(&back.to_json()).unwrap(), back, "{}", frame);
+        prop_assert_eq!(DynamicFrame::from_json(&back.to_json()).unwrap(), back, "{}", frame);
     }
 
     /// Any text between the separators must be a value, and its canonical text must have the same
@@ -159,10 +159,10 @@ proptest! {
     fn no_text_makes_a_reader_panic(text in any::<String>(), bytes in any::<Vec<u8>>()) {
         let _ = Frame::parse_bytes(&bytes);
         let _ = Frame::parse_lenient(&text);
-        let _ = Message::decode(&text, Registry::shared());
+        let _ = DynamicFrame::decode(&text, Registry::shared());
         let shaped = format!("@a>qry:lookup{{{text}}}[{text}]");
         let _ = Frame::parse_lenient(&shaped);
-        let _ = Message::decode(&shaped, Registry::shared());
+        let _ = DynamicFrame::decode(&shaped, Registry::shared());
     }
 }
 
@@ -182,7 +182,7 @@ fn a_value_leaves_its_frame_for_the_first_reason_that_applies() {
         (json!({ "text": large }), Reason::Characters),
     ] {
         let mut kept = Kept::default();
-        let message = Message::new("a", "qry", "lookup")
+        let message = DynamicFrame::new("a", "qry", "lookup")
             .unwrap()
             .with("field", Value::from_json(&json));
         let options = EncodeOptions {
@@ -195,7 +195,7 @@ fn a_value_leaves_its_frame_for_the_first_reason_that_applies() {
     }
     let mut kept = Kept::default();
     let large = "y".repeat(70_000);
-    let message = Message::new("a", "qry", "lookup")
+    let message = DynamicFrame::new("a", "qry", "lookup")
         .unwrap()
         .with("field", large.as_str())
         .in_envelope(Envelope::new("1", 1));
@@ -223,11 +223,11 @@ fn the_param_of_other_keys_holds_only_those() {
         ("@a>qry:lookup{_:[[ttl,x]]}", "_"),
         ("@a>qry:lookup{_:[[first-name,x],[ttl,x]]}", "_"),
     ] {
-        let message = Message::decode(text, registry).unwrap();
+        let message = DynamicFrame::decode(text, registry).unwrap();
         assert!(message.payload.get(key).is_some(), "{text}");
         assert_eq!(message.payload.len(), 1);
         let canonical = message.encode(registry).unwrap();
-        assert_eq!(Message::decode(&canonical, registry).unwrap(), message);
+        assert_eq!(DynamicFrame::decode(&canonical, registry).unwrap(), message);
     }
 }
 
@@ -240,7 +240,7 @@ fn a_default_that_is_left_out_has_no_depth() {
         "outer": { "code": "OU", "fields": ["rows"], "types": { "rows": "[[IN]]" } } } });
     let registry = Registry::from_json(&registry.to_string()).unwrap();
     let text = "@a>req:plan{rows:[[{}]]|schema:OU}";
-    let message = Message::decode(text, &registry).unwrap();
+    let message = DynamicFrame::decode(text, &registry).unwrap();
     let default = json!([[{ "x": [[[1]]] }]]);
     assert_eq!(message.payload.get("rows").unwrap().to_json(), default);
     assert_eq!(message.encode(&registry).as_deref(), Ok(text));
@@ -257,7 +257,7 @@ fn a_default_has_no_limits() {
         "code": "DE", "fields": ["x"], "defaults": { "x": default } } } });
     let registry = Registry::from_json(&registry.to_string()).unwrap();
     let text = "@a>req:plan{schema:DE}";
-    let message = Message::decode(text, &registry).unwrap();
+    let message = DynamicFrame::decode(text, &registry).unwrap();
     assert_eq!(message.payload.get("x").unwrap().to_json(), default);
     assert_eq!(message.encode(&registry).as_deref(), Ok(text));
 }
@@ -266,7 +266,7 @@ fn a_default_has_no_limits() {
 #[test]
 fn nothing_a_caller_gives_breaks_the_frame() {
     let registry = Registry::shared();
-    let message = || Message::new("a", "req", "plan").unwrap();
+    let message = || DynamicFrame::new("a", "req", "plan").unwrap();
     for key in ["k|role:admin", "", "k}[mid:1", "k 1"] {
         let reference = Value::Ref(key.into());
         assert!(
@@ -301,5 +301,8 @@ fn nothing_a_caller_gives_breaks_the_frame() {
         .in_envelope(envelope.clone())
         .encode(registry)
         .unwrap();
-    assert_eq!(Message::decode(&text, registry).unwrap().envelope, envelope);
+    assert_eq!(
+        DynamicFrame::decode(&text, registry).unwrap().envelope,
+        envelope
+    );
 }

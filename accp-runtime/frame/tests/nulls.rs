@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use accp_frame::{EncodeOptions, EncodeValue, Reader, Writer};
 use accp_runtime::{
-    AccpFrame, AgentId, DecodeOptions, DecodeValue, Map, Message, Registry, Typed, Value, kind,
+    AccpFrame, AgentId, DecodeOptions, DecodeValue, DynamicFrame, Map, Registry, Typed, Value, kind,
 };
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn frame(params: &str) -> String {
 /// Returns the params that a message of this text writes, or the error of reading it.
 fn through(params: &str) -> Result<String, String> {
     let (registry, text) = (places(), frame(params));
-    let message = Message::decode(&text, &registry).map_err(|error| error.to_string())?;
+    let message = DynamicFrame::decode(&text, &registry).map_err(|error| error.to_string())?;
     let text = message.encode(&registry).unwrap();
     let params = text.strip_prefix("@a>req:put{").unwrap();
     Ok(params.strip_suffix("|schema:PL}").unwrap().to_owned())
@@ -90,7 +90,7 @@ fn an_item_is_never_null_unless_it_may_be_any_value() {
 #[test]
 fn no_null_item_is_written() {
     let registry = places();
-    let put = || Message::new("a", "req", "put").unwrap().under("PL");
+    let put = || DynamicFrame::new("a", "req", "put").unwrap().under("PL");
     let null = || Value::Array(vec![Value::from("a"), Value::Null]);
     let under = |key: &'static str| Value::Map([(key, Value::Null)].into_iter().collect());
     let leaf: Map<'_> = [("a b", Value::Null), ("key", Value::Null)]
@@ -141,7 +141,7 @@ fn a_type_gives_the_same_verdict() {
     let registry = Registry::shared();
     let read = |params: &str| {
         let text = format!("@a>req:schedule{{asgn:dev|task:t{params}|schema:TA}}");
-        let message = Message::decode(&text, registry).map_err(|error| error.code());
+        let message = DynamicFrame::decode(&text, registry).map_err(|error| error.code());
         let typed = Typed::<Task>::decode(&text);
         let code = typed.as_ref().map_err(accp_runtime::DecodeError::code);
         assert_eq!(code.map(drop), message.map(drop), "{text}");
@@ -285,7 +285,7 @@ fn the_kind_of_a_container_decides() {
 #[test]
 fn a_tool_call_has_no_null_items() {
     let (registry, agent) = (Registry::standard(), AgentId::new("a").unwrap());
-    let call = |args| Message::from_tool_call(&registry, &agent, "schedule", &args);
+    let call = |args| DynamicFrame::from_tool_call(&registry, &agent, "schedule", &args);
     let args = json!({ "assignee": "dev", "task": "t", "deps": ["a", null], "priority": null });
     let error = call(args).unwrap_err().to_string();
     assert_eq!(error, "deps[1]: expected a string");

@@ -67,7 +67,7 @@ pub(crate) struct Host {
     pub hooks: Box<dyn CheckpointHooks + Send>,
     /// The secret of the log.
     pub key: Option<LogKey>,
-    /// The claim of a member that shows that this host has lost time. Then the host stops until the
+    /// The claim of a member that shows that this host was rolled back. Then the host stops until the
     /// caller decides how to go on.
     pub lost: Option<Box<Lost>>,
 }
@@ -472,8 +472,8 @@ impl Host {
             self.answer_wants(&cold, now);
             return;
         }
-        // The bytes are not here yet. Members that want them get them when they arrive, and ask again
-        // if they do not.
+        // The host does not have the bytes yet. It sends them to the waiting members when they
+        // arrive. If they never arrive, the members ask again.
         let waiting = self.waiting_for(key);
         let missing = &self.gate.numbers.missing;
         self.awaiting.retain(|key, _| missing.contains_key(key));

@@ -275,10 +275,10 @@ impl Session {
         self.state().level()
     }
 
-    /// Returns the position up to which a member holds the log, if this host has lost time and
-    /// the caller has not decided how to go on; see [`Event::LostTime`]. Until then it takes and sends
+    /// Returns the position up to which a member holds the log, if this host was rolled back and
+    /// the caller has not decided how to go on; see [`Event::RolledBack`]. Until then it takes and sends
     /// nothing.
-    pub fn lost_time(&self) -> Option<u64> {
+    pub fn rolled_back(&self) -> Option<u64> {
         match self.check_running() {
             Err(SendError::Stopped(position)) => Some(position),
             _ => None,
@@ -363,7 +363,7 @@ impl Session {
         }
     }
 
-    /// Fails on a host that has lost time.
+    /// Fails on a host that was rolled back.
     fn check_running(&self) -> Result<(), SendError> {
         match &self.role {
             Role::Host(host) => host.check_running(),
@@ -371,7 +371,7 @@ impl Session {
         }
     }
 
-    /// Fails on a host that has lost time, and on a side without ids for further entries.
+    /// Fails on a host that was rolled back, and on a side without ids for further entries.
     fn check_ready(&self) -> Result<(), SendError> {
         self.check_running()?;
         self.side().check_ids()

@@ -166,7 +166,7 @@ fn cure(code: ErrorCode) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use accp_frame::Message;
+    use accp_frame::DynamicFrame;
     use proptest::prelude::*;
 
     use super::*;
@@ -192,7 +192,7 @@ mod tests {
             if let Err(error) = accp_grammar::parse_bytes(&bytes) {
                 faults.push(Fault::of_syntax(&error, &bytes));
             }
-            if let Err(error) = Message::decode_bytes(&bytes, accp_registry::Registry::shared()) {
+            if let Err(error) = DynamicFrame::decode_bytes(&bytes, accp_registry::Registry::shared()) {
                 faults.push(Fault::of_decode(&error, &bytes));
             }
             for fault in faults {

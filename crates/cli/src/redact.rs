@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use accp_frame::{Frame, Map, Message, Value};
+use accp_frame::{DynamicFrame, Frame, Map, Value};
 use accp_registry::{ErrorCode, Hash, Registry};
 use accp_session::{ColdKey, Mid, Reference, Target};
 
@@ -65,7 +65,11 @@ impl Redactor {
     }
 
     /// Redacts a message.
-    pub(crate) fn message(&self, message: Message<'_>, registry: &Registry) -> Message<'static> {
+    pub(crate) fn message(
+        &self,
+        message: DynamicFrame<'_>,
+        registry: &Registry,
+    ) -> DynamicFrame<'static> {
         let mut message = message.into_owned();
         if message.schema_in(registry).is_none() {
             message.schema = None;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use accp_frame::{AgentId, DecodeError, Message, Value};
+use accp_frame::{AgentId, DecodeError, DynamicFrame, Value};
 use accp_recordings::{Unresolved, resolve};
 use accp_registry::{Hash, Registry};
 use accp_session::{Options, Reference, Rules, Session, State, Stored, Time, Transmit};
@@ -196,7 +196,7 @@ impl StoredSide {
     ///
     /// # Errors
     /// What is wrong with it by the schemas in force.
-    pub(crate) fn message<'t>(&self, text: &'t str) -> Result<Message<'t>, DecodeError> {
+    pub(crate) fn message<'t>(&self, text: &'t str) -> Result<DynamicFrame<'t>, DecodeError> {
         let read = |registry| words::message(text, registry);
         let before = |error| {
             let mut others = self.before.iter();

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::Receiver;
 
 use accp_runtime::session::{Options, Outbound, Rules, Transmit};
-use accp_runtime::{AgentId, Decimal, Envelope, Message, Typed};
+use accp_runtime::{AgentId, Decimal, DynamicFrame, Envelope, Typed};
 use accp_store::{Driver, SqliteStore};
 
 use crate::Result;
@@ -61,7 +61,7 @@ pub fn play(folder: &Path) -> Result<()> {
 
     println!("\n2. A value of that type, as a frame, and as JSON that says the same:");
     let text = Typed::new(agent, refund.clone(), Envelope::default()).encode()?;
-    let json = Message::decode(&text, &options.registry)?
+    let json = DynamicFrame::decode(&text, &options.registry)?
         .to_json()
         .to_string();
     println!("    {:3} bytes  {text}", text.len());

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::export::{Export, Options, ToolForm};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use serde_json::{Value as Json, json};
 
 use crate::Result;
@@ -41,7 +41,7 @@ impl Model {
 
     /// Lets the model choose the next frame of a case. A call that is no frame goes back to the model
     /// with what is wrong with it.
-    pub fn decide(&self, context: &str, news: &str) -> Result<Message<'static>> {
+    pub fn decide(&self, context: &str, news: &str) -> Result<DynamicFrame<'static>> {
         let mut messages = vec![
             json!({ "role": "system", "content": "You settle cases of a shop. Call one tool." }),
             json!({ "role": "user", "content": format!("What was said before:\n{context}") }),
@@ -58,7 +58,7 @@ impl Model {
             let arguments = call["function"]["arguments"].as_str();
             let arguments = arguments.and_then(|text| serde_json::from_str(text).ok());
             let arguments = arguments.unwrap_or_default();
-            match Message::from_tool_call(&self.registry, &self.agent, name, &arguments) {
+            match DynamicFrame::from_tool_call(&self.registry, &self.agent, name, &arguments) {
                 Ok(frame) => return Ok(frame),
                 Err(error) => {
                     println!("corrects the model: {}", error.problems().join("; "));

@@ -80,7 +80,7 @@ fn grown(before: &Contents, after: &Contents) -> Result {
             return Err(format!("{position} is not in the log any more"));
         };
         let mut kept = after.clone();
-        // A mark, once set, stays.
+        // A commit never removes a mark.
         if !before.is_due() {
             kept.due = before.due;
         }

@@ -81,7 +81,7 @@ impl Fact {
             Event::Supplied(key) => Self::Supplied(key),
             Event::Checkpoint(id) => Self::Checkpoint(id),
             Event::Missed(_)
-            | Event::LostTime { .. }
+            | Event::RolledBack { .. }
             | Event::Recovered(_)
             | Event::NotRecovered(_)
             | Event::Removed(_)

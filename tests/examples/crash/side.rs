@@ -10,7 +10,7 @@ use accp_runtime::session::{
     Inbound, Input, MemberId, Mid, Options, Outbound, ReadError, Reference, Rules, Scope,
     SendError, Session, Time, Transmit,
 };
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_store::{DriverError, Link, Retention, Store};
 use accp_testkit::Quarters;
 
@@ -245,7 +245,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             LongValue::Here(fact) => Some(fact),
         };
         let agent = self.inner.options.agent.to_string();
-        let reply = Message::new(agent, "done", "plan").map_err(fault)?;
+        let reply = DynamicFrame::new(agent, "done", "plan").map_err(fault)?;
         let reply = reply.with("re", position as i64);
         let is_answered = is_request(inbound.text()) && !is_stopped;
         let replies = is_answered.then(|| Outbound::message(&reply).answering(inbound));

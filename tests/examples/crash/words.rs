@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use accp_runtime::session::{Mid, Session};
-use accp_runtime::{Map, Message, Value};
+use accp_runtime::{DynamicFrame, Map, Value};
 use accp_testkit::Rng;
 
 /// A message that a side is told to say.
@@ -46,10 +46,10 @@ impl Word {
         n: u64,
         session: &Session,
         last_request: Option<&Mid>,
-    ) -> Option<Message<'static>> {
+    ) -> Option<DynamicFrame<'static>> {
         let agent = session.options().agent.to_string();
         let request = || {
-            let message = Message::new(agent.clone(), "req", "plan").ok()?;
+            let message = DynamicFrame::new(agent.clone(), "req", "plan").ok()?;
             Some(message.with("n", n as i64))
         };
         match self {
@@ -71,7 +71,7 @@ impl Word {
                 Some(message)
             }
             Self::Cancel => {
-                let message = Message::new(agent, "cancel", "task").ok()?;
+                let message = DynamicFrame::new(agent, "cancel", "task").ok()?;
                 let mut message = message.with("n", n as i64);
                 message.envelope.correlation_id = Some(last_request?.to_string().into());
                 Some(message)

@@ -27,7 +27,7 @@ impl World {
     /// Lets the late member join, unless it has joined already.
     pub(super) fn enter_late(&mut self) -> Result {
         let last = self.plan.members;
-        let has_lost = self.room.host.session().lost_time().is_some();
+        let has_lost = self.room.host.session().rolled_back().is_some();
         if self.room.members.len() == last || has_lost {
             return Ok(());
         }
@@ -36,7 +36,7 @@ impl World {
 
     /// Lets the host remove a member, or lets one in again that was removed.
     pub(super) fn come_or_go(&mut self) -> Result {
-        if self.room.host.session().lost_time().is_some() || self.room.members.is_empty() {
+        if self.room.host.session().rolled_back().is_some() || self.room.members.is_empty() {
             return Ok(());
         }
         let at = self.rng.below(self.room.members.len() as u64) as usize;
@@ -74,7 +74,7 @@ impl World {
 
     /// Lets all members in again that have left.
     pub(super) fn let_all_in(&mut self) -> Result {
-        if self.room.host.session().lost_time().is_some() {
+        if self.room.host.session().rolled_back().is_some() {
             return Ok(());
         }
         for at in 0..self.room.members.len() {

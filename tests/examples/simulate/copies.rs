@@ -100,8 +100,8 @@ impl World {
     pub(super) fn hear_of_the_log(&mut self, events: &[Event]) {
         for event in events {
             match event {
-                Event::LostTime { .. } => {
-                    self.counts.lost_time += 1;
+                Event::RolledBack { .. } => {
+                    self.counts.rolled_back += 1;
                     self.copies.may_recover = true;
                 }
                 Event::NotRecovered(_) => self.copies.must_fork = true,
@@ -126,7 +126,7 @@ impl World {
     /// Lets the operator decide, sooner or later.
     pub(super) fn decide(&mut self) -> Result {
         let now = self.host_clock();
-        if self.room.host.session().lost_time().is_none() {
+        if self.room.host.session().rolled_back().is_none() {
             self.copies.stopped = 0;
             (self.copies.may_recover, self.copies.must_fork) = (false, false);
             self.open_anew()?;

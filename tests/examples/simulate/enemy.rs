@@ -386,7 +386,7 @@ impl World {
             self.enter_late()?;
             self.let_all_in()?;
             let mut sides = self.observer.sides.iter().zip(&last);
-            let has_lost = self.room.host.session().lost_time().is_some();
+            let has_lost = self.room.host.session().rolled_back().is_some();
             if !has_lost && sides.all(is_settled) {
                 self.observer.told = None;
                 return self.weigh_host();
@@ -417,7 +417,7 @@ impl World {
 
     /// Takes the hostile member out.
     pub(super) fn expel_enemy(&mut self) -> Result {
-        if self.room.host.session().lost_time().is_some() {
+        if self.room.host.session().rolled_back().is_some() {
             return Ok(()); // the operator decides first
         }
         let Some(enemy) = self.enemy.take() else {

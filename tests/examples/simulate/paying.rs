@@ -1,6 +1,6 @@
 //! Agents that ask for transactions, some again and some with other fields, and their answers.
 
-use accp_runtime::{Decimal, Message, Value};
+use accp_runtime::{Decimal, DynamicFrame, Value};
 
 use super::World;
 use super::node::{REGISTRY, Result, said};
@@ -18,7 +18,7 @@ impl World {
         }
         let amount = Decimal::from_millionths(cents * 10_000).ok_or("no amount")?;
         let agent = self.nodes[who].agent;
-        let mut message = Message::new(agent, "req", "transaction").map_err(said)?;
+        let mut message = DynamicFrame::new(agent, "req", "transaction").map_err(said)?;
         message = message.with("transaction_id", format!("t{id}"));
         message = message.with("amount", amount).under("TX");
         if self.rng.per_mille(200) && !self.nodes[who].plain {
@@ -42,9 +42,13 @@ impl World {
 }
 
 /// Returns the answer of a handler that settles a transaction, or fails to.
-pub(super) fn settles(agent: &'static str, position: u64, text: &str) -> Result<Message<'static>> {
-    let of = |intent, operation| Message::new(agent, intent, operation).map_err(said);
-    let fails = |code: &'static str, retry| -> Result<Message<'static>> {
+pub(super) fn settles(
+    agent: &'static str,
+    position: u64,
+    text: &str,
+) -> Result<DynamicFrame<'static>> {
+    let of = |intent, operation| DynamicFrame::new(agent, intent, operation).map_err(said);
+    let fails = |code: &'static str, retry| -> Result<DynamicFrame<'static>> {
         let failure = of("fail", "error")?.with("code", code).with("msg", "no");
         Ok(failure.with("retry", retry).under("ER"))
     };
@@ -52,7 +56,9 @@ pub(super) fn settles(agent: &'static str, position: u64, text: &str) -> Result<
         0 => fails("E3001", true),
         1 => fails("E5002", false),
         _ => {
-            let asked = Message::decode(text, &REGISTRY).map_err(said)?.into_owned();
+            let asked = DynamicFrame::decode(text, &REGISTRY)
+                .map_err(said)?
+                .into_owned();
             let id = asked.payload.get("transaction_id").cloned();
             let id = id.unwrap_or(Value::Null);
             let done = of("done", "transaction")?.with("transaction_id", id);

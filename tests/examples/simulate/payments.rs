@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use accp_runtime::session::{MemberId, Mid};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::{Entry, EntryKind};
 
 use super::chains::{Chains, chain_of};
@@ -65,7 +65,7 @@ pub(super) struct Owed {
 }
 
 /// Returns the key and the fields of a request; `None` for any other message.
-fn request_of(message: &Message<'_>) -> Option<(String, BTreeMap<String, String>)> {
+fn request_of(message: &DynamicFrame<'_>) -> Option<(String, BTreeMap<String, String>)> {
     let is_one = message.intent.as_str() == "req" && message.schema.as_deref() == Some("TX");
     let id = message.payload.get("transaction_id").filter(|_| is_one)?;
     let fields = message.payload.iter();
@@ -77,8 +77,8 @@ fn request_of(message: &Message<'_>) -> Option<(String, BTreeMap<String, String>
     Some((id.to_string(), fields.collect()))
 }
 
-fn read(entry: &Entry) -> Result<Message<'_>> {
-    Message::decode(&entry.text, &REGISTRY).map_err(said)
+fn read(entry: &Entry) -> Result<DynamicFrame<'_>> {
+    DynamicFrame::decode(&entry.text, &REGISTRY).map_err(said)
 }
 
 /// Returns a frame of a chain, to ask whether the chain was cancelled.
@@ -98,7 +98,7 @@ impl Payments {
     pub(super) fn reason(
         &self,
         from: MemberId,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
         is_cancelled: impl Fn(&str) -> bool,
     ) -> Option<ErrorCode> {
         let (id, fields) = request_of(message)?;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use accp_runtime::session::{MemberId, Mid};
-use accp_runtime::{Message, Value};
+use accp_runtime::{DynamicFrame, Value};
 
 /// The accepted pieces of the open streams, by sender and chain.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ struct Piece {
 }
 
 impl Piece {
-    fn of(message: &Message<'_>) -> Option<Self> {
+    fn of(message: &DynamicFrame<'_>) -> Option<Self> {
         let is_one = message.intent.as_str() == "stream" && message.schema.as_deref() == Some("ST");
         let number = |name| match message.payload.get(name) {
             Some(Value::Integer(number)) => Some(*number),
@@ -39,7 +39,7 @@ impl Piece {
 /// Pieces whose data a host knows.
 const RECENT: usize = 32;
 
-fn data(message: &Message<'_>) -> String {
+fn data(message: &DynamicFrame<'_>) -> String {
     let places = ["chunk_index", "total_chunks", "is_final"];
     let params = message.payload.iter();
     let data = params.filter(|(key, _)| !places.contains(key));
@@ -79,7 +79,7 @@ fn agree(pieces: &[Piece]) -> bool {
 
 impl Pieces {
     /// Returns whether a message contradicts what its sender has said in its chain.
-    pub(super) fn contradicts(&self, from: MemberId, message: &Message<'_>) -> bool {
+    pub(super) fn contradicts(&self, from: MemberId, message: &DynamicFrame<'_>) -> bool {
         let chain = message.envelope.correlation_id.as_deref().map(Mid::parse);
         let Some(chain) = chain else { return false };
         let before = self.0.get(&(from, chain)).map_or(&[][..], Vec::as_slice);
@@ -93,7 +93,7 @@ impl Pieces {
     }
 
     /// Takes an accepted frame into account.
-    pub(super) fn take(&mut self, from: MemberId, chain: &Mid, message: &Message<'_>) {
+    pub(super) fn take(&mut self, from: MemberId, chain: &Mid, message: &DynamicFrame<'_>) {
         match message.intent.as_str() {
             "end" | "fail" => drop(self.0.remove(&(from, chain.clone()))),
             "cancel" => self.0.retain(|(_, of), _| of != chain),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use accp_registry::Hash;
 use accp_runtime::session::{Event, Inbound, MemberId, Mid};
-use accp_runtime::{Message, Value};
+use accp_runtime::{DynamicFrame, Value};
 use accp_session::{Batch, Entry, EntryKind};
 
 use super::World;
@@ -204,7 +204,7 @@ impl Observer {
         if head(&entry.text) == head(text) {
             return Ok(true);
         }
-        let [wanted, here] = [&entry.text, text].map(|text| Message::decode(text, &REGISTRY));
+        let [wanted, here] = [&entry.text, text].map(|text| DynamicFrame::decode(text, &REGISTRY));
         let (wanted, here) = (wanted.map_err(said)?, here.map_err(said)?);
         let is_same = |(name, value): (&str, &Value<'_>)| match (value, here.payload.get(name)) {
             (Value::Ref(key), Some(put)) if !matches!(put, Value::Ref(_)) => {
@@ -262,7 +262,7 @@ impl Observer {
 
     /// Checks that the values that the host has stand in their places, where they have room.
     fn judge_values_in(&self, to: MemberId, text: &str) -> Result {
-        let message = Message::decode(text, &REGISTRY).map_err(said)?;
+        let message = DynamicFrame::decode(text, &REGISTRY).map_err(said)?;
         let mut room = text.len();
         let mut left = Vec::new();
         for (_, value) in message.payload.iter() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_registry::Hash;
 use accp_runtime::session::Reference;
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::{Batch, Cold, EntryKind};
 use accp_store::{DriverError, SideId, Store};
 
@@ -117,7 +117,7 @@ impl World {
 
     /// Returns whether the value of a field has expired, or was lost with an older copy of a store.
     fn is_gone(&self, text: &str, name: &str) -> Result<bool> {
-        let message = Message::decode(text, &REGISTRY).map_err(said)?;
+        let message = DynamicFrame::decode(text, &REGISTRY).map_err(said)?;
         Ok(match message.payload.get(name) {
             Some(Value::Ref(key)) => {
                 let key = key.strip_prefix("cold.").unwrap_or(key);

@@ -1,7 +1,7 @@
 //! The reasons for which a host may refuse a frame, and the authority to cancel a chain.
 
 use accp_runtime::session::{MemberId, Mid};
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{Entry, EntryKind};
 
 use super::node::{REGISTRY, Result};
@@ -14,7 +14,9 @@ impl Observer {
     pub(super) fn is_reason(&self, code: ErrorCode, entry: &Entry) -> bool {
         let (text, sender) = (&*entry.text, entry.sender);
         let is_rule = matches!(code, ErrorCode::INVALID_TYPE | ErrorCode::BUDGET_EXCEEDED);
-        let message = Message::decode(text, &REGISTRY).ok().filter(|_| is_rule);
+        let message = DynamicFrame::decode(text, &REGISTRY)
+            .ok()
+            .filter(|_| is_rule);
         let rule = message.and_then(|message| self.rule_against(sender, &message));
         match code {
             code if rule == Some(code) => true,

@@ -1,7 +1,7 @@
 //! The rules of schemas that go beyond types: requests that are handled once, and streams.
 
 use accp_runtime::session::MemberId;
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{Entry, EntryKind};
 
 use super::chains::chain_of;
@@ -36,7 +36,7 @@ impl Observer {
             return Err(format!("{} contradicts its stream", entry.text));
         }
         let is_of_streams = matches!(intent(&entry.text), "stream" | "end" | "fail" | "cancel");
-        let message = is_of_streams.then(|| Message::decode(&entry.text, &REGISTRY).ok());
+        let message = is_of_streams.then(|| DynamicFrame::decode(&entry.text, &REGISTRY).ok());
         if let (Some(message), Some(chain)) = (message.flatten(), chain_of(&entry.text)) {
             self.pieces.take(entry.sender, &chain, &message);
         }
@@ -46,13 +46,17 @@ impl Observer {
     /// Returns whether a frame contradicts what its sender has said in a stream.
     pub(super) fn contradicts(&self, entry: &Entry) -> bool {
         let message = matches!(intent(&entry.text), "stream" | "end");
-        let message = message.then(|| Message::decode(&entry.text, &REGISTRY).ok());
+        let message = message.then(|| DynamicFrame::decode(&entry.text, &REGISTRY).ok());
         let message = message.flatten();
         message.is_some_and(|message| self.pieces.contradicts(entry.sender, &message))
     }
 
     /// Returns the code with which a host must refuse a message because of the rules of its schema.
-    pub(super) fn rule_against(&self, from: MemberId, message: &Message<'_>) -> Option<ErrorCode> {
+    pub(super) fn rule_against(
+        &self,
+        from: MemberId,
+        message: &DynamicFrame<'_>,
+    ) -> Option<ErrorCode> {
         if self.pieces.contradicts(from, message) {
             return Some(ErrorCode::INVALID_TYPE);
         }

@@ -1,6 +1,6 @@
 //! Streams: agents send chunks, and handlers put them in order again.
 
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::profiles::InferStream;
 use accp_runtime::session::{Inbound, Outbound};
 
@@ -19,7 +19,7 @@ impl World {
             sending.unwrap_or_else(|| Sending::new(format!("s_{agent}_{n}"), &mut self.rng));
         if is_open && (sending.left.is_empty() || self.rng.per_mille(80)) {
             // Some streams end too early, and the host refuses such an end.
-            let mut message = Message::new(agent, "end", "infer").map_err(said)?;
+            let mut message = DynamicFrame::new(agent, "end", "infer").map_err(said)?;
             message.envelope.correlation_id = Some(sending.cid.into());
             return Ok(self.sends(who, &message, false)?.is_some());
         }
@@ -36,7 +36,7 @@ impl World {
             )
         });
         if let Err(error) = &sent {
-            let mut message = Message::new(agent, "stream", "infer").map_err(said)?;
+            let mut message = DynamicFrame::new(agent, "stream", "infer").map_err(said)?;
             message.envelope.correlation_id = Some(sending.cid.clone().into());
             message = message.with("chunk_index", chunk.chunk_index).under("ST");
             message = message.with("is_final", chunk.is_final);

@@ -4,7 +4,7 @@ use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{
     Answer, Inbound, Input, Mid, Outbound, SendError, Session, StateUpdate, Time,
 };
-use accp_runtime::{Map, Message, Value};
+use accp_runtime::{DynamicFrame, Map, Value};
 use accp_session::Codec;
 
 use super::World;
@@ -46,7 +46,7 @@ impl World {
     pub(super) fn sends(
         &mut self,
         who: usize,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
         foretells: bool,
     ) -> Result<Option<i64>> {
         let agent = self.nodes[who].agent;
@@ -75,7 +75,7 @@ impl World {
         Ok(Some(now.as_secs()))
     }
 
-    fn message(&mut self, who: usize, n: u64) -> Result<Option<Message<'static>>> {
+    fn message(&mut self, who: usize, n: u64) -> Result<Option<DynamicFrame<'static>>> {
         let node = &self.nodes[who];
         let agent = node.agent;
         let Some(side) = self.room.side(node.id) else {
@@ -117,7 +117,7 @@ impl World {
         }
         let is_chat = intent == "req" && n % 7 == 3;
         let operation = if is_chat { "chat" } else { operation };
-        let mut message = Message::new(agent, intent, operation)
+        let mut message = DynamicFrame::new(agent, intent, operation)
             .map_err(said)?
             .with("n", n as i64);
         if is_chat {
@@ -191,7 +191,7 @@ impl World {
     /// Lets the host do its own work, such as registering a schema.
     pub(super) fn administer(&mut self) -> Result {
         let now = self.host_clock();
-        if self.room.host.session().lost_time().is_some() {
+        if self.room.host.session().rolled_back().is_some() {
             return Ok(());
         }
         self.sum_up()?;
@@ -313,7 +313,7 @@ impl World {
 /// next one comes right after those that were just sent.
 fn send(
     side: &mut Session,
-    message: &Message<'_>,
+    message: &DynamicFrame<'_>,
     foretells: bool,
     now: Time,
 ) -> Result<std::result::Result<Mid, SendError>> {
@@ -324,7 +324,7 @@ fn send(
         return Ok(sent);
     };
     let encoded = encoded.map_err(|error| format!("what is sent was not encoded: {error}"))?;
-    let probe = Message::new("probe", "req", "plan").map_err(said)?;
+    let probe = DynamicFrame::new("probe", "req", "plan").map_err(said)?;
     let next = Codec::new(side).encode(&Outbound::message(&probe), now);
     let next = next.map_err(said)?;
     let number = |frames: &[String]| number_in::<u64>(frames.first()?, "seq");
@@ -352,13 +352,13 @@ fn answers(
     who: usize,
     plain: bool,
     inbound: &Inbound,
-) -> Result<Vec<Message<'static>>> {
+) -> Result<Vec<DynamicFrame<'static>>> {
     let mut answers = Vec::new();
     let position = inbound.position();
     // An agent that was asked on behalf of another does not ask a third.
     let is_asked = intent(inbound.text()) == "req" && !head(inbound.text()).contains("{re:");
-    let answer = |intent: &'static str, operation: &'static str| -> Result<Message<'static>> {
-        let answer = Message::new(agent, intent, operation).map_err(said)?;
+    let answer = |intent: &'static str, operation: &'static str| -> Result<DynamicFrame<'static>> {
+        let answer = DynamicFrame::new(agent, intent, operation).map_err(said)?;
         Ok(answer.with("re", position as i64))
     };
     let kind = position + who as u64;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, Input, MemberId, Mid};
-use accp_runtime::{EncodeOptions, Message, Value};
+use accp_runtime::{DynamicFrame, EncodeOptions, Value};
 use accp_session::{Batch, Cold, EntryKind};
 use accp_store::Store;
 use accp_testkit::Room;
@@ -374,7 +374,7 @@ impl World {
             let Some(wanted) = said_here.filter(|message| message.intent.as_str() != "sync") else {
                 continue;
             };
-            let message = Message::decode(&entry.text, &REGISTRY).map_err(said)?;
+            let message = DynamicFrame::decode(&entry.text, &REGISTRY).map_err(said)?;
             for (name, value) in wanted.payload.iter() {
                 let is_same = match message.payload.get(name) {
                     Some(Value::Ref(key)) if !matches!(value, Value::Ref(_)) => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use accp_runtime::session::{Input, MemberId, Scope, SendError, Time, Transmit};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::Batch;
 
 use super::World;
@@ -158,7 +158,7 @@ impl World {
     pub(super) fn judge_refusal(
         &self,
         who: usize,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
         error: &SendError,
     ) -> Result {
         let node = &self.nodes[who];

@@ -41,7 +41,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::session::{
     Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Scope, Session, Time,
 };
@@ -70,7 +70,7 @@ struct World {
     nodes: Vec<Node>,
     observer: Observer,
     /// Each message by sender index and by the sender's own number.
-    said: BTreeMap<(usize, u64), Message<'static>>,
+    said: BTreeMap<(usize, u64), DynamicFrame<'static>>,
     counts: Counts,
     script: Option<Vec<String>>,
     enemy: Option<Enemy>,
@@ -245,7 +245,7 @@ impl World {
         self.room.restart(self.nodes[who].id).map_err(said)?;
         for node in &self.nodes {
             let member = self.room.host.session().state().member_of(node.agent);
-            let has_lost = self.room.host.session().lost_time().is_some();
+            let has_lost = self.room.host.session().rolled_back().is_some();
             if !has_lost && self.room.side(node.id).is_some() && member != Some(node.id) {
                 return Err(format!(
                     "@{} is {member:?} to the host, not {}",

@@ -4,7 +4,7 @@
 
 extern crate alloc;
 
-use accp_runtime::{Frame, Message, Registry};
+use accp_runtime::{Frame, DynamicFrame, Registry};
 
 #[global_allocator]
 static ALLOCATOR: linked_list_allocator::LockedHeap = linked_list_allocator::LockedHeap::empty();
@@ -18,7 +18,7 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 pub fn again(text: &str) -> Option<alloc::string::String> {
     Frame::parse(text).ok()?;
     let registry = Registry::standard();
-    Message::decode(text, &registry)
+    DynamicFrame::decode(text, &registry)
         .ok()?
         .encode(&registry)
         .ok()

@@ -144,7 +144,8 @@ fn cut(recording: &Recording, cuts: usize, seed: u64, counts: &mut Counts) -> Re
         counts.torn += usize::from(torn);
         let step = recording.workload.steps.get(done);
         counts.retaining += usize::from(matches!(step, Some(StoreStep::Retain(..))));
-        // A step that changes nothing looks like no step, so it is not counted.
+        // If a step changes nothing, the state does not show whether the step was kept or lost. The
+        // test does not count such a step.
         if states.len() > 1 && states[0] != states[1] {
             counts.kept += usize::from(found == states[1]);
             counts.lost += usize::from(found == states[0]);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use accp_runtime::session::{
     Input, LogKey, MemberId, Options, Outbound, Rules, Session, State, Time,
 };
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_session::{Batch, Stored};
 use accp_store::{MemoryStore, Retention, SideId, Store, StoreError};
 use accp_testkit::{Quarters, Room, Tapped};
@@ -90,7 +90,7 @@ impl Played {
         let side = self.room.sides().nth(who).expect("one of the sides");
         let (id, agent) = (side.id, side.options.agent.to_string());
         let long = if random.once_in(6) { 700 } else { 4 };
-        let message = Message::new(agent, "req", "plan").expect("a frame");
+        let message = DynamicFrame::new(agent, "req", "plan").expect("a frame");
         let message = message.with("n", self.next);
         let message = message.with("text", "x".repeat(1 + random.below(long)));
         self.next += 1;
@@ -107,7 +107,7 @@ impl Played {
             let side = self.room.side(id).expect("one of the sides");
             let agent = side.options.agent.to_string();
             for inbound in std::mem::take(&mut side.inbox) {
-                let answer = Message::new(agent.clone(), "done", "plan").expect("a frame");
+                let answer = DynamicFrame::new(agent.clone(), "done", "plan").expect("a frame");
                 let reply = Outbound::message(&answer).answering(&inbound);
                 let replies = [reply.expect("a frame that was accepted")];
                 let is_asked = inbound.position().is_multiple_of(5);

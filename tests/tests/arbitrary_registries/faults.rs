@@ -2,7 +2,7 @@
 
 use accp_registry::protocol::NO_HEAD;
 use accp_registry::{Registry, Schema, Type};
-use accp_runtime::{EncodeOptions, Frame, Limits, Map, Message, Value};
+use accp_runtime::{DynamicFrame, EncodeOptions, Frame, Limits, Map, Value};
 
 /// A fault of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,7 +40,7 @@ pub(crate) struct Faulty {
     pub(crate) fault: Fault,
     pub(crate) text: String,
     /// The same as a message, if a message can have the fault.
-    pub(crate) message: Option<Message<'static>>,
+    pub(crate) message: Option<DynamicFrame<'static>>,
 }
 
 /// A reference in the place of a value, which may be of any type. The text around it stays as it
@@ -64,7 +64,7 @@ enum Step {
 }
 
 /// Returns every frame that has one fault more than the message, which has none.
-pub(crate) fn faulty(message: &Message<'static>, registry: &Registry) -> Vec<Faulty> {
+pub(crate) fn faulty(message: &DynamicFrame<'static>, registry: &Registry) -> Vec<Faulty> {
     let Some(text) = written(message, registry) else {
         return Vec::new();
     };
@@ -98,7 +98,7 @@ pub(crate) fn faulty(message: &Message<'static>, registry: &Registry) -> Vec<Fau
 }
 
 /// Returns the text of a message, if it is within the limits.
-fn written(message: &Message<'static>, registry: &Registry) -> Option<String> {
+fn written(message: &DynamicFrame<'static>, registry: &Registry) -> Option<String> {
     let inline = EncodeOptions {
         inline: true,
         ..EncodeOptions::default()
@@ -165,7 +165,7 @@ fn inside<'r>(
 
 /// Adds the faults that the value in a place may have.
 fn in_place(
-    message: &Message<'static>,
+    message: &DynamicFrame<'static>,
     place: &Place<'_>,
     registry: &Registry,
     out: &mut Vec<Faulty>,
@@ -219,10 +219,10 @@ fn without(text: &str, entry: &str) -> String {
 
 /// Returns the message with another value in a place, or with none.
 fn with(
-    message: &Message<'static>,
+    message: &DynamicFrame<'static>,
     path: &[Step],
     value: Option<Value<'static>>,
-) -> Message<'static> {
+) -> DynamicFrame<'static> {
     let mut message = message.clone();
     let Some((Step::Key(name), rest)) = path.split_first() else {
         unreachable!("a place is in a field");
@@ -284,7 +284,7 @@ fn wrong(ty: &Type) -> Vec<Value<'static>> {
 
 /// Adds the frame without an envelope field that it must have.
 fn envelope(
-    message: &Message<'static>,
+    message: &DynamicFrame<'static>,
     schema: &Schema,
     registry: &Registry,
     out: &mut Vec<Faulty>,
@@ -322,7 +322,7 @@ fn envelope(
 }
 
 /// Returns the text of a message without its envelope, which may lack a field.
-fn text_of(message: &Message<'static>, registry: &Registry) -> Option<String> {
+fn text_of(message: &DynamicFrame<'static>, registry: &Registry) -> Option<String> {
     let mut message = message.clone();
     let envelope = &mut message.envelope;
     envelope.correlation_id.get_or_insert("c".into());
@@ -334,7 +334,7 @@ fn text_of(message: &Message<'static>, registry: &Registry) -> Option<String> {
 }
 
 /// Adds frames over the limits.
-fn over(message: &Message<'static>, registry: &Registry, out: &mut Vec<Faulty>) {
+fn over(message: &DynamicFrame<'static>, registry: &Registry, out: &mut Vec<Faulty>) {
     let nested = (0..8).fold(Value::Integer(1), |inner, _| Value::Array(vec![inner]));
     let many = Value::Array(vec![Value::Integer(1); 4100]);
     let long = Value::from("x".repeat(66_000));

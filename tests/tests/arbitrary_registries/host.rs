@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use accp_registry::Registry;
 use accp_runtime::session::{Event, Inbound, Options, Outbound, Reference, Rules, Scope, Time};
-use accp_runtime::{AgentId, EncodeOptions, Envelope, ErrorCode, Frame, Limits, Message, Value};
+use accp_runtime::{
+    AgentId, DynamicFrame, EncodeOptions, Envelope, ErrorCode, Frame, Limits, Value,
+};
 use accp_store::DriverError;
 use accp_testkit::{Room, Shared};
 
@@ -54,8 +56,8 @@ impl Host {
     /// that its references lead to.
     pub(crate) fn send(
         &mut self,
-        message: &Message<'static>,
-    ) -> Result<Message<'static>, ErrorCode> {
+        message: &DynamicFrame<'static>,
+    ) -> Result<DynamicFrame<'static>, ErrorCode> {
         let mut message = message.clone();
         message.agent = AgentId::new(AGENTS[0]).unwrap();
         let outbound = Outbound::message(&message);
@@ -70,7 +72,10 @@ impl Host {
 
     /// Hands the host a frame in the name of the other member, under the numbers that are due. A
     /// refusal has no code if the host does not tell the sender, as about an error that is unreadable.
-    pub(crate) fn receive(&mut self, text: &str) -> Result<Message<'static>, Option<ErrorCode>> {
+    pub(crate) fn receive(
+        &mut self,
+        text: &str,
+    ) -> Result<DynamicFrame<'static>, Option<ErrorCode>> {
         let text = self.in_turn(text);
         let (now, from) = (self.room.now, self.room.members[1].id);
         let host = &mut self.room.host;
@@ -105,7 +110,7 @@ impl Host {
     }
 
     /// Takes the frame that came to the handler, or the code with which the host refused it.
-    fn delivered(&mut self) -> Result<Message<'static>, Option<ErrorCode>> {
+    fn delivered(&mut self) -> Result<DynamicFrame<'static>, Option<ErrorCode>> {
         let host = &mut self.room.host;
         if let Some(inbound) = host.inbox.pop() {
             assert!(host.inbox.is_empty(), "one frame at a time");
@@ -124,7 +129,7 @@ impl Host {
     }
 
     /// Returns the message with the values that its cold references lead to.
-    fn whole(&mut self, inbound: &Inbound) -> Message<'static> {
+    fn whole(&mut self, inbound: &Inbound) -> DynamicFrame<'static> {
         let registry = Arc::clone(&self.registry);
         let mut message = inbound.message(&registry).unwrap().into_owned();
         let mut found = false;
@@ -146,7 +151,7 @@ impl Host {
             limits: Limits::NONE,
             marks: true,
         };
-        Message::decode_with(&text, &registry, &options)
+        DynamicFrame::decode_with(&text, &registry, &options)
             .unwrap()
             .into_owned()
     }

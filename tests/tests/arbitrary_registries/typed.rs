@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use accp_registry::Registry;
-use accp_runtime::{DecodeFrame, EncodeFrame, ErrorCode, Message, Typed, Value, profiles};
+use accp_runtime::{DecodeFrame, DynamicFrame, EncodeFrame, ErrorCode, Typed, Value, profiles};
 use accp_tests::messages::{self, Metadata, as_typed, holds_reference};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -91,7 +91,7 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
 });
 
 /// Returns a type, and a message with fields that the type has.
-fn case() -> impl Strategy<Value = (Subject, Message<'static>, Vec<Index>)> {
+fn case() -> impl Strategy<Value = (Subject, DynamicFrame<'static>, Vec<Index>)> {
     select(&SUBJECTS[..]).prop_flat_map(|subject| {
         let schema = subject.registry.schema(subject.code).unwrap();
         let message = messages::frame(&subject.registry, schema, subject.head, Metadata::Whole);
@@ -145,7 +145,7 @@ proptest! {
             if *fault == Fault::Twice {
                 continue;
             }
-            let read = Message::decode(text, registry).unwrap_err().code();
+            let read = DynamicFrame::decode(text, registry).unwrap_err().code();
             prop_assert_eq!(through(text), Err(read), "{:?}: {}", fault, shortened(text));
         }
     }

@@ -42,7 +42,7 @@ proptest! {
     fn pro_tx_accepts_amounts_from_json(cents in -1_000_000_000_i64..1_000_000_000) {
         let amount = Decimal::from_millionths(i128::from(cents) * 10_000).unwrap();
         for json in [json!(cents as f64 / 100.0), json!(amount.to_string())] {
-            let message = Message::new("a", "req", "transaction").unwrap().under("TX")
+            let message = DynamicFrame::new("a", "req", "transaction").unwrap().under("TX")
                 .with("transaction_id", "t1").with("amount", Value::from_json(&json));
             let text = message.encode(Registry::shared()).unwrap();
             prop_assert_eq!(text, format!("@a>req:transaction{{txn:t1|amt:{amount}|schema:TX}}"));
@@ -113,7 +113,7 @@ fn pro_tx_refuses_an_amount_that_is_no_decimal_and_a_missing_id() {
         json!([1.5]),
         json!(1e300),
     ] {
-        let message = Message::new("a", "req", "transaction")
+        let message = DynamicFrame::new("a", "req", "transaction")
             .unwrap()
             .under("TX")
             .with("transaction_id", "t1")

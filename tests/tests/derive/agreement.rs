@@ -81,13 +81,13 @@ proptest! {
     fn a_struct_has_the_text_of_its_message(frame in moves()) {
         let registry = warehouse();
         let text = encode(frame);
-        let message = Message::decode(&text, &registry).unwrap();
+        let message = DynamicFrame::decode(&text, &registry).unwrap();
         prop_assert_eq!(message.encode(&registry).unwrap(), text);
     }
 
     #[test]
     fn whatever_a_message_says_a_struct_reads(text in "@a>req:schedule\\{(x:1\\|)?(asgn:dev\\||task:t\\||dead:(d|~)\\||pri:(high|low)\\||deps:\\[(a)?\\]\\|){0,5}(schema:(TA|TC))\\}(\\[mid:1\\])?") {
-        let message = Message::decode(&text, Registry::shared());
+        let message = DynamicFrame::decode(&text, Registry::shared());
         let typed = Typed::<ScheduleTask<'_>>::decode(&text);
         match (message, typed) {
             (Ok(message), Ok(typed)) => {

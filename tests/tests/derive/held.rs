@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use accp_runtime::{AccpFrame, Map, Message, Registry, Typed, Value};
+use accp_runtime::{AccpFrame, DynamicFrame, Map, Registry, Typed, Value};
 use proptest::prelude::*;
 
 /// A struct that says which default it loses.
@@ -118,7 +118,7 @@ proptest! {
             }
         }
         text.push_str("|schema:TX}");
-        let message = Message::decode(&text, Registry::shared()).unwrap();
+        let message = DynamicFrame::decode(&text, Registry::shared()).unwrap();
         let written = message.encode(Registry::shared()).unwrap();
         let kept = Typed::<Kept<'_>>::decode(&text).unwrap();
         prop_assert_eq!(kept.encode().unwrap(), written);

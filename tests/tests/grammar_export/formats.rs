@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use accp_registry::{Format, lexical};
-use accp_runtime::{Message, Registry};
+use accp_runtime::{DynamicFrame, Registry};
 use accp_tests::machine::Machine;
 use accp_tests::messages;
 use proptest::prelude::*;
@@ -67,7 +67,7 @@ proptest! {
         let mut wire = String::new();
         lexical::write_string(&mut wire, &text);
         let frame = format!("@a>req:stamp{{x:{wire}|schema:A}}");
-        let is_read = Message::decode(&frame, registry).is_ok();
+        let is_read = DynamicFrame::decode(&frame, registry).is_ok();
         prop_assert_eq!(is_read, format.holds(&text), "{}", frame);
         prop_assert_eq!(is_read, lark.takes(&frame), "{}", frame);
         prop_assert_eq!(is_read, json.is_match(&text), "{}", text);

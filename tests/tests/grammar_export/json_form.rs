@@ -2,7 +2,7 @@
 
 use accp_registry::export::{Export, Options};
 use accp_registry::{Field, Registry, Type};
-use accp_runtime::{EncodeOptions, Message};
+use accp_runtime::{DynamicFrame, EncodeOptions};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Map, Value as Json};
@@ -35,7 +35,7 @@ static STANDARD: LazyLock<Subject> =
 static OURS: LazyLock<Subject> = LazyLock::new(|| Subject::new(own(), Metadata::Required));
 
 /// Returns any message of a registry, and whether the registry is the standard one.
-fn written() -> impl Strategy<Value = (bool, Message<'static>)> {
+fn written() -> impl Strategy<Value = (bool, DynamicFrame<'static>)> {
     prop_oneof![
         message(&STANDARD.registry, Metadata::Whole).prop_map(|message| (true, message)),
         message(&OURS.registry, Metadata::Required).prop_map(|message| (false, message)),
@@ -137,7 +137,7 @@ proptest! {
         let mut nulled = json.clone();
         let place: &String = at.get(&all);
         *nulled.pointer_mut(place).unwrap() = Json::Null;
-        let written = Message::from_json(&nulled).unwrap().encode_with(registry, inline());
+        let written = DynamicFrame::from_json(&nulled).unwrap().encode_with(registry, inline());
         let text = nulled.to_string().replace('\u{7f}', "\\u007f");
         prop_assert_eq!(schema.takes(&text), written.is_ok(), "{:?} {:?}", text, written);
     }
@@ -161,14 +161,14 @@ proptest! {
             Err(error) if error.to_string().contains("out of range") => return Ok(()),
             Err(error) => return Err(fail(error.to_string())),
         };
-        let message = Message::from_json(&json).map_err(|error| fail(error.to_string()))?;
+        let message = DynamicFrame::from_json(&json).map_err(|error| fail(error.to_string()))?;
         let written = match message.encode_with(registry, inline()) {
             Ok(written) => written,
             // A map that is written as pairs may nest its values too deep.
             Err(error) if error.to_string().contains("deeper") => return Ok(()),
             Err(error) => return Err(fail(error.to_string())),
         };
-        let read = Message::decode(&written, registry);
+        let read = DynamicFrame::decode(&written, registry);
         prop_assert!(read.is_ok(), "{}\n{}\n{:?}", text, written, read);
     }
 }

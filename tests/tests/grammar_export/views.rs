@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use accp_registry::Type;
 use accp_registry::export::{Export, Grammar, Options};
 use accp_runtime::view::View;
-use accp_runtime::{EncodeOptions, Limits, Message, Registry, Value};
+use accp_runtime::{DynamicFrame, EncodeOptions, Limits, Registry, Value};
 use proptest::prelude::*;
 
 use super::{SMALL, check_gbnf, check_rules, regex};
@@ -70,7 +70,7 @@ fn outside_of_quotes(text: &str) -> String {
 }
 
 /// Returns whether a view writes the message in a way that its grammar has otherwise.
-fn is_excepted(view: &View, message: &Message<'_>, block: &str) -> bool {
+fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
     let schema = message.schema.as_deref();
     let schema = schema
         .and_then(|code| view.registry().schema(code))

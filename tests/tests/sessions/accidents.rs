@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::{Event, Input, MemberId, Mid, Outbound, Scope, Time};
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 
 use crate::sessions::room::{Passed, Room};
 use accp_session::{Entry, EntryKind};
@@ -16,7 +16,7 @@ use crate::sessions::sides::{
 const SECOND: Duration = Duration::from_secs(1);
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
-fn long(agent: &'static str, n: i64) -> Message<'static> {
+fn long(agent: &'static str, n: i64) -> DynamicFrame<'static> {
     plan(agent, n).with("goal", format!("{n}{}", "x".repeat(60)))
 }
 
@@ -367,7 +367,7 @@ fn a_member_of_a_log_that_the_host_has_lost_and_discarded() {
     room.restart(id).unwrap();
     room.pass(40 * SECOND);
     let lost =
-        |event: &Event| matches!(event, Event::LostTime { position, .. } if *position == held);
+        |event: &Event| matches!(event, Event::RolledBack { position, .. } if *position == held);
     assert!(room.host.events.iter().any(lost), "{:?}", room.host.events);
     assert_eq!(room.members[0].session().position(), held);
 }

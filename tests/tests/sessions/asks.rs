@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{Inbound, MemberId, Outbound, Rules, Scope, Time, Transmit};
-use accp_runtime::{AgentId, ErrorCode, Message, Typed};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Typed};
 use accp_store::{AskError, Driver, DriverError, MemoryStore};
 
 use crate::sessions::sides::{NOW, options, plan, rules};
@@ -69,7 +69,7 @@ fn number(inbound: &Inbound) -> i64 {
 
 /// Returns an answer for a handler to return.
 fn says(intent: &str, operation: &'static str, n: i64) -> Outbound<'static> {
-    let message = Message::new("dev", intent, operation).unwrap();
+    let message = DynamicFrame::new("dev", intent, operation).unwrap();
     Outbound::owned_message(message.with("n", n))
 }
 
@@ -171,7 +171,7 @@ fn a_question_without_an_answer() {
     assert_eq!(silent.code(), Some(ErrorCode::TIMEOUT));
     insta::assert_snapshot!(silent, @"E3001: no answer within 20s");
 
-    let refused = Message::new("hub", "ack", "plan").unwrap();
+    let refused = DynamicFrame::new("hub", "ack", "plan").unwrap();
     let refused = pair
         .asks(&Outbound::message(&refused), |_| vec![])
         .unwrap_err();

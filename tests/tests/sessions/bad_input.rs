@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use accp_runtime::session::{Event, MemberId, Outbound, Rules, Session};
-use accp_runtime::{AgentId, Message};
+use accp_runtime::{AgentId, DynamicFrame};
 use accp_session::EntryKind;
 use accp_store::Store as _;
 use proptest::prelude::*;
@@ -364,7 +364,7 @@ fn of_values_is_thrown_away() {
                 passed.text.clone()
             }]
         });
-        let long = Message::new("dev", "req", "plan")
+        let long = DynamicFrame::new("dev", "req", "plan")
             .unwrap()
             .with("goal", "x".repeat(60));
         room.say(0, &Outbound::message(&long));

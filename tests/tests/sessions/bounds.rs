@@ -1,7 +1,7 @@
 //! The bounds of what a session keeps, at their edges. `docs/limits.md` lists them.
 
 use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Outbound, Rules, Scope};
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{EntryKind, Output, Read};
 
 use crate::sessions::sides::{NOW, Node, Side, counting, member, open_host, options, rules};
@@ -245,7 +245,7 @@ fn bytes_under_way() {
 #[test]
 fn values_that_are_smaller_than_a_reference() {
     let mut host = open_host(counting("hub"), Rules::default());
-    let mut message = Message::new("hub", "req", "plan").unwrap();
+    let mut message = DynamicFrame::new("hub", "req", "plan").unwrap();
     for n in 0..150 {
         message = message.with(format!("field_{n}"), "v".repeat(12));
     }

@@ -4,7 +4,7 @@
 use accp_context::render_context;
 use accp_runtime::context::{ContextLimits, Trigger};
 use accp_runtime::session::{MemberId, Outbound, Reference, Rules, SendError, StateUpdate};
-use accp_runtime::{ErrorCode, Message, TokenLimit, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, TokenLimit, Value};
 use accp_session::Codec;
 use proptest::prelude::*;
 
@@ -13,8 +13,8 @@ use crate::sessions::sides::{
     self, NOW, Node, STANDARD, counting, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
-fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
-    let message = Message::new("dev", "req", "plan").unwrap();
+fn plan(goal: impl Into<Value<'static>>) -> DynamicFrame<'static> {
+    let message = DynamicFrame::new("dev", "req", "plan").unwrap();
     message.with("goal", goal)
 }
 
@@ -25,7 +25,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
     let mut room = Room::counting(&["dev"]);
     for n in 0..40 {
         let intent = if n % 9 == 8 { "done" } else { "wait" };
-        let message = Message::new("dev", intent, "plan").unwrap();
+        let message = DynamicFrame::new("dev", intent, "plan").unwrap();
         let message = message
             .with("step", n)
             .with("goal", format!("to get {n} of them done"));
@@ -213,7 +213,7 @@ proptest! {
     ) {
         let mut room = Room::pair();
         let agent = if from_host { "hub" } else { "dev" };
-        let mut message = Message::new(agent, "req", "plan").unwrap();
+        let mut message = DynamicFrame::new(agent, "req", "plan").unwrap();
         for (n, text) in texts.iter().enumerate() {
             message = message.with(format!("text_{n}"), text.as_str());
         }
@@ -272,7 +272,9 @@ fn api_01_accepts_checkpoint_and_budget() {
 fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
     let mut host = open_host(options("hub"), Rules::default());
     let (before, position) = (host.state().clone(), host.session().position());
-    let bad = Message::new("hub", "req", "schedule").unwrap().under("TA");
+    let bad = DynamicFrame::new("hub", "req", "schedule")
+        .unwrap()
+        .under("TA");
     let mut codec = Codec::new(host.session_mut());
     assert_eq!(
         codec
@@ -294,7 +296,7 @@ fn api_01_refuses_to_encode_and_to_checkpoint_without_a_trace() {
 #[test]
 fn api_02_accepts_a_message_and_takes_it_through_counting_and_splitting() {
     let mut room = Room::pair();
-    let message = Message::new("dev", "req", "plan")
+    let message = DynamicFrame::new("dev", "req", "plan")
         .unwrap()
         .with("note", "so ".repeat(20))
         .with("a", numbers(60))
@@ -345,7 +347,7 @@ fn api_02_refuses_at_the_first_step_that_fails() {
     narrow.frame_tokens.body = TokenLimit { soft: 4, hard: 8 };
     let mut room = Room::open(counting("hub"), Rules::default());
     room.enter(narrow);
-    let encode = |room: &mut Room, message: &Message<'_>| {
+    let encode = |room: &mut Room, message: &DynamicFrame<'_>| {
         let codec = Codec::new(room.members[0].session_mut());
         codec
             .encode(&Outbound::message(message), NOW)

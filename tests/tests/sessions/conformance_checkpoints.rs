@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::context::{Fact, Frozen, Summarizer};
 use accp_runtime::session::{Outbound, Reference, Rules, Session};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::{Located, Output};
 use accp_store::{Store as _, StoreErrorKind};
 use proptest::prelude::*;
@@ -224,7 +224,7 @@ proptest! {
         let mut room = Room::counting(&["dev"]);
         let mut sent = Vec::new();
         for (intent, text, lists) in &said {
-            let message = Message::new("dev", intent, "plan").unwrap()
+            let message = DynamicFrame::new("dev", intent, "plan").unwrap()
                 .with("goal", text.as_str()).with("list", numbers(lists * 60));
             room.say(0, &Outbound::message(&message));
             sent.push(message.payload);
@@ -249,7 +249,7 @@ proptest! {
             prop_assert_eq!(&copy.text, &entry.text);
             let passed = room.passed(101, 100).any(|text| text == &*entry.text);
             prop_assert!(passed, "as it was sent: {}", entry.text);
-            let read = Message::decode(&entry.text, &sides::STANDARD).unwrap();
+            let read = DynamicFrame::decode(&entry.text, &sides::STANDARD).unwrap();
             for (key, value) in payload.iter() {
                 let there = room.host.follow(read.payload.get(key).unwrap());
                 prop_assert_eq!(&there, value);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ToolDone, ToolReq};
 use accp_runtime::session::{MemberId, Mid, Outbound, Rules, Scope, Time};
-use accp_runtime::{ErrorCode, Message, Registry};
+use accp_runtime::{DynamicFrame, ErrorCode, Registry};
 use accp_session::{Codec, EntryKind};
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ proptest! {
         let mut room = Room::with(counting("hub"), Rules::default(), &["dev"]);
         room.enter(counting("qa"));
         for (who, text, many) in &said {
-            let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap()
+            let message = DynamicFrame::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap()
                 .with("goal", text.as_str())
                 .with("steps", numbers(*many))
                 .with("again", numbers(*many));
@@ -137,7 +137,7 @@ proptest! {
                 room.host.reopen_as(options("hub"));
                 room.settle();
             }
-            let message = Message::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap();
+            let message = DynamicFrame::new(["hub", "dev", "qa"][*who], "req", "plan").unwrap();
             // The sides do not wait for each other.
             match who {
                 0 => room.host.session_mut().send(&Outbound::message(&message), NOW).unwrap(),
@@ -221,7 +221,7 @@ fn env_04_accepts_cid_aid_and_sid_as_links() {
 
     // An answer to the answer is in the same chain.
     let inbound = room.members[0].inbox.pop().unwrap();
-    let thanks = Message::new("dev", "ack", "plan").unwrap();
+    let thanks = DynamicFrame::new("dev", "ack", "plan").unwrap();
     let outbound = Outbound::message(&thanks).answering(&inbound).unwrap();
     assert!(format!("{outbound:?}").contains(&format!("cid: Some(\"{request}\")")));
 
@@ -244,7 +244,9 @@ fn env_04_accepts_a_frame_that_must_name_its_session() {
     options.registry = Arc::new(Registry::from_json(registry).unwrap().with_profiles());
     let mut host = open_host(options, Rules::default());
     for (operation, named) in [("named", Some(SESSION)), ("bare", None)] {
-        let message = Message::new("hub", "req", operation).unwrap().under("NT");
+        let message = DynamicFrame::new("hub", "req", operation)
+            .unwrap()
+            .under("NT");
         let outbound = Outbound::message(&message);
         let encoded = Codec::new(host.session_mut()).encode(&outbound, NOW);
         let envelope = envelope(&encoded.unwrap().frames[0]).unwrap();
@@ -353,7 +355,7 @@ fn env_05_refuses_a_ttl_that_cannot_be_kept() {
 #[test]
 fn env_05_accepts_a_ttl_that_the_application_gives() {
     let mut room = Room::new(&["dev"]);
-    let message = Message::new("dev", "req", "plan").unwrap();
+    let message = DynamicFrame::new("dev", "req", "plan").unwrap();
     room.on_the_way(|_| Vec::new());
     room.say(0, &Outbound::message(&message).expiring(60));
     assert!(room.passed(101, 100).last().unwrap().ends_with(",ttl:60]"));

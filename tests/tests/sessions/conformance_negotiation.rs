@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_registry::{Field, Hash, Schema, Type};
 use accp_runtime::session::{Event, Input, MemberId, Options, Outbound, Rules};
-use accp_runtime::{AgentId, ErrorCode, Message, Registry, Value};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Registry, Value};
 use accp_session::{Codec, EntryKind};
 use accp_testkit::Side;
 use base64::Engine as _;
@@ -37,13 +37,13 @@ fn knowing(mut options: Options, codes: &[&str]) -> Options {
 }
 
 /// Returns the hello frames among the passed frames.
-fn hellos(room: &Room) -> Vec<Message<'_>> {
+fn hellos(room: &Room) -> Vec<DynamicFrame<'_>> {
     let texts = room
         .passed
         .iter()
         .filter(|passed| passed.text.contains(">sync:registry{"));
     texts
-        .map(|passed| Message::decode(&passed.text, &STANDARD).unwrap())
+        .map(|passed| DynamicFrame::decode(&passed.text, &STANDARD).unwrap())
         .collect()
 }
 
@@ -80,7 +80,7 @@ fn reg_03_refuses_to_begin_without_a_hello() {
     let mut room = Room::open(options("hub"), Rules::default());
     room.on_the_way(|_| Vec::new());
     room.enter(options("dev"));
-    let message = Message::new("dev", "req", "plan").unwrap();
+    let message = DynamicFrame::new("dev", "req", "plan").unwrap();
     let dev = room.members[0].session_mut();
     let error = dev.send(&Outbound::message(&message), NOW).unwrap_err();
     assert_eq!(error.to_string(), "the host has not answered yet");
@@ -207,7 +207,7 @@ fn reg_04_refuses_a_delta_that_redefines_a_code() {
         registry(&["FD"])
     );
     // The sides go on with the schemas that both know.
-    let message = Message::new("dev", "req", "plan").unwrap();
+    let message = DynamicFrame::new("dev", "req", "plan").unwrap();
     room.say(0, &Outbound::message(&message));
     room.check_replicas();
 
@@ -253,7 +253,7 @@ fn reg_05_accepts_a_schema_while_the_session_runs() {
         assert_eq!(node.state().schemas(), Some(after));
         assert!(node.events.contains(&Event::Schemas(after)));
     }
-    let message = Message::new("dev", "done", "review")
+    let message = DynamicFrame::new("dev", "done", "review")
         .unwrap()
         .under("FD")
         .with("topic", "limits");
@@ -360,7 +360,7 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
         room.heal();
         room.say(
             0,
-            &Outbound::message(&Message::new("dev", "req", "plan").unwrap()),
+            &Outbound::message(&DynamicFrame::new("dev", "req", "plan").unwrap()),
         );
         room.pass(Duration::from_secs(40));
         room.check_replicas();

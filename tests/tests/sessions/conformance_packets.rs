@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use accp_aacp::{MEDIA_TYPE, Packet, bridge};
 use accp_runtime::session::{Options, Rules};
-use accp_runtime::{ErrorCode, Message, Registry};
+use accp_runtime::{DynamicFrame, ErrorCode, Registry};
 use rmcp::model::ResourceContents;
 
 use crate::sessions::sides::{Node as _, frame, open_host, options};
@@ -44,7 +44,7 @@ fn aacp_67_accepts_packets_that_a_session_numbers() {
     let frames = host.frames();
     assert_eq!(frames.len(), PACKETS.len());
     for (entry, (packet, n)) in frames.iter().zip(PACKETS.iter().zip(1..)) {
-        let message = Message::decode(&entry.text, &registry).unwrap();
+        let message = DynamicFrame::decode(&entry.text, &registry).unwrap();
         assert_eq!(message.envelope.sequence, Some(n));
         assert_eq!(bridge::to_packet(&message).unwrap().text(), *packet);
     }

@@ -3,7 +3,7 @@
 //! `docs/conformance.md` lists the tests of each requirement.
 
 use accp_runtime::session::{Outbound, ReadError, Reference, Rules};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::{Codec, Located, read_value};
 use proptest::prelude::*;
 
@@ -109,7 +109,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         assert_eq!(host.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
     }
     // The same rule holds for the host.
-    let message = Message::new("hub", "req", "plan").unwrap();
+    let message = DynamicFrame::new("hub", "req", "plan").unwrap();
     let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
     let error = host
         .session_mut()
@@ -195,20 +195,20 @@ fn sec_05_refuses_a_missing_reference_and_an_expired_one() {
 fn api_03_accepts_references_and_resolves_those_into_the_state() {
     let mut room = Room::counting(&["dev"]);
     let long = "so ".repeat(20);
-    let task = Message::new("dev", "req", "schedule")
+    let task = DynamicFrame::new("dev", "req", "schedule")
         .unwrap()
         .under("TA")
         .with("assignee", "qa")
         .with("task", "T1")
         .with("priority", "high");
     let request = room.say(0, &Outbound::message(&task));
-    let done = Message::new("dev", "done", "schedule")
+    let done = DynamicFrame::new("dev", "done", "schedule")
         .unwrap()
         .under("TA")
         .with("task", "T1");
     room.say(0, &Outbound::message(&done).in_chain(request.to_string()));
     room.host.phase(NOW).unwrap();
-    let shared = Message::new("dev", "sync", "state")
+    let shared = DynamicFrame::new("dev", "sync", "state")
         .unwrap()
         .with("version", 1)
         .with(
@@ -220,7 +220,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
             ),
         );
     room.say(0, &Outbound::message(&shared));
-    let plan = Message::new("dev", "req", "plan")
+    let plan = DynamicFrame::new("dev", "req", "plan")
         .unwrap()
         .with("rows", vec![7.into(), 8.into()]);
     room.say(0, &Outbound::message(&plan));
@@ -262,7 +262,7 @@ fn api_03_refuses_a_reference_to_a_value_of_another_type() {
     let delta: accp_runtime::Map<'_> = [("owner", "dev".into()), ("much", 7.into())]
         .into_iter()
         .collect();
-    let shared = Message::new("dev", "sync", "state").unwrap();
+    let shared = DynamicFrame::new("dev", "sync", "state").unwrap();
     let shared = shared.with("version", 1).with("delta", Value::Map(delta));
     room.say(0, &Outbound::message(&shared));
     let codec = Codec::new(room.host.session_mut());

@@ -193,7 +193,8 @@ fn dlv_03_refuses_to_send_again_what_was_refused_for_good() {
         assert_eq!(numbers, [1, 2, 3]);
         room.check_replicas();
 
-        // The host refuses a copy under any number, even if the reference now leads somewhere.
+        // The host refuses a copy of the frame, whatever its number, even if the reference now
+        // leads to a value.
         let text = format!("@dev>req:plan{{}}[mid:{refused},seq:4]");
         let again = room.host.hears(101, &text, NOW);
         assert!(again.sends[0].contains("code:E2001"), "{:?}", again.sends);

@@ -144,7 +144,7 @@ fn str_02_accepts_streams_of_two_senders_in_one_chain() {
     let mut room = Room::new(&["dev", "qa"]);
     for (who, agent, total) in [(0, "dev", 2), (1, "qa", 3)] {
         for index in 0..total {
-            let chunk = accp_runtime::Message::new(agent, "stream", "infer")
+            let chunk = accp_runtime::DynamicFrame::new(agent, "stream", "infer")
                 .unwrap()
                 .under("ST");
             let chunk = chunk

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope, SendError};
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::EntryKind;
 
 use crate::sessions::room::Room;
@@ -24,7 +24,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     let mut room = Room::new(&["dev", "qa"]);
     let cid = room.say(0, &Outbound::message(&plan("dev", 1))).to_string();
     // Work for the request, in its own chain below the request's chain.
-    let below = Message::new("qa", "req", "execute").unwrap();
+    let below = DynamicFrame::new("qa", "req", "execute").unwrap();
     let below = Outbound::message(&below).caused_by(&Mid::parse(&cid));
     let below = room.say(1, &below).to_string();
     let tokens: Vec<_> = room
@@ -38,7 +38,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     let mut context = Context::from_waker(Waker::noop());
     assert!(waiting.as_mut().poll(&mut context).is_pending());
 
-    let cancel = Message::new("dev", "cancel", "task").unwrap();
+    let cancel = DynamicFrame::new("dev", "cancel", "task").unwrap();
     room.say(0, &Outbound::message(&cancel).in_chain(cid.as_str()));
     // Handlers that poll the token and handlers that wait for it both see the cancellation.
     assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(()));
@@ -61,7 +61,7 @@ fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
         .find(|i| i.text().contains("n:1"))
         .unwrap()
         .clone();
-    let reply = Message::new("qa", "done", "plan").unwrap();
+    let reply = DynamicFrame::new("qa", "done", "plan").unwrap();
     let late = Outbound::message(&reply).answering(&inbound).unwrap();
     let good = Outbound::message(&reply).in_chain(other.to_string());
     room.members[1]
@@ -100,7 +100,7 @@ fn dlv_04_refuses_a_cancellation_by_others() {
     host.takes(102, &cancel.replace("1001,seq", "1002,seq"));
     assert!(host.state().is_cancelled(&Mid::parse("101000001001")));
     host.takes(101, &frame("@dev>req:plan{}", 3, 3, ""));
-    let message = Message::new("hub", "cancel", "task").unwrap();
+    let message = DynamicFrame::new("hub", "cancel", "task").unwrap();
     let outbound = Outbound::message(&message).in_chain("101000001003");
     host.session_mut().send(&outbound, NOW).unwrap();
     assert!(host.state().is_cancelled(&Mid::parse("101000001003")));
@@ -249,7 +249,7 @@ fn dlv_04_accepts_that_the_sender_concludes_why() {
             .into_iter()
             .collect()
     });
-    let stop = Message::new("hub", "cancel", "task").unwrap();
+    let stop = DynamicFrame::new("hub", "cancel", "task").unwrap();
     let chain = chain.to_string();
     room.host_says(&Outbound::message(&stop).in_chain(&chain));
     let late: Vec<_> = (2..22)

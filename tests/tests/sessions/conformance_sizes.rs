@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::{Event, Outbound, Rules};
-use accp_runtime::{ErrorCode, FrameTokenLimits, Message, Value, Within};
+use accp_runtime::{DynamicFrame, ErrorCode, FrameTokenLimits, Value, Within};
 use accp_session::{EntryKind, GroupLimits};
 use proptest::prelude::*;
 
@@ -13,8 +13,8 @@ use crate::sessions::sides::{
     NOW, Node, counting, frame, frame_tokens, numbers, open_host, options, tokens,
 };
 
-fn plan(goal: impl Into<Value<'static>>) -> Message<'static> {
-    let message = Message::new("dev", "req", "plan").unwrap();
+fn plan(goal: impl Into<Value<'static>>) -> DynamicFrame<'static> {
+    let message = DynamicFrame::new("dev", "req", "plan").unwrap();
     message.with("goal", goal)
 }
 
@@ -127,7 +127,8 @@ fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
         assert_eq!(sent.len() == 1, is_whole, "{sent:?}");
         assert!(sent.iter().all(|text| frame_tokens(text).body <= 200));
     }
-    // Metadata cannot be split, because every part would have it too. It is reported.
+    // Splitting a frame does not shorten its metadata, because every part repeats the metadata. The
+    // session reports the excess.
     let mut room = Room::pair();
     let cid = "some_chain_with_a_name_that_is_far_too_long_for_a_frame".repeat(3);
     room.say(0, &Outbound::message(&plan(1)).in_chain(cid));
@@ -163,7 +164,7 @@ proptest! {
         room.enter(options("qa"));
         let mut lost = lost.into_iter();
         room.on_the_way(move |passed| if lost.next() == Some(true) { vec![] } else { vec![passed.text.clone()] });
-        let mut message = Message::new("dev", "req", "plan").unwrap();
+        let mut message = DynamicFrame::new("dev", "req", "plan").unwrap();
         for (n, length) in lists.iter().enumerate() {
             message = message.with(format!("list_{n}"), numbers(*length));
         }
@@ -190,7 +191,7 @@ proptest! {
 #[test]
 fn size_02_accepts_the_last_part_as_the_one_that_triggers() {
     let mut room = Room::pair();
-    let message = Message::new("dev", "done", "plan")
+    let message = DynamicFrame::new("dev", "done", "plan")
         .unwrap()
         .with("a", numbers(60))
         .with("b", numbers(60))

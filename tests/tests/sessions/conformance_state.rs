@@ -4,7 +4,7 @@
 use accp_runtime::context::Checkpoint;
 use accp_runtime::profiles::{ChatReq, ScheduleReq};
 use accp_runtime::session::{Event, Options, Outbound, Rules, SharedState, StateUpdate};
-use accp_runtime::{AgentId, ErrorCode, Map, Message, Value};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Map, Value};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
@@ -16,8 +16,8 @@ fn host(options: Options) -> Side {
     open_host(options, Rules::default())
 }
 
-fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
-    let message = Message::new(agent, "req", "plan").unwrap();
+fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> DynamicFrame<'a> {
+    let message = DynamicFrame::new(agent, "req", "plan").unwrap();
     message.with("goal", goal)
 }
 
@@ -47,7 +47,7 @@ proptest! {
             room.say(0, &outbound);
         }
         let entry = room.host.frames().pop().unwrap();
-        let read = Message::decode(&entry.text, &sides::STANDARD).unwrap();
+        let read = DynamicFrame::decode(&entry.text, &sides::STANDARD).unwrap();
         let field = read.payload.get(if typed { "task" } else { "goal" }).unwrap();
         let scalar = match field {
             Value::Array(items) => &items[0],
@@ -77,7 +77,7 @@ fn opt_03_accepts_what_the_registry_says_is_inline_unless_strict() {
     room.say(0, &Outbound::frame(&chat).strict());
     let frames = room.host.frames();
     let content = |at: usize| {
-        let message = Message::decode(&frames[at].text, &sides::STANDARD).unwrap();
+        let message = DynamicFrame::decode(&frames[at].text, &sides::STANDARD).unwrap();
         message.payload.get("content").unwrap().clone().into_owned()
     };
     assert_eq!(content(0), Value::from(long.as_str()));

@@ -5,7 +5,7 @@ use accp_runtime::profiles::InferStream;
 use accp_runtime::session::{
     Chunk, Event, Inbound, MemberId, Outbound, Router, StreamLimits, Streams,
 };
-use accp_runtime::{DecodeError, ErrorCode, Message};
+use accp_runtime::{DecodeError, DynamicFrame, ErrorCode};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
@@ -85,7 +85,7 @@ fn streams_in(room: &mut Room, chunks: &[(&str, i64, &str, bool)]) {
 }
 
 fn end(room: &mut Room, cid: &str) {
-    let end = Message::new("dev", "end", "infer").unwrap();
+    let end = DynamicFrame::new("dev", "end", "infer").unwrap();
     room.say(0, &Outbound::message(&end).in_chain(cid));
 }
 
@@ -325,7 +325,7 @@ fn str_03_accepts_a_chunk_that_is_too_large_for_a_frame_as_a_reference() {
     let data = "so ".repeat(400);
     room.say(0, &Outbound::frame(&chunk(0, &data, true)).in_chain("a"));
     let entry = room.host.frames().pop().unwrap();
-    let read = Message::decode(&entry.text, &sides::STANDARD).unwrap();
+    let read = DynamicFrame::decode(&entry.text, &sides::STANDARD).unwrap();
     let accp_runtime::Value::Ref(key) = read.payload.get("data").unwrap() else {
         panic!("{}", entry.text);
     };

@@ -3,7 +3,7 @@
 
 use accp_runtime::context::ContextLimits;
 use accp_runtime::session::{Options, Outbound, Reference, Rules};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::{Located, read_value};
 use proptest::prelude::*;
 
@@ -14,8 +14,8 @@ fn host(options: Options) -> Side {
     open_host(options, Rules::default())
 }
 
-fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> Message<'a> {
-    let message = Message::new(agent, "req", "plan").unwrap();
+fn plan<'a>(agent: &'a str, goal: impl Into<Value<'a>>) -> DynamicFrame<'a> {
+    let message = DynamicFrame::new(agent, "req", "plan").unwrap();
     message.with("goal", goal)
 }
 

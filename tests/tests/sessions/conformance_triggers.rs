@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use accp_runtime::context::{Checkpoint, CheckpointHooks, Frozen, Trigger, Verdict};
 use accp_runtime::session::{Event, Outbound, Rules};
-use accp_runtime::{ErrorCode, Intent, Message};
+use accp_runtime::{DynamicFrame, ErrorCode, Intent};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
@@ -193,7 +193,7 @@ fn ckp_04_accepts_a_phase_boundary_as_a_trigger() {
     let mut room = Room::counting(&["dev"]);
     room.say(
         0,
-        &Outbound::message(&Message::new("dev", "sync", "plan").unwrap()),
+        &Outbound::message(&DynamicFrame::new("dev", "sync", "plan").unwrap()),
     );
     let position = room.host.session().position();
     let checkpoint = room.host.phase(NOW).unwrap();

@@ -6,7 +6,7 @@ use accp_runtime::context::CachePrices;
 use accp_runtime::context::{ContextLimits, Paying};
 use accp_runtime::session::{Event, Input, Options, Outbound, Rules, Scope};
 use accp_runtime::view::{PRIMER, View};
-use accp_runtime::{Message, Registry, Value};
+use accp_runtime::{DynamicFrame, Registry, Value};
 use proptest::prelude::*;
 
 use crate::sessions::lineage::{copy, decide, restore};
@@ -15,7 +15,7 @@ use crate::sessions::sides::{Node, Side, counting, frame, numbers, open_host, pl
 
 /// Returns tasks, chat texts and frames without a schema.
 fn said() -> impl Strategy<Value = Vec<String>> {
-    let message = |intent, operation| Message::new("dev", intent, operation).unwrap();
+    let message = |intent, operation| DynamicFrame::new("dev", intent, operation).unwrap();
     let task = move |intent| {
         "[a-z_]{1,12}".prop_map(move |task| {
             let message = message(intent, "schedule").under("TA").with("task", task);
@@ -60,7 +60,7 @@ proptest! {
                     let reference = format!("ref:{}", reference.unwrap_or_default());
                     prop_assert!(line.contains(&reference), "{}", context);
                 } else {
-                    let decoded = Message::decode(&line, &registry);
+                    let decoded = DynamicFrame::decode(&line, &registry);
                     prop_assert_eq!(Ok(message), decoded.as_ref());
                 }
             }
@@ -135,12 +135,12 @@ fn the_request_of_a_frame_that_is_taken_back() {
     });
     for n in 1..20 {
         if room.host.state().hot().tokens() < 250 {
-            let note = Message::new("dev", "sync", "note").unwrap();
+            let note = DynamicFrame::new("dev", "sync", "note").unwrap();
             room.say(0, &Outbound::message(&note.with("a", numbers(n))));
         }
     }
     let backup = copy(&room);
-    let done = Message::new("dev", "done", "plan").unwrap();
+    let done = DynamicFrame::new("dev", "done", "plan").unwrap();
     let done = done.with("a", numbers(90));
     room.say(0, &Outbound::message(&done).in_chain("c"));
     let has_request = |room: &Room| {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::session::{MemberId, Outbound, Scope};
 use accp_session::{Output, Read};
 use accp_store::Store as _;
@@ -32,7 +32,7 @@ fn pro_tx_accepts_a_kill_between_an_answer_and_its_copy() {
         .into_iter()
         .map(|frame| (103, frame))
         .collect();
-    let plan = Message::new("dev", "req", "plan").unwrap();
+    let plan = DynamicFrame::new("dev", "req", "plan").unwrap();
     for _ in 0..40 {
         room.members[1]
             .session_mut()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Rules};
-use accp_runtime::{ErrorCode, Message, Registry, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use crate::sessions::room::Room;
 use crate::sessions::sides::{self, NOW, Node, frame, numbers, open_host, options, plan};
@@ -32,7 +32,7 @@ fn a_chain_that_has_not_begun_is_cancelled_by_another() {
     host.takes(101, &frame("@dev>req:plan{}", 1, seq, ""));
 }
 
-fn sends_and_comes_to_rest(message: &Message<'static>) {
+fn sends_and_comes_to_rest(message: &DynamicFrame<'static>) {
     let mut room = Room::pair();
     room.say(0, &Outbound::message(message).in_chain("c"));
     for _ in 0..10 {
@@ -51,7 +51,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
         ("sync", "bytes"),
     ] {
         let mut room = Room::pair();
-        let message = Message::new("dev", intent, operation).unwrap();
+        let message = DynamicFrame::new("dev", intent, operation).unwrap();
         let sent = room.members[0]
             .session_mut()
             .send(&Outbound::message(&message), NOW);
@@ -71,7 +71,7 @@ fn frames_of_an_application_that_read_as_link_frames() {
 /// The parts of an error carry `of`, as link errors do.
 #[test]
 fn an_error_in_parts() {
-    let message = Message::new("dev", "fail", "error")
+    let message = DynamicFrame::new("dev", "fail", "error")
         .unwrap()
         .under("ER")
         .with("code", "E4002")
@@ -272,7 +272,7 @@ fn the_text_of_a_refused_delta() {
 #[test]
 fn a_path_into_a_frame_whose_schema_requires_metadata() {
     let mut room = Room::counting(&["dev"]);
-    let result = Message::new("dev", "done", "tool")
+    let result = DynamicFrame::new("dev", "done", "tool")
         .unwrap()
         .under("TC")
         .with("tool_name", "search")
@@ -337,8 +337,10 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
         "put",
     ];
     for operation in operations {
-        let malformed = Message::new("hub", "sync", operation).unwrap().with("x", 1);
-        let well_formed = Message::new("hub", "sync", operation).unwrap();
+        let malformed = DynamicFrame::new("hub", "sync", operation)
+            .unwrap()
+            .with("x", 1);
+        let well_formed = DynamicFrame::new("hub", "sync", operation).unwrap();
         let well_formed = well_formed
             .with("n", 101)
             .with("agents", Value::from(vec![Value::from("eve")]))

@@ -6,7 +6,7 @@ mod signs;
 use std::time::Duration;
 
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Time};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_testkit::Shared;
 use proptest::prelude::*;
 
@@ -57,7 +57,7 @@ impl Guest {
         self.sent()
     }
 
-    fn says(&mut self, message: &Message<'_>) -> (Mid, Vec<String>) {
+    fn says(&mut self, message: &DynamicFrame<'_>) -> (Mid, Vec<String>) {
         let now = self.now;
         let session = self.side.session_mut();
         let mid = session.send(&Outbound::message(message), now).unwrap();
@@ -381,14 +381,14 @@ fn a_change_waits_for_the_state_that_it_changes() {
 fn long_values_stand_in_the_frame() {
     let mut guest = Guest::at(0);
     let long = "a text that other hosts would get by reference, because it is too long";
-    let message = Message::new("qa", "req", "plan")
+    let message = DynamicFrame::new("qa", "req", "plan")
         .unwrap()
         .with("text", long);
     let (_, sent) = guest.says(&message);
     assert_eq!(sent.len(), 1);
-    let read = Message::decode(&sent[0], &STANDARD).unwrap();
+    let read = DynamicFrame::decode(&sent[0], &STANDARD).unwrap();
     assert_eq!(read.payload.get("text"), Some(&Value::from(long)));
-    let huge = Message::new("qa", "req", "plan")
+    let huge = DynamicFrame::new("qa", "req", "plan")
         .unwrap()
         .with("text", "x".repeat(70_000));
     let now = guest.now;

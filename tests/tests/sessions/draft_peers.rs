@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{DraftPeers, Event, Input, Outbound, Rules, Scope};
-use accp_runtime::{Map, Message, Registry, Value};
+use accp_runtime::{DynamicFrame, Map, Registry, Value};
 
 use self::draft::{Draft, joined, short_forms};
 use crate::sessions::sides::{
@@ -28,11 +28,15 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
     registry.register(Schema::new("parcel", "PC")).unwrap();
     hub.registry = Arc::new(registry);
     let mut draft = Draft::new(hub, Rules::default());
-    let state = Message::new("dev", "sync", "state").unwrap();
+    let state = DynamicFrame::new("dev", "sync", "state").unwrap();
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&state.with("version", 1).with("delta", changes));
     draft.dev(&plan("dev", 1));
-    draft.dev(&Message::new("dev", "done", "plan").unwrap().with("n", 1));
+    draft.dev(
+        &DynamicFrame::new("dev", "done", "plan")
+            .unwrap()
+            .with("n", 1),
+    );
     draft.enters();
     draft.script.clear();
     draft.says("@qa>sync:registry{v:1|hash:a32838}");
@@ -41,7 +45,7 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
     draft.says("@qa>req:lookup{order:7}[mid:5e1f00000001,seq:4,ts:1714000000]");
     draft.says("@qa>ping:link{}[mid:5e1f00000002,seq:4,ts:1714000001]");
     draft.notes("@dev answers, with a text that it sends by reference");
-    let done = Message::new("dev", "done", "lookup")
+    let done = DynamicFrame::new("dev", "done", "lookup")
         .unwrap()
         .with("why", WHY);
     draft
@@ -104,7 +108,7 @@ fn reg_03_the_schemas_stand_in_the_hello() {
         let mut codes = BTreeSet::new();
         for text in replies {
             assert!(text.len() <= 64 * 1024);
-            let message = Message::decode(&text, &STANDARD).unwrap();
+            let message = DynamicFrame::decode(&text, &STANDARD).unwrap();
             assert_eq!(
                 message.payload.get("hash"),
                 Some(&Value::from(own.short(6)))
@@ -264,14 +268,14 @@ fn every_number_is_told() {
     );
     assert_eq!(draft.room.host.frames().len(), 3);
 
-    // Parts: the peer gets the whole frame.
+    // The member sends the frame in parts. The host sends the whole frame to the peer.
     let mut dev = counting("dev");
     dev.frame_tokens.body.hard = 30;
     draft.room.members[0].options = dev;
     draft.room.restart(member(101)).unwrap();
     draft.room.settle();
     draft.heard();
-    let long = Message::new("dev", "req", "plan").unwrap();
+    let long = DynamicFrame::new("dev", "req", "plan").unwrap();
     let long = (0..20).fold(long, |long, n| long.with(format!("field_{n}"), n));
     let told = draft.dev(&long);
     let (whole, parts) = told.split_last().unwrap();

@@ -2,7 +2,7 @@
 
 use accp_registry::Hash;
 use accp_runtime::session::{Event, Mid, Outbound, Scope, Transmit};
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::EntryKind;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -101,7 +101,7 @@ fn a_chain_under_the_id_of_an_announcement() {
     let chain = "101000001001";
     let squat = of_qa("@qa>req:plan{}", 1, 1, &format!(",cid:{chain}"));
     host.takes(102, &squat);
-    let cancel = Message::new("hub", "cancel", "task").unwrap();
+    let cancel = DynamicFrame::new("hub", "cancel", "task").unwrap();
     let cancel = Outbound::message(&cancel).in_chain(chain);
     host.session_mut().send(&cancel, NOW).unwrap();
     host.carries_out(NOW);

@@ -7,7 +7,7 @@ use accp_runtime::session::{
     CancelToken, Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError, Session, StateError,
     Time,
 };
-use accp_runtime::{AgentId, Decimal, ErrorCode, Intent, Message, Value};
+use accp_runtime::{AgentId, Decimal, DynamicFrame, ErrorCode, Intent, Value};
 use accp_session::{EntryKind, Output};
 use accp_testkit::Shared;
 use proptest::prelude::*;
@@ -29,7 +29,7 @@ fn enters(hub: &mut Side, agent: &'static str) -> MemberId {
     hub.session_mut().join_guest(&agent, NOW).unwrap()
 }
 
-fn says(hub: &mut Side, from: MemberId, message: &Message<'static>) -> Result<Mid, SendError> {
+fn says(hub: &mut Side, from: MemberId, message: &DynamicFrame<'static>) -> Result<Mid, SendError> {
     let outbound = Outbound::message(message);
     hub.session_mut().send_as(from, &outbound, NOW)
 }
@@ -74,7 +74,7 @@ fn a_host_that_starts_again_waits_for_no_guest() {
     let (replicated, last) = (hub.session().replicated(), hub.session().position());
     assert_eq!(replicated, last);
     assert_eq!(hub.session().next_timeout(), None);
-    // A link of the agent begins like any other.
+    // The hub answers the hello of this agent as it answers the hello of any other agent.
     let hello = crate::sessions::sides::hello("dev", 0);
     let heard = hub.hears(dev.number(), &hello, NOW);
     assert!(
@@ -89,7 +89,7 @@ fn a_refused_frame_leaves_nothing_behind_not_even_its_values() {
     let dev = enters(&mut hub, "dev");
     hub.carries_out(NOW);
     let long = "rye and spelt, ".repeat(400);
-    let state = Message::new("dev", "sync", "state").unwrap();
+    let state = DynamicFrame::new("dev", "sync", "state").unwrap();
     let delta = [("note", long.as_str().into())].into_iter().collect();
     let state = state
         .with("version", 7)
@@ -130,7 +130,7 @@ fn a_long_value_is_there_with_its_frame() {
         let (dev, qa) = (enters(&mut hub, "dev"), enters(&mut hub, "qa"));
         hub.carries_out(NOW);
         let long = "x".repeat(1 << 20);
-        let said = Message::new("dev", "req", "plan").unwrap();
+        let said = DynamicFrame::new("dev", "req", "plan").unwrap();
         let said = said.with("text", long.clone());
         says(&mut hub, dev, &said).unwrap();
         let Some(Output::Batch(batch)) = hub.session_mut().poll() else {
@@ -183,7 +183,7 @@ fn the_token_of_a_frame_in_work_fires_when_its_chain_is_cancelled() {
     hub.carries_out(NOW);
     let in_work = inbox(&mut hub, qa);
     assert!(!in_work[0].cancel_token().is_cancelled());
-    let cancel = Message::new("dev", "cancel", "task").unwrap();
+    let cancel = DynamicFrame::new("dev", "cancel", "task").unwrap();
     let cancel = Outbound::message(&cancel).in_chain(mid.to_string());
     hub.session_mut().send_as(dev, &cancel, NOW).unwrap();
     hub.carries_out(NOW);
@@ -212,7 +212,7 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     let mut hub = hub(rules(Scope::Sender));
     let (shop, bank) = (enters(&mut hub, "dev"), enters(&mut hub, "qa"));
     let amount = Decimal::parse("12.5").unwrap();
-    let pay = Message::new("dev", "req", "transaction").unwrap();
+    let pay = DynamicFrame::new("dev", "req", "transaction").unwrap();
     let pay = pay
         .with("transaction_id", "t1")
         .with("amount", amount)
@@ -220,7 +220,7 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     says(&mut hub, shop, &pay).unwrap();
     hub.carries_out(NOW);
     let asked = inbox(&mut hub, bank).pop().unwrap();
-    let paid = Message::new("qa", "done", "transaction").unwrap();
+    let paid = DynamicFrame::new("qa", "done", "transaction").unwrap();
     let paid = paid
         .with("transaction_id", "t1")
         .with("status", "settled")
@@ -327,7 +327,7 @@ fn handles(hub: &mut Side, guest: MemberId, agent: &'static str) {
     };
     handled.insert(next.position());
     let text: Vec<_> = handled.iter().map(u64::to_string).collect();
-    let done = Message::new(agent, "done", "plan").unwrap();
+    let done = DynamicFrame::new(agent, "done", "plan").unwrap();
     let done = Outbound::message(&done).answering(&next).unwrap();
     let reply = next.text().contains(">req:").then_some(&done);
     let session = hub.session_mut();

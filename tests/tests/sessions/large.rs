@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::context::{Checkpoint, CheckpointHooks, Frozen, Verdict};
 use accp_runtime::session::{Event, Input, Outbound, Reference, Rules};
 use accp_session::{Output, Read};
@@ -35,7 +35,7 @@ fn a_grant_longer_than_a_frame() {
 fn a_long_value_waits_for_no_timer() {
     for length in [20_000, 25_000, 100_000, 1_000_000] {
         let mut room = Room::new(&["dev", "lab"]);
-        let plan = Message::new("dev", "req", "plan").unwrap();
+        let plan = DynamicFrame::new("dev", "req", "plan").unwrap();
         let plan = plan.with("goal", "x".repeat(length));
         let dev = room.members[0].session_mut();
         dev.send(&Outbound::message(&plan), NOW).unwrap();

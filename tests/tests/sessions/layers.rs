@@ -11,7 +11,7 @@ mod state;
 use std::time::Duration;
 
 use accp_runtime::session::MemberId;
-use accp_runtime::{ErrorCode, Message};
+use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_tests::judges::agree;
 
 use crate::sessions::room::{Passed, Room};
@@ -25,7 +25,7 @@ fn verdict(text: &str) -> Result<(), ErrorCode> {
     if !agree(text.as_bytes()) {
         return Err(ErrorCode::PARSE_ERROR);
     }
-    let message = Message::decode(text, &STANDARD);
+    let message = DynamicFrame::decode(text, &STANDARD);
     message.map(drop).map_err(|error| error.code())
 }
 

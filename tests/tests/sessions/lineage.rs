@@ -44,7 +44,7 @@ fn talk(room: &mut Room, ns: std::ops::Range<i64>) {
 fn lost(room: &Room) -> Vec<(MemberId, u64)> {
     let events = room.host.events.iter();
     let lost = events.filter_map(|event| match event {
-        Event::LostTime { member, position } => Some((*member, *position)),
+        Event::RolledBack { member, position } => Some((*member, *position)),
         _ => None,
     });
     lost.collect()
@@ -228,7 +228,8 @@ fn a_host_goes_its_own_way() {
         room.say(0, &Outbound::message(&plan("dev", n)));
     }
     let last = room.host.session().position();
-    // No frame reaches the host when it is back, so the host goes on.
+    // The link drops every frame to the restored host. The host does not learn that it lost
+    // entries, and accepts new frames.
     room.on_the_way(|_| vec![]);
     restore(&mut room, backup);
     for n in 50..60 {

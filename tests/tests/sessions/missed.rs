@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use accp_runtime::session::{CancelToken, Event, MemberId, Mid, Outbound, Scope};
-use accp_runtime::{AgentId, Message};
+use accp_runtime::{AgentId, DynamicFrame};
 
 use crate::sessions::lineage::{copy, said};
 use crate::sessions::returns::{SECOND, discard, lose, room_of_one};
@@ -17,7 +17,9 @@ use crate::sessions::sides::{Node, is_relay, options, plan, rules};
 fn a_handler_hears_of_a_cancellation_that_its_side_has_missed() {
     let mut room = room_of_one();
     let request = |n, aid: Option<&Mid>| {
-        let mut message = Message::new("hub", "req", "plan").unwrap().with("n", n);
+        let mut message = DynamicFrame::new("hub", "req", "plan")
+            .unwrap()
+            .with("n", n);
         message.envelope.causation_id = aid.map(|aid| aid.to_string().into());
         Outbound::owned_message(message)
     };
@@ -33,7 +35,7 @@ fn a_handler_hears_of_a_cancellation_that_its_side_has_missed() {
     };
     assert_eq!(tokens.len(), 3);
     lose(&mut room, |passed| is_relay(&passed.text));
-    let stop = Message::new("hub", "cancel", "task").unwrap();
+    let stop = DynamicFrame::new("hub", "cancel", "task").unwrap();
     room.host_says(&Outbound::message(&stop).in_chain(first.to_string()));
     discard(&mut room, 1_100);
     assert!(tokens.iter().all(|token| !token.is_cancelled()));

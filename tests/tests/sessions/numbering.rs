@@ -1,6 +1,6 @@
 //! The numbers under which a member sends its frames, and what it does when its host corrects them.
 
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
 
 use crate::sessions::returns::{
@@ -73,7 +73,7 @@ fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     let first = room.say(0, &Outbound::message(&plans[0]));
     let second = Outbound::message(&plans[1]).in_chain(chain.to_string());
     let second = room.say(0, &second);
-    let cancel = Message::new("hub", "cancel", "task").unwrap();
+    let cancel = DynamicFrame::new("hub", "cancel", "task").unwrap();
     room.host_says(&Outbound::message(&cancel).in_chain(chain.to_string()));
     let relay = room.passed(100, 101).last().unwrap().to_owned();
     assert!(relay.contains(">cancel:task{"), "{relay}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{TransactionDone, TransactionReq};
 use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Outbound, Rules};
-use accp_runtime::{Decimal, ErrorCode, Frame, Message};
+use accp_runtime::{Decimal, DynamicFrame, ErrorCode, Frame};
 use accp_session::{Entry, EntryKind};
 use accp_store::{Retention, Store as _};
 use accp_testkit::{Faults, Wire};
@@ -179,7 +179,7 @@ fn pro_tx_accepts_another_attempt_after_a_failure_that_allows_it() {
 
     let second = asks(&mut room, 0, "t-1", 500);
     assert_eq!(heard(&mut room).0.len(), 1);
-    let cancel = Message::new("shop", "cancel", "task").unwrap();
+    let cancel = DynamicFrame::new("shop", "cancel", "task").unwrap();
     let cancel = Outbound::message(&cancel).in_chain(second.to_string());
     room.say(0, &cancel);
     heard(&mut room);
@@ -222,7 +222,7 @@ fn pro_tx_accepts_another_attempt_after_a_failure_that_allows_it() {
 #[test]
 fn pro_tx_refuses_two_requests_in_one_reply_of_the_host() {
     let mut room = bank();
-    let ask = Message::new("shop", "req", "plan").unwrap();
+    let ask = DynamicFrame::new("shop", "req", "plan").unwrap();
     room.say(0, &Outbound::message(&ask));
     let inbound = room.host.inbox.remove(0);
     let pay = || Outbound::owned(payment("t-9", 1));
@@ -249,7 +249,7 @@ fn pro_tx_accepts_a_request_whose_answer_was_discarded() {
     let (requests, _) = heard(&mut room);
     settles(&mut room, &requests[0], settled("t-1"));
     heard(&mut room);
-    let ask = Message::new("dev", "req", "plan").unwrap();
+    let ask = DynamicFrame::new("dev", "req", "plan").unwrap();
     for _ in 0..20 {
         room.say(1, &Outbound::message(&ask));
         heard(&mut room);
@@ -402,7 +402,7 @@ proptest! {
                 }
                 Step::Cancel(who) => {
                     if let Some(mid) = &last[who] {
-                        let cancel = Message::new(["shop", "dev"][who], "cancel", "task").unwrap();
+                        let cancel = DynamicFrame::new(["shop", "dev"][who], "cancel", "task").unwrap();
                         let cancel = Outbound::message(&cancel).in_chain(mid.to_string());
                         // The chain may be cancelled already.
                         drop(room.members[who].session_mut().send(&cancel, now));
@@ -479,7 +479,7 @@ fn pro_tx_accepts_what_a_member_gives_back_to_a_host_from_a_backup() {
     settles(&mut room, &requests[0], settled("t-1"));
     heard(&mut room);
     restore(&mut room, backup);
-    assert!(room.host.session().lost_time().is_some());
+    assert!(room.host.session().rolled_back().is_some());
     decide(&mut room, Input::Recover).unwrap();
     heard(&mut room);
     let again = asks(&mut room, 0, "t-1", 500);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::EntryKind;
 use accp_store::{MemoryStore, Retention, Store};
 
@@ -40,7 +40,7 @@ pub(crate) fn are_acknowledged(room: &Room, sent: &[Vec<Mid>]) {
 
 /// Returns the ids in a list of a hello.
 fn listed(hello: &str, name: &str) -> Vec<Mid> {
-    let message = Message::decode(hello, &STANDARD).unwrap();
+    let message = DynamicFrame::decode(hello, &STANDARD).unwrap();
     let list = match message.payload.get(name) {
         Some(Value::Array(list)) => list.clone(),
         Some(other) => panic!("{other}"),
@@ -186,7 +186,7 @@ fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
         };
         sent.push((room.say(0, &outbound), fate));
     }
-    let stop = Message::new("hub", "cancel", "task").unwrap();
+    let stop = DynamicFrame::new("hub", "cancel", "task").unwrap();
     room.host_says(&Outbound::message(&stop).in_chain(chain.to_string()));
     lose(room, |passed| is_relay(&passed.text));
     room.pass(60 * SECOND);

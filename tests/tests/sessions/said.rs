@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use accp_registry::OPERATIONS;
 use accp_runtime::session::{Outbound, Rules};
-use accp_runtime::{ErrorCode, Intent, Map, Message};
+use accp_runtime::{DynamicFrame, ErrorCode, Intent, Map};
 
 use crate::sessions::sides::{NOW, Node, open_host, options};
 
@@ -38,7 +38,7 @@ fn op_02_refuses_what_the_session_says_itself() {
         let mut taken = Vec::new();
         for operation in operations.chain(OWN) {
             let mut host = open_host(options("hub"), Rules::default());
-            let message = Message::new("hub", intent.as_str(), operation).unwrap();
+            let message = DynamicFrame::new("hub", intent.as_str(), operation).unwrap();
             let message = match intent.as_str() {
                 "sync" if operation == "state" => {
                     message.with("v", 1_i64).with("delta", Map::new())

@@ -10,7 +10,7 @@ use accp_runtime::session::{
     Session, State, Time, Transmit,
 };
 use accp_runtime::{
-    AgentId, DecodeOptions, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map, Message,
+    AgentId, DecodeOptions, DynamicFrame, Envelope, ErrorCode, Frame, FrameTokens, Limits, Map,
     Registry, TokenCounter, Typed, Value,
 };
 use accp_session::{Cold, Entry, EntryKind, Output, Stored, read_value};
@@ -62,8 +62,8 @@ pub(crate) fn rules(scope: Scope) -> Rules {
 }
 
 /// Returns a request with a number, by which the test knows it.
-pub(crate) fn plan(agent: &'static str, n: i64) -> Message<'static> {
-    let message = Message::new(agent, "req", "plan").unwrap();
+pub(crate) fn plan(agent: &'static str, n: i64) -> DynamicFrame<'static> {
+    let message = DynamicFrame::new(agent, "req", "plan").unwrap();
     message.with("n", n)
 }
 
@@ -264,7 +264,7 @@ pub(crate) trait Node {
 
     /// Returns the payload of a frame, with every reference into cold state followed.
     fn payload(&mut self, text: &str) -> Map<'static> {
-        let message = Message::decode(text, &STANDARD).unwrap();
+        let message = DynamicFrame::decode(text, &STANDARD).unwrap();
         let mut payload = message.payload.into_owned();
         for (_, value) in payload.iter_mut() {
             *value = self.follow(value);

@@ -8,7 +8,7 @@ use accp_runtime::context::{CheckpointHooks, Digest, Frozen, Verdict};
 use accp_runtime::session::{
     Event, Input, InputError, MemberId, Outbound, Reference, Rules, Scope, SummaryError,
 };
-use accp_runtime::{Message, Value};
+use accp_runtime::{DynamicFrame, Value};
 use insta::assert_snapshot;
 
 use crate::sessions::lineage::{copy, decide, restore};
@@ -63,7 +63,7 @@ fn invented(words: &[&str]) -> Result<(), SummaryError> {
 
 /// A member does the task of this number, under a chain of its own.
 fn does(room: &mut Room, n: i64) {
-    let done = Message::new("dev", "done", "plan").unwrap();
+    let done = DynamicFrame::new("dev", "done", "plan").unwrap();
     let done = done.with("task", format!("T{n}")).with("n", n);
     room.say(0, &Outbound::message(&done));
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq, TransactionReq};
 use accp_runtime::session::{Event, Inbound, MemberId, Outbound, Rules, Time, Transmit};
-use accp_runtime::{AgentId, Decimal, DecodeError, ErrorCode, Message, Value};
+use accp_runtime::{AgentId, Decimal, DecodeError, DynamicFrame, ErrorCode, Value};
 use accp_store::{Driver, DriverError, MemoryStore};
 
 use crate::sessions::sides::{NOW, options, plan};
@@ -238,7 +238,7 @@ fn a_reference_to_a_value_of_another_type() {
     let text = plan("hub", 1).with("note", "x".repeat(60));
     pair.host.send(&Outbound::message(&text), pair.now).unwrap();
     let key = "cold.k100_1";
-    let report = Message::new("hub", "done", "schedule")
+    let report = DynamicFrame::new("hub", "done", "schedule")
         .unwrap()
         .under("TA")
         .with("task", "x")
@@ -246,7 +246,7 @@ fn a_reference_to_a_value_of_another_type() {
     pair.host
         .send(&Outbound::message(&report).in_chain("s"), pair.now)
         .unwrap();
-    let pay = Message::new("hub", "req", "transaction")
+    let pay = DynamicFrame::new("hub", "req", "transaction")
         .unwrap()
         .under("TX")
         .with("transaction_id", "t-1")

@@ -165,7 +165,7 @@ fn defined_in(tree: &Tree, from: usize, path: &[String], steps: usize) -> Option
         }
         let steps = steps.checked_sub(1)?;
         let mut sources: Vec<Names> = meanings.iter().filter_map(Meaning::used).collect();
-        // The first name of a path may be a crate, which no glob brings in.
+        // The first name of a path may name a crate. A glob import never brings in a crate name.
         if sources.is_empty() && at != from {
             let globs = module.imports.globs.iter();
             sources.extend(globs.map(|glob| [&glob[..], std::slice::from_ref(name)].concat()));

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_frame::{Message, Repair, Value};
+use accp_frame::{DynamicFrame, Repair, Value};
 use accp_registry::Registry;
 
 use super::block::Block;
@@ -16,11 +16,11 @@ use super::{read, write};
 /// use std::sync::Arc;
 ///
 /// use accp_runtime::view::View;
-/// use accp_runtime::{Message, Registry};
+/// use accp_runtime::{DynamicFrame, Registry};
 ///
 /// let registry = Arc::new(Registry::standard());
 /// let view = View::new(Arc::clone(&registry));
-/// let message = Message::decode(
+/// let message = DynamicFrame::decode(
 ///     "@dev>done:schedule{task:impl_auth|stat:complete|prog:100|schema:TA}", &registry)?;
 /// let block = view.block(&message);
 /// assert_eq!(block.text, "@dev>done:schedule TA(,impl_auth,,,,complete,100)\n");
@@ -45,7 +45,7 @@ impl View {
     }
 
     /// Writes a frame without its envelope.
-    pub fn block(&self, message: &Message<'_>) -> Block {
+    pub fn block(&self, message: &DynamicFrame<'_>) -> Block {
         write::block(&self.registry, message)
     }
 
@@ -90,7 +90,7 @@ impl View {
     /// );
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn read(&self, text: &str) -> Result<Vec<Message<'static>>, ViewError> {
+    pub fn read(&self, text: &str) -> Result<Vec<DynamicFrame<'static>>, ViewError> {
         read::blocks(&self.registry, text)
     }
 
@@ -123,7 +123,7 @@ impl View {
     pub fn read_lenient(
         &self,
         text: &str,
-    ) -> Result<(Vec<Message<'static>>, Vec<Repair<Mistake>>), ViewError> {
+    ) -> Result<(Vec<DynamicFrame<'static>>, Vec<Repair<Mistake>>), ViewError> {
         read::lenient_blocks(&self.registry, text)
     }
 

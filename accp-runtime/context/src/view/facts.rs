@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::block::Block;
 use super::{shape, text, write};
-use accp_frame::{Intent, Map, Message, Value};
+use accp_frame::{DynamicFrame, Intent, Map, Value};
 pub(crate) use identity::id_of;
 pub(super) use identity::named;
 pub(super) use names::names;
@@ -118,7 +118,7 @@ struct Found<'m> {
 }
 
 impl<'m> Found<'m> {
-    fn of(registry: &Registry, message: &'m Message<'static>) -> Self {
+    fn of(registry: &Registry, message: &'m DynamicFrame<'static>) -> Self {
         let schema = message.schema_in(registry);
         let mut texts = Vec::new();
         let mut values = Map::new();
@@ -216,7 +216,7 @@ impl Facts {
         registry: &Registry,
         facts: &Registry,
         vocabulary: &Vocabulary,
-        messages: impl Iterator<Item = &'m Message<'static>>,
+        messages: impl Iterator<Item = &'m DynamicFrame<'static>>,
     ) -> Vec<(Block, Option<Value<'static>>)> {
         let mut found: Vec<Found<'_>> = messages.map(|one| Found::of(registry, one)).collect();
         drop_superseded(registry, &mut found);

@@ -14,7 +14,7 @@ use super::repeat::{self, Name, Referent};
 use super::shorten::shorten;
 use super::transcript::Transcript;
 use super::{spoken, write};
-use accp_frame::{Message, TokenCounter, Value};
+use accp_frame::{DynamicFrame, TokenCounter, Value};
 use ledger::Ledger;
 pub use limits::PromptLimits;
 use old::Old;
@@ -36,7 +36,7 @@ const WORTH: usize = 2;
 /// use std::sync::Arc;
 ///
 /// use accp_runtime::view::{PRIMER, Prompt, PromptLimits, View};
-/// use accp_runtime::{Message, Registry, TokenCounter};
+/// use accp_runtime::{DynamicFrame, Registry, TokenCounter};
 ///
 /// # #[derive(Debug)]
 /// # struct Quarters;
@@ -49,7 +49,7 @@ const WORTH: usize = 2;
 /// (limits.hot, limits.keep) = (10, 1);
 /// let mut prompt = Prompt::new(view, limits, Arc::new(Quarters));
 /// let said = |text| Ok::<_, accp_runtime::EncodeError>(
-///     Message::new("desk", "done", "chat")?.under("CH")
+///     DynamicFrame::new("desk", "done", "chat")?.under("CH")
 ///         .with("role", "assistant").with("lang", "en").with("content", text));
 /// prompt.push(1, &said("The order is MC-20117, and it is on its way already.")?);
 /// prompt.push(2, &said("Anything else?")?);
@@ -64,12 +64,12 @@ const WORTH: usize = 2;
 /// ```
 /// use accp_session::{Batch, EntryKind};
 /// use accp_runtime::view::Prompt;
-/// use accp_runtime::{DecodeError, Message};
+/// use accp_runtime::{DecodeError, DynamicFrame};
 ///
 /// fn feed(prompt: &mut Prompt, batch: &Batch) -> Result<(), DecodeError> {
 ///     let frames = batch.entries.iter().filter(|entry| entry.kind == EntryKind::Frame);
 ///     for entry in frames {
-///         let message = Message::decode(&entry.text, prompt.view().registry())?.into_owned();
+///         let message = DynamicFrame::decode(&entry.text, prompt.view().registry())?.into_owned();
 ///         prompt.push(entry.position, &message);
 ///     }
 ///     Ok(())
@@ -94,7 +94,7 @@ pub struct Prompt {
 struct Hot {
     part: Part,
     tokens: usize,
-    message: Message<'static>,
+    message: DynamicFrame<'static>,
     /// The named records in the message.
     names: Vec<Name>,
     show: Show,
@@ -172,22 +172,22 @@ impl Prompt {
     }
 
     /// Takes the message at this position of the log.
-    pub fn push(&mut self, position: u64, message: &Message<'_>) {
+    pub fn push(&mut self, position: u64, message: &DynamicFrame<'_>) {
         self.take(position, message, Show::Short);
     }
 
     /// Takes a message that stays verbatim: it is not shortened and never becomes facts.
-    pub fn push_verbatim(&mut self, position: u64, message: &Message<'_>) {
+    pub fn push_verbatim(&mut self, position: u64, message: &DynamicFrame<'_>) {
         self.take(position, message, Show::Verbatim);
     }
 
     /// Shows a message again, whole, after facts or only its ends were left: the model has asked
     /// for its `$cold.p57`. When it is old it becomes facts again.
-    pub fn expand(&mut self, position: u64, message: &Message<'_>) {
+    pub fn expand(&mut self, position: u64, message: &DynamicFrame<'_>) {
         self.take(position, message, Show::Whole);
     }
 
-    fn take(&mut self, position: u64, message: &Message<'_>, show: Show) {
+    fn take(&mut self, position: u64, message: &DynamicFrame<'_>, show: Show) {
         let message = message.clone().into_owned();
         let hot = self.show(position, message, show);
         self.hot.push(hot);
@@ -237,7 +237,7 @@ impl Prompt {
             || is_behind && self.hot[at].show == Show::Verbatim
     }
 
-    fn show(&mut self, position: u64, message: Message<'static>, show: Show) -> Hot {
+    fn show(&mut self, position: u64, message: DynamicFrame<'static>, show: Show) -> Hot {
         let names = repeat::names(self.view.registry(), &message);
         let mut is_whole = true;
         let text = if show == Show::Short {
@@ -286,7 +286,7 @@ impl Prompt {
     }
 
     /// Returns a message without the middles of long params, and whether something was left out.
-    fn shortened(&mut self, position: u64, message: &Message<'_>) -> (Block, bool) {
+    fn shortened(&mut self, position: u64, message: &DynamicFrame<'_>) -> (Block, bool) {
         let registry = self.view.registry();
         let (mut block, mut params) = write::block_and_params(registry, message, &[]);
         let missing = self.transcript.missing(&block);

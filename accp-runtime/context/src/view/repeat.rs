@@ -4,7 +4,7 @@ use accp_registry::Registry;
 use accp_registry::lexical::is_key;
 
 use super::facts::{changed, named};
-use accp_frame::{Map, Message, Value};
+use accp_frame::{DynamicFrame, Map, Value};
 
 /// Shorter texts save nothing, because a reference is as long.
 const LEAST: usize = 40;
@@ -15,7 +15,7 @@ const WAS: &str = "was";
 #[derive(Debug)]
 pub(super) struct Referent<'h> {
     pub(super) position: u64,
-    pub(super) message: &'h Message<'static>,
+    pub(super) message: &'h DynamicFrame<'static>,
     pub(super) names: &'h [Name],
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Referent<'h> {
 pub(super) type Name = (Option<String>, (String, String));
 
 /// Returns the named records in a message.
-pub(super) fn names(registry: &Registry, message: &Message<'_>) -> Vec<Name> {
+pub(super) fn names(registry: &Registry, message: &DynamicFrame<'_>) -> Vec<Name> {
     let name = |map: &Map<'_>| {
         let (schema, _, name) = named(registry, map)?;
         Some((schema.code.clone(), name))
@@ -44,10 +44,10 @@ pub(super) fn names(registry: &Registry, message: &Message<'_>) -> Vec<Name> {
 /// repeated record keeps its changed fields and, under `was`, a reference to its earlier state.
 /// `None` if the message repeats nothing.
 pub(super) fn without(
-    message: &Message<'static>,
+    message: &DynamicFrame<'static>,
     names: &[Name],
     shown: &[Referent<'_>],
-) -> Option<Message<'static>> {
+) -> Option<DynamicFrame<'static>> {
     let rest = |param: Option<&str>, map: &Map<'_>| {
         let (_, name) = names.iter().find(|(other, _)| other.as_deref() == param)?;
         rest(name, map, shown)
@@ -55,7 +55,7 @@ pub(super) fn without(
     if message.schema.is_some()
         && let Some(payload) = rest(None, &message.payload)
     {
-        return Some(Message {
+        return Some(DynamicFrame {
             schema: None,
             payload,
             ..message.clone()

@@ -5,10 +5,10 @@ use accp_registry::view::{ROLE, SPOKEN, words_of};
 
 use super::shape;
 use super::shape::{Place, default_of};
-use accp_frame::{Map, Message, Value};
+use accp_frame::{DynamicFrame, Map, Value};
 
 /// Returns whether the message asks for something in words.
-pub(super) fn asks(message: &Message<'_>) -> bool {
+pub(super) fn asks(message: &DynamicFrame<'_>) -> bool {
     let [_, (intent, operation, _)] = SPOKEN;
     message.intent.as_str() == intent && message.operation == operation
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Transcript, View, facts};
-use accp_frame::{Map, Message, Value};
+use accp_frame::{DynamicFrame, Map, Value};
 
 mod lenient;
 mod prompt;
@@ -118,7 +118,7 @@ fn any_value() -> impl Strategy<Value = Value<'static>> {
 }
 
 /// Generates messages that fit their schema, or have none that is known.
-fn any_message() -> impl Strategy<Value = Message<'static>> {
+fn any_message() -> impl Strategy<Value = DynamicFrame<'static>> {
     let head = prop::sample::select(vec![
         ("req", "chat", Some("CH")),
         ("done", "chat", Some("CH")),
@@ -145,7 +145,7 @@ fn any_message() -> impl Strategy<Value = Message<'static>> {
     ];
     (agent, head, chat, any::<bool>()).prop_map(
         |(agent, (intent, operation, code), params, fill)| {
-            let mut message = Message::new(agent, intent, operation).unwrap();
+            let mut message = DynamicFrame::new(agent, intent, operation).unwrap();
             message.schema = code.map(Into::into);
             message.payload = params.into_iter().collect();
             if fill && code == Some("CH") {
@@ -214,19 +214,19 @@ fn the_form() {
     let result = json!([flight("WF31", "OSL", true), flight("WF35", "SVG", false)]);
     let one = json!(flight("WF1", "OSL", true));
     let messages = [
-        Message::new("user", "req", "chat")
+        DynamicFrame::new("user", "req", "chat")
             .unwrap()
             .under("CH")
             .with("role", "user")
             .with("content", "Is there a seat?")
             .with("lang", "en"),
-        Message::new("tool", "done", "search")
+        DynamicFrame::new("tool", "done", "search")
             .unwrap()
             .with("result", Value::from_json(&result)),
-        Message::new("tool", "done", "search")
+        DynamicFrame::new("tool", "done", "search")
             .unwrap()
             .with("result", Value::from_json(&one)),
-        Message::new("clerk", "req", "book")
+        DynamicFrame::new("clerk", "req", "book")
             .unwrap()
             .under("LE")
             .with("number", "WF31")
@@ -334,7 +334,7 @@ fn a_default_is_known_by_its_text() {
         "frames": [{ "intent": "req", "operation": "order" },
                    { "intent": "done", "operation": "order", "fields": ["paid"] }] } } });
     let registry = Registry::from_json(&json.to_string()).unwrap();
-    let message = Message::decode("@a>req:order{schema:O}", &registry).unwrap();
+    let message = DynamicFrame::decode("@a>req:order{schema:O}", &registry).unwrap();
     assert_eq!(message.payload.len(), 4);
     let schema = registry.schema("O");
     for (name, value) in message.payload.iter() {

@@ -9,10 +9,10 @@ use super::codec::View;
 /// use std::sync::Arc;
 ///
 /// use accp_runtime::view::{Transcript, View};
-/// # use accp_runtime::{Message, Registry};
+/// # use accp_runtime::{DynamicFrame, Registry};
 /// # let registry = Arc::new(Registry::standard());
 /// # let text = "@dev>done:schedule{task:impl_auth|schema:TA}";
-/// # let message = Message::decode(text, &registry)?;
+/// # let message = DynamicFrame::decode(text, &registry)?;
 /// # let view = View::new(registry);
 /// let mut transcript = Transcript::default();
 /// let first = transcript.push(&view, &view.block(&message));

@@ -9,9 +9,9 @@ use super::block::Block;
 use super::shape::{Place, default_of};
 use super::spoken::spoken_payload;
 use super::{shape, text};
-use accp_frame::{Map, Message, Value};
+use accp_frame::{DynamicFrame, Map, Value};
 
-pub(super) fn block(registry: &Registry, message: &Message<'_>) -> Block {
+pub(super) fn block(registry: &Registry, message: &DynamicFrame<'_>) -> Block {
     block_and_params(registry, message, &[]).0
 }
 
@@ -21,7 +21,7 @@ pub(super) type Span = (String, Range<usize>);
 /// Returns the block and its params. Records of the schemas `without` are written as maps.
 pub(super) fn block_and_params(
     registry: &Registry,
-    message: &Message<'_>,
+    message: &DynamicFrame<'_>,
     without: &[String],
 ) -> (Block, Vec<Span>) {
     let mut writer = Writer::new(registry, without);
@@ -114,7 +114,7 @@ impl<'r> Writer<'r> {
     }
 
     /// Writes `@clerk: Two have one.` if that says all of the message.
-    fn spoken(&mut self, message: &Message<'_>) -> bool {
+    fn spoken(&mut self, message: &DynamicFrame<'_>) -> bool {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         let spoken = SPOKEN
             .iter()
@@ -146,7 +146,7 @@ impl<'r> Writer<'r> {
         true
     }
 
-    fn frame(&mut self, message: &Message<'_>) {
+    fn frame(&mut self, message: &DynamicFrame<'_>) {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         self.out = format!("@{}>{intent}:{operation}", message.agent.as_str());
         // Codes of peers and registries are keys, but an application may set any text.

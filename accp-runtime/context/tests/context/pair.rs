@@ -9,7 +9,7 @@ use accp_runtime::context::{
 };
 use accp_runtime::session::Time;
 use accp_runtime::{
-    AgentId, DecodeOptions, Envelope, Frame, Limits, Message, Registry, TokenCounter, Value,
+    AgentId, DecodeOptions, DynamicFrame, Envelope, Frame, Limits, Registry, TokenCounter, Value,
 };
 use proptest::prelude::*;
 
@@ -118,7 +118,7 @@ impl Pair {
 
         // The member gets the checkpoint as the text of a frame.
         let text = checkpoint.encode(&AgentId::new("host")?, Envelope::default())?;
-        Message::decode(&text, self.registry)?;
+        DynamicFrame::decode(&text, self.registry)?;
         let copy = Checkpoint::decode(&text)?;
         prop_assert_eq!(&copy, &checkpoint, "{}", text);
 
@@ -200,7 +200,7 @@ impl Pair {
                 limits: Limits::NONE,
                 marks: true,
             };
-            if let Ok(message) = Message::decode_with(&text, self.registry, &options) {
+            if let Ok(message) = DynamicFrame::decode_with(&text, self.registry, &options) {
                 scalars(&Value::Map(message.payload), &mut said);
             }
         }

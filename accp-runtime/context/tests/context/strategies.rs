@@ -1,7 +1,7 @@
 //! Generators of frames and turns.
 
 use accp_runtime::context::{ContextLimits, Trigger};
-use accp_runtime::{EncodeOptions, Intent, Map, Message, Registry, Value};
+use accp_runtime::{DynamicFrame, EncodeOptions, Intent, Map, Registry, Value};
 use proptest::prelude::*;
 
 fn text() -> impl Strategy<Value = String> {
@@ -55,14 +55,15 @@ pub(crate) fn frame() -> impl Strategy<Value = String> {
             let entries = prop::collection::vec((key(), value()), 0..6);
             let intent = Intent::CORE[intent].as_str();
             entries.prop_filter_map("no frame", move |entries| {
-                let mut message = Message::new(agent.clone(), intent, operation.clone()).ok()?;
+                let mut message =
+                    DynamicFrame::new(agent.clone(), intent, operation.clone()).ok()?;
                 message.payload = entries.into_iter().collect();
                 encode(&message)
             })
         });
     let schemas =
         (text(), text(), 0..10_000_i64).prop_filter_map("no frame", |(id, text, number)| {
-            let of = |intent, operation| Message::new("a", intent, operation).ok();
+            let of = |intent, operation| DynamicFrame::new("a", intent, operation).ok();
             let message = match number % 6 {
                 0 => of("req", "schedule")?
                     .under("TA")
@@ -111,7 +112,7 @@ pub(crate) fn frame() -> impl Strategy<Value = String> {
     ]
 }
 
-fn encode(message: &Message<'_>) -> Option<String> {
+fn encode(message: &DynamicFrame<'_>) -> Option<String> {
     let mut message = message.clone();
     message.envelope.correlation_id = Some("c".into());
     let options = EncodeOptions {

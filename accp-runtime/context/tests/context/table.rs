@@ -3,7 +3,7 @@
 use accp_context::{Checkpointer, Hot, Turn, Warm, render_context};
 use accp_runtime::context::{Checkpoint, ContextLimits, Digest, Headers, Trigger};
 use accp_runtime::session::Time;
-use accp_runtime::{AgentId, Envelope, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Envelope, Registry};
 
 use super::Quarters;
 
@@ -83,7 +83,7 @@ pub(crate) fn frame(checkpoint: &Checkpoint) -> String {
     let text = checkpoint
         .encode(&hub, Envelope::default())
         .expect("a frame");
-    Message::decode(&text, Registry::shared()).expect("within the limits");
+    DynamicFrame::decode(&text, Registry::shared()).expect("within the limits");
     text
 }
 

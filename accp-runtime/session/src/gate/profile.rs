@@ -11,7 +11,7 @@ use crate::log::mid::{MemberId, Mid};
 use crate::state::chain::of;
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::{Intent, Message, Registry, Value};
+use accp_frame::{DynamicFrame, Intent, Registry, Value};
 
 /// The greatest number of open streams of a member.
 const STREAMS: usize = 256;
@@ -50,7 +50,7 @@ pub(crate) struct StreamPiece {
 
 impl StreamPiece {
     /// Reads a piece; `None` if one of its numbers goes by reference.
-    pub(crate) fn of(message: &Message<'_>, names: &Sequence) -> Option<Self> {
+    pub(crate) fn of(message: &DynamicFrame<'_>, names: &Sequence) -> Option<Self> {
         let number = |name: &str| match message.payload.get(name) {
             None | Some(Value::Null) => Some(None),
             Some(Value::Integer(number)) => Some(Some(*number)),

@@ -105,7 +105,7 @@ fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use accp_frame::{EncodeOptions, Limits, Message};
+    use accp_frame::{DynamicFrame, EncodeOptions, Limits};
 
     use super::*;
 
@@ -149,12 +149,13 @@ mod tests {
 
     #[test]
     fn a_value_stands_in_a_frame_or_behind_its_references() {
-        let written = |message: Message<'_>, registry: &Registry| {
+        let written = |message: DynamicFrame<'_>, registry: &Registry| {
             let text = message.encode_with(registry, INLINE).unwrap();
             text.trim_end_matches("[]").to_owned()
         };
         let standard = Registry::shared();
-        let message = |agent, intent, operation| Message::new(agent, intent, operation).unwrap();
+        let message =
+            |agent, intent, operation| DynamicFrame::new(agent, intent, operation).unwrap();
         let done = message("dev_1", "done", "schedule")
             .under("TA")
             .with("task", "a_b c");

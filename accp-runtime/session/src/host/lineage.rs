@@ -26,7 +26,7 @@ use accp_context::Time;
 /// False claims in a row after which a member has to leave. The link may have damaged one claim.
 const DOUBTS: u8 = 3;
 
-/// What shows that this host has lost time.
+/// What shows that this host was rolled back.
 #[derive(Debug)]
 pub(crate) struct Lost {
     /// The voucher of this host for a log that it does not have.
@@ -38,7 +38,7 @@ pub(crate) struct Lost {
 }
 
 impl Host {
-    /// Fails while this host does nothing, because it has lost time.
+    /// Fails while this host does nothing, because it was rolled back.
     pub(crate) fn check_running(&self) -> Result<(), SendError> {
         match &self.lost {
             Some(lost) => Err(SendError::Stopped(lost.claim.position)),
@@ -186,7 +186,7 @@ impl Host {
             taken: Vec::new(),
         }));
         self.relays.stop();
-        self.side.emit(Event::LostTime { member, position });
+        self.side.emit(Event::RolledBack { member, position });
     }
 
     /// Begins to take the entries that this host has lost from the member that has them.

@@ -75,7 +75,7 @@ pub enum Event {
     /// Host: a member holds the log up to this position, and this host has vouched for it. So the
     /// store of this host is an old copy. The host does nothing until the caller decides
     /// ([`Input::Recover`](crate::Input::Recover) or [`Input::Fork`](crate::Input::Fork)).
-    LostTime {
+    RolledBack {
         /// The member.
         member: MemberId,
         /// The position that it holds.

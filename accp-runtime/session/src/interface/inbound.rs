@@ -12,7 +12,8 @@ use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 use accp_frame::{
-    DecodeError, DecodeFrame, EncodeOptions, Intent, Limits, Message, Registry, Typed, Value,
+    DecodeError, DecodeFrame, DynamicFrame, EncodeOptions, FrameFamily, Intent, Limits, Reader,
+    Registry, Typed, Value,
 };
 
 /// An accepted frame of another member, for a handler on this side.
@@ -201,6 +202,25 @@ impl Inbound {
         self
     }
 
+    /// Returns whether intent, operation and schema of the frame are those of the type, or of one of its variants.
+    ///
+    /// ```
+    /// use accp_runtime::profiles::{ChatDone, ErrorFail};
+    /// # use accp_runtime::session::{CancelToken, Inbound, MemberId};
+    /// # let text = "@cook>fail:error{code:E2001|msg:no_flour|retry:false|schema:ER}[mid:101000001001,seq:1,ts:0]";
+    /// # let inbound = Inbound::new(1, MemberId::HOST, text.into(), CancelToken::new());
+    /// assert!(inbound.is::<ErrorFail>() && !inbound.is::<ChatDone>());
+    /// assert!(inbound.is::<Result<ChatDone, ErrorFail>>());
+    /// ```
+    pub fn is<F: FrameFamily>(&self) -> bool {
+        let accepts = || {
+            let mut r = Reader::new(&self.text, UNBOUNDED)?;
+            let header = r.header()?;
+            Ok::<_, DecodeError>(F::Frame::accepts(&header, r.schema_ahead()?))
+        };
+        accepts().unwrap_or(false)
+    }
+
     /// Decodes the frame as a type of the application, with the values that stand in the place of
     /// references ([`with_values`](Self::with_values)).
     ///
@@ -218,9 +238,9 @@ impl Inbound {
     /// Decodes the frame under full names. References stay references.
     ///
     /// # Errors
-    /// As [`Message::decode`].
-    pub fn message(&self, registry: &Registry) -> Result<Message<'_>, DecodeError> {
-        Message::decode(&self.text, registry)
+    /// As [`DynamicFrame::decode`].
+    pub fn message(&self, registry: &Registry) -> Result<DynamicFrame<'_>, DecodeError> {
+        DynamicFrame::decode(&self.text, registry)
     }
 }
 
@@ -231,7 +251,7 @@ fn whole(
     values: &BTreeMap<String, Value<'static>>,
     registry: &Registry,
 ) -> Result<Option<Arc<str>>, DecodeError> {
-    let Ok(mut message) = Message::decode(text, registry) else {
+    let Ok(mut message) = DynamicFrame::decode(text, registry) else {
         return Ok(None);
     };
     let mut whole = None;
@@ -244,7 +264,7 @@ fn whole(
 /// Puts a value in the place of the references with this key, and returns the text of the message
 /// then. Fails if the value is not one of the field's type.
 pub(crate) fn supply(
-    message: &mut Message<'_>,
+    message: &mut DynamicFrame<'_>,
     text: &str,
     key: &str,
     value: &Value<'static>,

@@ -100,12 +100,12 @@ pub enum Input<'a> {
     /// Host: a schema is registered while the session runs (`RegisterSchema`, draft section
     /// 7.1). Members fetch it.
     Register(Box<Schema>),
-    /// Host, after [`Event::LostTime`](crate::Event::LostTime): take the lost entries from the member
+    /// Host, after [`Event::RolledBack`](crate::Event::RolledBack): take the lost entries from the member
     /// that has them. [`Event::Recovered`](crate::Event::Recovered) or
     /// [`Event::NotRecovered`](crate::Event::NotRecovered) tells the end.
     Recover,
     /// Host: vouch for the log under a new secret, and so give the log a new identity. After
-    /// [`Event::LostTime`](crate::Event::LostTime) the host goes on without the lost entries, and
+    /// [`Event::RolledBack`](crate::Event::RolledBack) the host goes on without the lost entries, and
     /// members that have them are removed: they have to open their sides anew.
     Fork(LogKey),
     /// Host: a phase of the work is over, so a checkpoint is due (draft section 5.2, item 4).
@@ -186,7 +186,7 @@ pub enum Supplied {
     Differs,
     /// The value has expired.
     Expired,
-    /// The host can take nothing now, because it has lost time.
+    /// The host can take nothing now, because it was rolled back.
     Later,
 }
 

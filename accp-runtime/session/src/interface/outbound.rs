@@ -11,16 +11,16 @@ use crate::log::mid::Mid;
 use crate::wire::link::{PeerError, error_frame};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::{DecodeError, EncodeError, EncodeFrame, Intent, Limits, Message};
+use accp_frame::{DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits};
 
-/// A frame to send: a typed frame or a [`Message`], with the rest of its envelope. The session sets
+/// A frame to send: a typed frame or a [`DynamicFrame`], with the rest of its envelope. The session sets
 /// `mid`, `seq` and `ts`, and `sid` where the registry requires it.
 ///
 /// ```
-/// use accp_runtime::Message;
+/// use accp_runtime::DynamicFrame;
 /// use accp_runtime::session::Outbound;
 ///
-/// let message = Message::new("planner", "req", "plan")?.with("goal", "lunch");
+/// let message = DynamicFrame::new("planner", "req", "plan")?.with("goal", "lunch");
 /// let outbound = Outbound::message(&message).in_chain("lunch").expiring(60);
 /// # let _ = outbound;
 /// # Ok::<(), accp_runtime::EncodeError>(())
@@ -39,8 +39,8 @@ pub struct Outbound<'a> {
 pub(crate) enum Content<'a> {
     Typed(&'a (dyn EncodeFrame + Sync)),
     Owned(Arc<dyn EncodeFrame + Send + Sync + 'a>),
-    Message(&'a Message<'a>),
-    OwnedMessage(Arc<Message<'a>>),
+    Message(&'a DynamicFrame<'a>),
+    OwnedMessage(Arc<DynamicFrame<'a>>),
 }
 
 impl<'a> Outbound<'a> {
@@ -73,19 +73,19 @@ impl<'a> Outbound<'a> {
     }
 
     /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.
-    pub fn message(message: &'a Message<'a>) -> Self {
+    pub fn message(message: &'a DynamicFrame<'a>) -> Self {
         let agent = message.agent.as_str().into();
         Self::message_as(message, agent, Content::Message(message))
     }
 
     /// As [`Outbound::message`], with a message that it owns, so that a handler can return it.
-    pub fn owned_message(message: Message<'a>) -> Self {
+    pub fn owned_message(message: DynamicFrame<'a>) -> Self {
         let message = Arc::new(message);
         let agent = String::from(message.agent.as_str()).into();
         Self::message_as(&message, agent, Content::OwnedMessage(Arc::clone(&message)))
     }
 
-    fn message_as(message: &Message<'_>, agent: Cow<'a, str>, content: Content<'a>) -> Self {
+    fn message_as(message: &DynamicFrame<'_>, agent: Cow<'a, str>, content: Content<'a>) -> Self {
         let text = |id: &Option<_>| id.as_deref().map(String::from);
         Self {
             agent: Some(agent),
@@ -199,8 +199,8 @@ pub enum SendError {
     NotDue(u64),
     /// All message ids of this side are used up. Begin a new session.
     IdsUsedUp,
-    /// This host has lost time: a member holds the log up to this position. Somebody has to decide
-    /// how to go on; see [`Event::LostTime`](crate::Event::LostTime).
+    /// This host was rolled back: a member holds the log up to this position. Somebody has to decide
+    /// how to go on; see [`Event::RolledBack`](crate::Event::RolledBack).
     Stopped(u64),
     /// The session refuses the frame as the host would, with this code.
     Refused {

@@ -12,7 +12,7 @@ use accp_registry::Hash;
 
 /// The secret of a log. Only the host of the session has it.
 ///
-/// A peer that has it can make the host believe that it has lost time, and so stop the host.
+/// A peer that has it can make the host believe that it was rolled back, and so stop the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LogKey([u8; 32]);
 

@@ -201,7 +201,8 @@ impl Member {
                 if let Some(draft) = &mut self.draft {
                     draft.acknowledges = true;
                 }
-                // A host that does not write this pair may number its own acknowledgements, too.
+                // Some hosts do not write the pair `of` in an acknowledgement. Such a host may also
+                // give its acknowledgements numbers.
                 let named = of.filter(|mid| self.outbox.is_first(mid));
                 let counts = frame.envelope.extra.get("of").is_none();
                 match named {

@@ -26,12 +26,12 @@ pub struct EncodedFrames {
 /// use std::sync::Arc;
 ///
 /// use accp_runtime::session::{MemberId, Options, Outbound, Time};
-/// use accp_runtime::{AgentId, Message, Registry};
+/// use accp_runtime::{AgentId, DynamicFrame, Registry};
 /// use accp_session::compose;
 ///
 /// let options = Options::new("lunch", AgentId::new("dev")?, Arc::new(Registry::standard()));
 /// let member = MemberId::new(101).expect("the number of a member");
-/// let message = Message::new("dev", "req", "plan")?.with("goal", "x".repeat(51));
+/// let message = DynamicFrame::new("dev", "req", "plan")?.with("goal", "x".repeat(51));
 /// let made = compose(&Outbound::message(&message), &options, member, 3, Time::from_secs(1_714_000_000))?;
 /// assert_eq!(made.frames[1], "@dev>req:plan{goal:$cold.k101_4}[ts:1714000000]");
 /// assert!(made.frames[0].starts_with("@dev>sync:put{keys:[[k101_4,"));

@@ -12,9 +12,9 @@ use crate::reference::UNBOUNDED;
 use crate::wire::control::{Control, put_key};
 use accp_context::Time;
 use accp_frame::{
-    AgentId, EncodeError, EncodeFrame, EncodeOptions, Envelope, External, Externals, Frame,
-    FrameTokenLimits, FrameTokens, Intent, Limits, Map, Message, Registry, TokenCounter,
-    TokenLimit, Value, Within, Writer,
+    AgentId, DynamicFrame, EncodeError, EncodeFrame, EncodeOptions, Envelope, External, Externals,
+    Frame, FrameTokenLimits, FrameTokens, Intent, Limits, Map, Registry, TokenCounter, TokenLimit,
+    Value, Within, Writer,
 };
 
 /// The greatest number of values that one frame announces, at 45 tokens each.
@@ -150,7 +150,7 @@ impl Encoder<'_> {
             // 6: parts, or values that leave for cold state until the frame is within the limits.
             if self.is_over(&tokens) && self.peer != Peer::Draft {
                 let text = format!("{head}[mid:0,seq:0{tail}]");
-                let mut message = Message::decode(&text, self.registry)
+                let mut message = DynamicFrame::decode(&text, self.registry)
                     .map_err(|error| EncodeError::new(error.code(), error.to_string()))?
                     .into_owned();
                 while self.is_over(&tokens) {
@@ -247,7 +247,7 @@ impl Encoder<'_> {
 
     /// Returns whether the frame must name its session.
     fn names_session(&self, outbound: &Outbound<'_>) -> bool {
-        let message: &Message<'_> = match &outbound.content {
+        let message: &DynamicFrame<'_> = match &outbound.content {
             Content::Typed(frame) => return frame.frame_type().envelope.contains(&"sid"),
             Content::Owned(frame) => return frame.frame_type().envelope.contains(&"sid"),
             Content::Message(message) => message,
@@ -299,7 +299,7 @@ impl Encoder<'_> {
             limits: Limits::NONE,
             ..self.unlimited()
         })?;
-        let Ok(message) = Message::decode_with(&whole, self.registry, &UNBOUNDED) else {
+        let Ok(message) = DynamicFrame::decode_with(&whole, self.registry, &UNBOUNDED) else {
             return Err(error);
         };
         self.write_message(&message, agent, envelope, self.options(outbound, puts))
@@ -317,12 +317,12 @@ impl Encoder<'_> {
 
     fn write_message(
         &self,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
         agent: &AgentId<'_>,
         envelope: &Envelope<'_>,
         options: EncodeOptions<'_>,
     ) -> Result<String, EncodeError> {
-        let message = Message {
+        let message = DynamicFrame {
             agent: agent.clone(),
             envelope: envelope.clone(),
             ..message.clone()
@@ -362,7 +362,7 @@ impl Encoder<'_> {
 
 /// Moves the largest value out of the frame.
 fn externalise_largest(
-    message: &mut Message<'static>,
+    message: &mut DynamicFrame<'static>,
     puts: &mut Puts,
     limits: &FrameTokenLimits,
     tokens: &FrameTokens,

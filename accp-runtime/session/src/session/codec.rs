@@ -16,7 +16,7 @@ use crate::wire::scan::Scanned;
 use accp_context::Time;
 use accp_context::read_head;
 use accp_context::{Checkpoint, TokenBudget};
-use accp_frame::{DecodeError, DecodeOptions, Message, Value};
+use accp_frame::{DecodeError, DecodeOptions, DynamicFrame, Value};
 
 /// `Encode`, `Decode`, `Checkpoint`, `GetBudget` and `RegisterSchema` of the draft (section
 /// 7.1), under its names.
@@ -25,14 +25,14 @@ use accp_frame::{DecodeError, DecodeOptions, Message, Value};
 /// use std::sync::Arc;
 ///
 /// use accp_runtime::session::{Codec, Options, Outbound, Rules, Session, Time};
-/// use accp_runtime::{AgentId, Message, Registry};
+/// use accp_runtime::{AgentId, DynamicFrame, Registry};
 ///
 /// let now = Time::from_secs(1_714_000_000);
 /// let options = Options::new("s1", AgentId::new("hub")?, Arc::new(Registry::standard()));
 /// let mut session = Session::host(options, Rules::default(), now);
 /// let mut codec = Codec::new(&mut session);
 ///
-/// let message = Message::new("hub", "req", "plan")?.with("goal", "lunch");
+/// let message = DynamicFrame::new("hub", "req", "plan")?.with("goal", "lunch");
 /// let encoded = codec.encode(&Outbound::message(&message), now)?;
 /// assert_eq!(encoded.frames, ["@hub>req:plan{goal:lunch}[mid:100000001001,seq:1,ts:1714000000]"]);
 /// assert_eq!(codec.decode(&encoded.frames[0])?.payload, message.payload);
@@ -59,14 +59,14 @@ impl<'s> Codec<'s> {
         self.session.preview(outbound, now)
     }
 
-    /// `Decode(frame, session) -> Message`: does the six steps of the draft (section 7.3). Follows
+    /// `Decode(frame, session) -> DynamicFrame`: does the six steps of the draft (section 7.3). Follows
     /// references into hot, warm and shared state. A reference into cold state stays, because its
     /// value has to be read from the store.
     ///
     /// # Errors
-    /// As [`Message::decode`], and E1004 when a reference leads to a value of another type than that
+    /// As [`DynamicFrame::decode`], and E1004 when a reference leads to a value of another type than that
     /// of its field.
-    pub fn decode<'a>(&self, frame: &'a str) -> Result<Message<'a>, DecodeError> {
+    pub fn decode<'a>(&self, frame: &'a str) -> Result<DynamicFrame<'a>, DecodeError> {
         let side = self.session.side();
         // 1: the whole grammar.
         let scanned = Scanned::new(frame, side.options.limits)?;
@@ -75,7 +75,7 @@ impl<'s> Codec<'s> {
             limits: side.options.limits,
             marks: true,
         };
-        let mut message = Message::decode_with(frame, &side.options.registry, &options)?;
+        let mut message = DynamicFrame::decode_with(frame, &side.options.registry, &options)?;
         // 2: the values of the references. The grammar does not depend on them.
         for key in references(scanned.head()) {
             if let Some(value) = self.session.resolve(key) {

@@ -48,7 +48,7 @@ impl Session {
     /// already goes on under new message ids.
     ///
     /// # Errors
-    /// [`InputError::Join`], [`InputError::Send`] on a host that has lost time, and
+    /// [`InputError::Join`], [`InputError::Send`] on a host that was rolled back, and
     /// [`InputError::HostOnly`] on a member.
     pub fn join_guest(
         &mut self,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use accp_frame::{Message, Registry, Value};
+use accp_frame::{DynamicFrame, Registry, Value};
 use accp_registry::Hash;
 
 use crate::interface::output::Cold;
@@ -298,7 +298,8 @@ fn value(
             None if foreign => Err(NotFound),
             None => Ok(fetch(key, Some((value.digest, value.length)))),
         },
-        // The value was put before this side joined.
+        // The value may be older than the membership of this side, so this side asks the host for
+        // it.
         _ if !foreign && !session.is_host() => Ok(fetch(key, None)),
         _ => Err(NotFound),
     }
@@ -328,7 +329,7 @@ impl Source {
             Self::Wire(bytes) => end_of(reference, &read_value(&bytes).map_err(|_| NotFound)?),
             Self::Frame(text) if reference.path.is_none() => Ok(End::Value(text.into())),
             Self::Frame(text) => {
-                let message = Message::decode_with(&text, registry, &UNBOUNDED);
+                let message = DynamicFrame::decode_with(&text, registry, &UNBOUNDED);
                 let payload = message.map_err(|_| NotFound)?.payload;
                 end_of(reference, &Value::Map(payload))
             }

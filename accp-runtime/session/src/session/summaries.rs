@@ -33,7 +33,7 @@ impl Session {
     /// # use accp_runtime::context::ContextLimits;
     /// use accp_runtime::session::{Event, InputError, Rules, SummaryError};
     /// # use accp_runtime::session::{Input, Options, Outbound, Session, Time};
-    /// # use accp_runtime::{AgentId, Message, Registry};
+    /// # use accp_runtime::{AgentId, DynamicFrame, Registry};
     /// # use accp_session::Output;
     /// # struct Words;
     /// # impl accp_runtime::TokenCounter for Words {
@@ -46,8 +46,8 @@ impl Session {
     /// # let model = |_: &str| "Hub has tested order W7.".to_owned();
     /// let rules = Rules { late_summaries: true, ..Rules::default() };
     /// let mut host = Session::host(options, rules, now);
-    /// let done = Message::new("hub", "done", "test")?.with("order", "W7");
-    /// # host.send(&Outbound::message(&Message::new("hub", "sync", "note")?.with("order", "W7")), now)?;
+    /// let done = DynamicFrame::new("hub", "done", "test")?.with("order", "W7");
+    /// # host.send(&Outbound::message(&DynamicFrame::new("hub", "sync", "note")?.with("order", "W7")), now)?;
     /// host.send(&Outbound::message(&done), now)?; // takes a checkpoint
     /// while let Some(Output::Batch(batch)) = host.poll() {
     ///     for event in batch.events {

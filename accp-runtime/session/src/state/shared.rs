@@ -10,7 +10,7 @@ use crate::reference::read_value;
 use crate::wire::refusal::Refusal;
 use accp_frame::__internal::wrong;
 use accp_frame::{
-    DecodeError, EncodeError, ErrorCode, Intent, Map, Message, Number, Reader, Token, Value,
+    DecodeError, DynamicFrame, EncodeError, ErrorCode, Intent, Map, Number, Reader, Token, Value,
 };
 
 /// The values of the shared state at a version, by key; `$ctx.key` names one of them.
@@ -328,7 +328,10 @@ impl<'a> StateUpdate<'a> {
     ///
     /// # Errors
     /// When `agent` is not an agent id.
-    pub fn to_message(&self, agent: impl Into<Cow<'a, str>>) -> Result<Message<'a>, EncodeError> {
+    pub fn to_message(
+        &self,
+        agent: impl Into<Cow<'a, str>>,
+    ) -> Result<DynamicFrame<'a>, EncodeError> {
         let (key, entries) = match self {
             Self::Delta { changes, .. } => ("delta", changes),
             Self::Full { state, .. } => ("state", state),
@@ -336,7 +339,7 @@ impl<'a> StateUpdate<'a> {
         let version = self.version();
         let version =
             i64::try_from(version).map_or(Value::Number(Number::Unsigned(version)), Value::Integer);
-        Ok(Message::new(agent, "sync", "state")?
+        Ok(DynamicFrame::new(agent, "sync", "state")?
             .with("version", version)
             .with(key, entries.clone()))
     }

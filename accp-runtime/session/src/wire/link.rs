@@ -13,7 +13,7 @@ use crate::options::Scope;
 use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
 use crate::wire::scan::Scanned;
 use accp_frame::profiles::ErrorFail;
-use accp_frame::{DecodeError, ErrorCode, Intent, Map, Message, Registry, Typed, Value};
+use accp_frame::{DecodeError, DynamicFrame, ErrorCode, Intent, Map, Registry, Typed, Value};
 
 /// The greatest number of bytes of a value in one frame, before base64.
 pub(crate) const PIECE: usize = 24 * 1024;
@@ -338,7 +338,7 @@ impl PeerError {
 
     /// Reads an error. A peer may leave out the schema; then the params are read as far as they go.
     pub(crate) fn read(frame: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
-        let message = Message::decode(frame, Registry::shared())?;
+        let message = DynamicFrame::decode(frame, Registry::shared())?;
         let get = |name: &str| message.payload.get(name);
         let code = text(get("code")).and_then(|code| code.parse().ok());
         let code: ErrorCode = code.ok_or_else(|| wrong("an error code, as in E1001"))?;

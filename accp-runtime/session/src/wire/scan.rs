@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use accp_frame::{
-    DecodeError, DecodeOptions, Envelope, ErrorCode, Header, Intent, Limits, Message, Reader, Value,
+    DecodeError, DecodeOptions, DynamicFrame, Envelope, ErrorCode, Header, Intent, Limits, Reader,
+    Value,
 };
 use accp_registry::{Registry, Schema};
 
@@ -93,8 +94,8 @@ impl<'a> Scanned<'a> {
     }
 
     /// Returns the message of a frame that was judged before; `None` if the registry does not know it.
-    pub(crate) fn message(&self, registry: &Registry) -> Option<Message<'a>> {
-        Message::decode_with(self.text, registry, &UNBOUNDED).ok()
+    pub(crate) fn message(&self, registry: &Registry) -> Option<DynamicFrame<'a>> {
+        DynamicFrame::decode_with(self.text, registry, &UNBOUNDED).ok()
     }
 
     /// Returns the frame for the checks that need the registry.
@@ -168,7 +169,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use accp_frame::{DecodeOptions, Message, Registry};
+    use accp_frame::{DecodeOptions, DynamicFrame, Registry};
 
     const KEYS: &[&str] = &[
         "asgn", "assignee", "task", "pri", "priority", "dead", "deps", "stat", "prog", "x", "d",
@@ -213,7 +214,7 @@ mod tests {
             let text = format!("@a>{intent}:{operation}{{{}}}[mid:m1,seq:1]", params.join("|"));
             let registry = Registry::shared();
             let options = DecodeOptions::default();
-            let decoded = Message::decode_with(&text, registry, &options).map(|_| ());
+            let decoded = DynamicFrame::decode_with(&text, registry, &options).map(|_| ());
             if let Ok(frame) = Scanned::of_entry(&text) {
                 let checked = frame.checked().check(registry, &options);
                 prop_assert_eq!(checked, decoded, "{}", text);

@@ -6,7 +6,7 @@ use super::reference::any_value;
 use accp_frame::{
     DecodeOptions, Envelope, ErrorCode, FrameTokenLimits, Limits, TokenCounter, Value,
 };
-use accp_frame::{EncodeOptions, Message, TokenLimit};
+use accp_frame::{DynamicFrame, EncodeOptions, TokenLimit};
 use accp_registry::Registry;
 use accp_session::*;
 
@@ -41,7 +41,7 @@ const UNBOUNDED: DecodeOptions = DecodeOptions {
     marks: true,
 };
 
-fn encode(message: &Message<'_>) -> String {
+fn encode(message: &DynamicFrame<'_>) -> String {
     let options = EncodeOptions {
         inline: true,
         limits: Limits::NONE,
@@ -55,7 +55,7 @@ fn any_frame() -> impl Strategy<Value = String> {
     let value = prop_oneof![3 => any_value(), 1 => "x{0,120}".prop_map(Value::from)];
     let params = prop::collection::vec(("[a-f]{1,3}|[ -~]{1,4}", value), 1..12);
     (params, any::<bool>()).prop_map(|(params, task)| {
-        let mut message = Message::new("a", "req", "schedule").unwrap();
+        let mut message = DynamicFrame::new("a", "req", "schedule").unwrap();
         for (name, value) in params.into_iter().filter(|(name, _)| name != "schema") {
             message = message.with(name, value);
         }
@@ -94,7 +94,7 @@ proptest! {
             }
             Ok(Split::TooLarge(names)) => {
                 prop_assert!(!names.is_empty());
-                let message = Message::decode_with(&frame, &registry, &UNBOUNDED).unwrap();
+                let message = DynamicFrame::decode_with(&frame, &registry, &UNBOUNDED).unwrap();
                 for name in names {
                     prop_assert!(message.payload.get(&name).is_some(), "{} in {}", name, frame);
                 }
@@ -113,7 +113,7 @@ proptest! {
             match split(&text, &registry, &limits, &Quarters, 5) {
                 Ok(Split::TooLarge(names)) => {
                     let mut message =
-                        Message::decode_with(&text, &registry, &UNBOUNDED).unwrap().into_owned();
+                        DynamicFrame::decode_with(&text, &registry, &UNBOUNDED).unwrap().into_owned();
                     for name in names {
                         message.payload.insert(name, Value::Ref("cold.k101_1".into()));
                     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Agent, Cx};
-use accp_frame::{AgentId, ErrorCode, Message, profiles::ErrorFail};
+use accp_frame::{AgentId, DynamicFrame, ErrorCode, profiles::ErrorFail};
 use accp_session::{Options, Outbound, Session};
 use accp_tokens::Bpe;
 use tokio::time::{Instant, sleep};
@@ -172,7 +172,7 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
 }
 
 /// Answers that the command has failed (draft section 10.2), with the tool if one was called.
-async fn fail(cx: Cx, request: &Message<'_>, why: &str) -> Result<(), AnyError> {
+async fn fail(cx: Cx, request: &DynamicFrame<'_>, why: &str) -> Result<(), AnyError> {
     let code = ErrorCode::TOOL_EXEC_FAILED;
     let retry = code.is_retryable().unwrap_or(false);
     let mut fail = ErrorFail::new(code.to_string(), why.to_owned(), retry);
@@ -187,7 +187,7 @@ async fn fail(cx: Cx, request: &Message<'_>, why: &str) -> Result<(), AnyError> 
 }
 
 /// Returns whether a request is for this agent: it names no assignee, or this one.
-fn is_for(name: &str, request: &Message<'_>) -> bool {
+fn is_for(name: &str, request: &DynamicFrame<'_>) -> bool {
     let assignee = request
         .payload
         .get("assignee")

@@ -4,7 +4,7 @@ mod session_rules;
 
 use std::path::PathBuf;
 
-use accp_frame::Message;
+use accp_frame::DynamicFrame;
 use accp_registry::Registry;
 use serde_json::json;
 
@@ -151,7 +151,7 @@ pub(super) fn check(
     let Some(registry) = registry else {
         return Ok(Vec::new());
     };
-    let message = Message::decode_bytes(line.bytes, registry);
+    let message = DynamicFrame::decode_bytes(line.bytes, registry);
     let message = message.map_err(|error| Fault::of_decode(&error, line.bytes))?;
     let text = Fault::or_text(line)?;
     if envelope {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use accp_frame::{ErrorCode, Exact, Message};
+use accp_frame::{DynamicFrame, ErrorCode, Exact};
 use accp_recordings::{Unresolved, Values};
 use accp_registry::Registry;
 use serde_json::Value as Json;
@@ -71,7 +71,7 @@ fn written(json: &Json, pretty: bool) -> Result<String, Failure> {
 }
 
 fn decode(line: Line<'_>, registry: &Registry, externals: Option<&Values>) -> Result<Json, Fault> {
-    let message = Message::decode_bytes(line.bytes, registry)
+    let message = DynamicFrame::decode_bytes(line.bytes, registry)
         .map_err(|error| Fault::of_decode(&error, line.bytes))?;
     let mut json = message.to_exact_json();
     if let Some(externals) = externals {

@@ -6,7 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::io::{self, BufRead, Read};
 use std::path::PathBuf;
 
-use accp_frame::{EncodeError, EncodeOptions, ErrorCode, External, Message, exact_numbers};
+use accp_frame::{DynamicFrame, EncodeError, EncodeOptions, ErrorCode, External, exact_numbers};
 use accp_recordings::read_whole_json;
 use accp_registry::checked::{self, Reader as Checked};
 use accp_registry::{Position, Problem, Registry};
@@ -105,7 +105,7 @@ fn encode(
     registry: &Registry,
     externals: Option<&mut ExternalsFile>,
 ) -> Result<String, EncodeError> {
-    let message = Message::from_json(json)?;
+    let message = DynamicFrame::from_json(json)?;
     let mut refuse = RefuseExternals;
     let externals: &mut dyn accp_frame::Externals = match externals {
         Some(externals) => &mut externals.file,
@@ -132,7 +132,7 @@ fn report(
     args: &Args,
     reason: EncodeError,
 ) {
-    let encode = |message: &Message<'_>| {
+    let encode = |message: &DynamicFrame<'_>| {
         let (mut refuse, mut accept) = (RefuseExternals, AcceptExternals);
         let externals: &mut dyn accp_frame::Externals = match args.externals {
             Some(_) => &mut accept,

@@ -4,7 +4,7 @@ mod explanation;
 
 use std::path::Path;
 
-use accp_frame::{ErrorCode, Frame, FrameTokens, Message};
+use accp_frame::{DynamicFrame, ErrorCode, Frame, FrameTokens};
 use accp_registry::Registry;
 use accp_tokens::ModelCounter;
 
@@ -92,7 +92,7 @@ fn explain(
     let fault = |error| Fault::of_decode(&error, line.bytes);
     let text = Fault::or_text(line)?;
     let frame = Frame::parse(text).map_err(fault)?;
-    let message = Message::decode(text, registry).map_err(fault)?;
+    let message = DynamicFrame::decode(text, registry).map_err(fault)?;
     let mut explanation = Explanation::new(&frame, &message, registry);
     explanation.tokens = counter.map(|counter| {
         (

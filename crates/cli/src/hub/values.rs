@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use accp_frame::{AgentId, Envelope, ErrorCode, Frame, Message, Registry, Value};
+use accp_frame::{AgentId, DynamicFrame, Envelope, ErrorCode, Frame, Registry, Value};
 use accp_session::{
     CancelToken, Cold, Inbound, MemberId, Options, Outbound, Time, compose, references,
 };
@@ -128,7 +128,7 @@ impl Hub<'_> {
         let Some((sender, registry)) = self.sender(&agent)? else {
             return Ok(Uploads::default());
         };
-        let Ok(message) = Message::decode_with(&whole, &registry, &UNLIMITED) else {
+        let Ok(message) = DynamicFrame::decode_with(&whole, &registry, &UNLIMITED) else {
             return Ok(Uploads::default());
         };
         let options = Options::new(self.args.session.clone(), agent.clone(), Arc::new(registry));

@@ -40,14 +40,17 @@ impl Crate {
         fs::write(self.path(file), text).unwrap();
     }
 
-    /// Runs Cargo, which has to succeed.
+    /// Runs Cargo, which has to succeed. The crate is built as those of the workspace are, so that what the README's first
+    /// command has built serves here, too.
     fn cargo(&self, args: impl Words) -> Run {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         cargo
             .args(args.words())
-            .arg("--offline")
+            .args(["--offline", "--profile", "dev", "--config"])
+            .arg(workspace().join(".cargo/config.toml"))
             .current_dir(self.path(""))
+            .env("CARGO_INCREMENTAL", "0")
             .env("CARGO_TARGET_DIR", target);
         let run = finish(&mut cargo, b"");
         run.code_is(0);

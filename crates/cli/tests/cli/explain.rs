@@ -1,6 +1,6 @@
 //! `accp explain`.
 
-use accp_runtime::{ErrorCode, Message, Registry};
+use accp_runtime::{DynamicFrame, ErrorCode, Registry};
 use serde_json::json;
 
 use crate::cli::{Folder, GOOD, accp};
@@ -157,7 +157,7 @@ fn a_frame_of_the_session_is_told_from_its_registry() {
 /// Nothing that a frame says acts on a terminal: not a name, not a value.
 #[test]
 fn an_explanation_does_not_act_on_a_terminal() {
-    let message = Message::new("a", "req", "plan").unwrap();
+    let message = DynamicFrame::new("a", "req", "plan").unwrap();
     let message = message.with("x\u{1b}[2J\ny", "u\u{9b}\u{202e}v");
     let frame = &message.encode(Registry::shared()).unwrap();
     let run = accp("explain", frame);

@@ -5,7 +5,7 @@ use std::fs;
 
 use accp_recordings::{Conversation, Documents, Restorer, resolve};
 use accp_registry::Registry;
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_session::read_value;
 use serde_json::Value as Json;
 
@@ -35,7 +35,7 @@ fn restored(entries: &[Json], values: &str) -> Conversation {
     let frames = entries.iter().filter(|entry| entry["kind"] == "frame");
     for (number, entry) in (1..).zip(frames) {
         let text = entry["frame"].as_str().unwrap();
-        let message = Message::decode(text, Registry::shared()).unwrap();
+        let message = DynamicFrame::decode(text, Registry::shared()).unwrap();
         assert_eq!(entry["message"], message.to_json(), "{text}");
         let mut message = message.into_owned();
         for (_, value) in message.payload.iter_mut() {

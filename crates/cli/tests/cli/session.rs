@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 
 use accp_runtime::session::{MemberId, Mid, Options, Outbound, Rules, Time, Transmit};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_session::{Batch, Due, Entry, Snapshot};
 use accp_store::{Driver, SideId, SqliteStore, Store as _};
 use serde_json::{Value as Json, json};
@@ -371,7 +371,9 @@ fn verify_folds_the_log_again() {
     let store = SqliteStore::open(folder.path("long.db")).unwrap();
     let link = Vec::<Transmit>::new();
     let mut host = Driver::open_host(store, link, options, Rules::default(), now).unwrap();
-    let task = Message::new("hub", "req", "plan").unwrap().with("x", 1);
+    let task = DynamicFrame::new("hub", "req", "plan")
+        .unwrap()
+        .with("x", 1);
     for _ in 0..1_000 {
         let session = host.session_mut().unwrap();
         session.send(&Outbound::message(&task), now).unwrap();

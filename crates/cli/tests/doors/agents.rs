@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use accp_client::Error;
 use accp_runtime::session::Outbound;
-use accp_runtime::{Message, Value};
+use accp_runtime::{DynamicFrame, Value};
 
 use super::processes::{PART, TestHub, connect};
 
@@ -16,7 +16,7 @@ macro_rules! say {
 }
 
 fn note(text: &str) -> Outbound<'static> {
-    let mut note = Message::new("dev", "req", "note").unwrap();
+    let mut note = DynamicFrame::new("dev", "req", "note").unwrap();
     note.schema = Some("NOTE".into());
     note.payload
         .insert("text", Value::String(text.to_owned().into()));
@@ -93,7 +93,7 @@ async fn plays_a_part() {
                 let asked = cx.message().await?;
                 let size = asked.payload.get("text").and_then(|text| text.as_str());
                 let size = size.map_or(-1, |text| text.len() as i64);
-                let mut done = Message::new("lab", "done", "note").unwrap();
+                let mut done = DynamicFrame::new("lab", "done", "note").unwrap();
                 done.schema = Some("NOTE".into());
                 done.payload.insert("text", Value::String("counted".into()));
                 done.payload.insert("size", Value::Integer(size));

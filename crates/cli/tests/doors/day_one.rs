@@ -2,10 +2,12 @@
 //! around the limits of a frame, failures under a registry of one's own, and two registries that do not agree.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use accp_client::{Agent, Error, Hub as OwnHub};
+use accp_runtime::profiles::ErrorFail;
 use accp_runtime::session::{Options, Outbound};
-use accp_runtime::{AgentId, ErrorCode, Message, Registry};
+use accp_runtime::{AccpFrame, AgentId, DynamicFrame, ErrorCode, Registry};
 use accp_store::{MemoryStore, SqliteStore, Store};
 
 use super::REGISTRY;
@@ -204,11 +206,15 @@ async fn a_failure_is_told_in_one_process_whatever_the_registry_calls_er() {
     for length in [4, 60, 30_000] {
         let text = text_of(length);
         let told = desk.ask::<NoteDone<'static>>(note(text.clone())).await;
-        let Err(Error::Failed { code, message }) = told else {
+        let Err(Error::Failed(failure)) = told else {
             panic!("{told:?}");
         };
-        assert_eq!(code, Some(ErrorCode::INTERNAL_ERROR));
-        assert!(message == text, "{length}: {message:.100}");
+        assert_eq!(failure.code(), Some(ErrorCode::INTERNAL_ERROR));
+        assert!(
+            failure.message() == text,
+            "{length}: {:.100}",
+            failure.message()
+        );
     }
 }
 
@@ -241,19 +247,76 @@ async fn an_answer_that_fails_in_words_of_its_own_is_a_failure() {
     let hub = own_hub(MemoryStore::new()).await;
     let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
     lab.serve(|_: NoteReq<'static>, cx| async move {
-        let fail = Message::new("lab", "fail", "note")?.with("why", "no flour");
+        let fail = DynamicFrame::new("lab", "fail", "note")?.with("why", "no flour");
         cx.reply_with(Outbound::owned_message(fail)).await?;
         Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
     });
     let typed = desk.ask::<NoteDone<'static>>(note("soup")).await;
     let frame = desk.ask::<NoteDone<'static>>(note("soup")).frame().await;
+    let registry = desk.registry().await.unwrap();
     for told in [typed.map(drop), frame.map(drop)] {
-        let Err(Error::Failed { code, message }) = told else {
+        let Err(Error::Failed(failure)) = told else {
             panic!("{told:?}");
         };
-        assert_eq!(code, None);
+        assert_eq!(failure.code(), None);
+        let message = failure.message();
         assert!(message.starts_with("@lab>fail:note{why:"), "{message}");
+        let read = failure.inbound().message(&registry).unwrap();
+        // `why` is the short name of the standard tables for `rationale`.
+        let why = read.payload.get("rationale").and_then(|why| why.as_str());
+        assert_eq!(why, Some("no flour"));
     }
+}
+
+/// The failure of a note.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(intent = "fail", operation = "note")]
+struct NoteFail<'a> {
+    why: Cow<'a, str>,
+    left: Option<i64>,
+}
+
+#[tokio::test]
+async fn a_failure_is_read_as_its_type() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
+    lab.serve(|asked: NoteReq<'static>, cx| async move {
+        let (why, left) = (asked.text.clone(), asked.size);
+        match &*asked.text {
+            "soup" => {
+                cx.reply(NoteDone {
+                    text: why,
+                    size: left,
+                    more: None,
+                })
+                .await
+            }
+            "crash" => cx.reply(ErrorFail::new("E2001", "no flour", false)).await,
+            _ => cx.reply(NoteFail { why, left }).await,
+        }
+    });
+    type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
+    let answer: Answer = desk.ask(note("soup")).await.unwrap();
+    assert_eq!(answer.unwrap().text, "soup");
+    let long = text_of(30_000);
+    let answer: Answer = desk.ask(note(long.clone())).await.unwrap();
+    let fail = NoteFail {
+        why: long.clone().into(),
+        left: None,
+    };
+    assert!(answer == Err(fail.clone()));
+    let error = desk.ask::<NoteDone<'static>>(note(long)).await.unwrap_err();
+    assert!(error.frame::<NoteFail<'static>>().unwrap() == fail);
+
+    // A failure of another type is one for both.
+    let error = desk.ask::<Answer>(note("crash")).await.unwrap_err();
+    assert_eq!(error.code(), Some(ErrorCode::REF_NOT_FOUND));
+    let other = error.frame::<NoteFail<'static>>().unwrap_err();
+    assert!(matches!(other, Error::Answer(..)), "{other}");
+    let timeout = desk.ask::<Answer>(ErrorFail::new("E2001", "no flour", false));
+    let error = timeout.within(Duration::ZERO).await.unwrap_err();
+    let same = error.frame::<NoteFail<'static>>().unwrap_err();
+    assert_eq!(same.to_string(), error.to_string());
 }
 
 #[tokio::test]
@@ -296,12 +359,16 @@ async fn an_agent_that_lacks_the_schema_of_a_question_says_so_and_what_to_do() {
         ("typed", &*long),
     ] {
         let told = told_by(part, text).await;
-        let Err(Error::Failed { code, message }) = told else {
+        let Err(Error::Failed(failure)) = told else {
             panic!("{part}: {told:?}");
         };
-        assert_eq!(code, Some(ErrorCode::UNKNOWN_SCHEMA), "{part}: {message}");
+        assert_eq!(
+            failure.code(),
+            Some(ErrorCode::UNKNOWN_SCHEMA),
+            "{part}: {failure}"
+        );
         let expected = "lab cannot read this frame: its registry has no schema NOTE. Open it with a registry that agrees with that of its session";
-        assert_eq!(message, expected, "{part}");
+        assert_eq!(failure.message(), expected, "{part}");
     }
 }
 

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use accp_runtime::{ErrorCode, Message, Registry, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use super::processes::Hub;
 
@@ -247,7 +247,7 @@ fn errors_outside_of_a_session_are_frames_of_their_own() {
             let _ = post.0.get_mut().write_all(chunk.as_bytes());
             let (status, said) = (post.status(), post.rest());
             assert_eq!((status, said.len()), (expected, 1), "{said:?}");
-            let error = Message::decode(&said[0], &Registry::standard()).unwrap();
+            let error = DynamicFrame::decode(&said[0], &Registry::standard()).unwrap();
             let mid = error.envelope.msg_id.as_deref().unwrap();
             assert!(
                 mid.len() == 12 && mid.bytes().all(|byte| byte.is_ascii_hexdigit()),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use accp_client::{Agent, Error};
 use accp_runtime::session::Mid;
-use accp_runtime::{Frame, Message, Value};
+use accp_runtime::{DynamicFrame, Frame, Value};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 use super::processes::{Program, TestHub, connect};
@@ -144,7 +144,7 @@ async fn check(dev: &Agent, life: i64) {
         if !entry.text.starts_with("@lab>done:note{") {
             continue;
         }
-        let answer = Message::decode(&entry.text, &registry).unwrap();
+        let answer = DynamicFrame::decode(&entry.text, &registry).unwrap();
         let chain = answer.envelope.correlation_id.as_deref().map(Mid::parse);
         let number = open.remove(&chain.unwrap()).unwrap();
         let expected = NoteDone {

@@ -2,7 +2,7 @@
 
 use accp_client::{Agent, Hub as Session};
 use accp_runtime::session::{Options, Outbound};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_store::SqliteStore;
 use accp_tokens::Bpe;
 use tracing_subscriber::filter::LevelFilter;
@@ -37,7 +37,7 @@ pub(crate) async fn play(part: &str) -> String {
 async fn learnt(agent: &Agent) -> String {
     for _ in 0..1000 {
         let registry = agent.registry().await.unwrap();
-        if let Ok(note) = Message::decode("@dev>req:note{text:x|schema:NOTE}", &registry) {
+        if let Ok(note) = DynamicFrame::decode("@dev>req:note{text:x|schema:NOTE}", &registry) {
             return format!("knows a note of {} field", note.payload.len());
         }
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -63,7 +63,7 @@ async fn harness() -> Result<String, accp_client::Error> {
     let dev = hub.agent("dev")?;
     let send = async |text: &str| {
         let message =
-            Message::decode(text, &*hub.registry().await?).map_err(|error| error.to_string());
+            DynamicFrame::decode(text, &*hub.registry().await?).map_err(|error| error.to_string());
         let Ok(message) = message else {
             return Ok(format!("unknown: {}", message.unwrap_err()));
         };

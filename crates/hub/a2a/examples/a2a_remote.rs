@@ -20,7 +20,7 @@ async fn ask(boss: &Agent, question: &str) -> Result<String, Failure> {
     let done = boss.ask::<ChatDone>(ChatReq::new(question.to_owned()));
     let answer = match done.await {
         Ok(done) => done.content.into_owned(),
-        Err(failed @ Error::Failed { .. }) => failed.to_string(),
+        Err(failed @ Error::Failed(_)) => failed.to_string(),
         Err(other) => return Err(other.into()),
     };
     let mut log = boss.frames(after);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use accp_client::Error;
-use accp_frame::{EncodeOptions, Limits, Message, Registry, Value};
+use accp_frame::{DynamicFrame, EncodeOptions, Limits, Registry, Value};
 use accp_session::ReadError;
 
 use crate::frame::WIDE;
@@ -58,7 +58,7 @@ pub(crate) async fn with_values<'t>(
     registry: &Registry,
     quota: &mut ValueQuota,
 ) -> Cow<'t, str> {
-    let Ok(mut message) = Message::decode_with(text, registry, &WIDE) else {
+    let Ok(mut message) = DynamicFrame::decode_with(text, registry, &WIDE) else {
         return Cow::Borrowed(text);
     };
     let mut keys = BTreeMap::new();

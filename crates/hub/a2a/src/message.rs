@@ -3,7 +3,7 @@
 use a2a::{A2AError, Message, Part, PartContent, SendMessageConfiguration, SendMessageRequest};
 use accp_client::ttl_left;
 use accp_frame::{
-    AgentId, DecodeError, ErrorCode, Intent, Message as Dynamic, Registry, profiles::ChatReq,
+    AgentId, DecodeError, DynamicFrame, ErrorCode, Intent, Registry, profiles::ChatReq,
 };
 use accp_session::Outbound;
 use sha2::{Digest, Sha256};
@@ -206,7 +206,7 @@ fn frame(
     let sent = TaskFrame::read_wide(text).map_err(refuse)?;
     // Some frames must name a chain. Here it is the chain of the task.
     let whole = format!("{}[cid:{task}]", sent.head());
-    let mut message = Dynamic::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
+    let mut message = DynamicFrame::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {
         message.intent == Intent::REQ
     } else {

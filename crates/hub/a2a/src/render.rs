@@ -7,7 +7,7 @@ use a2a::{
     Artifact, Message, Part, Role, Task, TaskArtifactUpdateEvent, TaskStatus, TaskStatusUpdateEvent,
 };
 use accp_client::Error;
-use accp_frame::{Message as Dynamic, Registry, Typed, profiles::ErrorFail};
+use accp_frame::{DynamicFrame, Registry, Typed, profiles::ErrorFail};
 use accp_session::{Entry, Time};
 use chrono::{DateTime, Utc};
 
@@ -202,7 +202,7 @@ impl Renderer {
 
 /// Returns the text of a frame of a conversation (schema CH).
 pub(crate) fn chat_text(text: &str, registry: &Registry) -> Option<String> {
-    let message = Dynamic::decode_with(text, registry, &WIDE).ok()?;
+    let message = DynamicFrame::decode_with(text, registry, &WIDE).ok()?;
     let is_chat = message.schema.as_deref() == Some("CH");
     let content = message.payload.get("content").filter(|_| is_chat)?;
     content.as_str().map(str::to_owned)

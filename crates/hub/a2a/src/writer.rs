@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use a2a::{A2AError, Task, TaskState};
 use accp_client::{Agent, Agents, Frames};
-use accp_frame::Message as Dynamic;
+use accp_frame::DynamicFrame;
 use accp_session::{Mid, Outbound};
 use tokio::time::timeout;
 
@@ -58,7 +58,7 @@ impl<A: Agents> TaskWriter<'_, A> {
             return Err(refused().into());
         }
         let (agent, reader) = self.open().await?;
-        let cancel = Dynamic::new(agent.name().to_owned(), "cancel", "task");
+        let cancel = DynamicFrame::new(agent.name().to_owned(), "cancel", "task");
         let cancel = cancel.map_err(|error| A2AError::internal(error.to_string()))?;
         let cancel = Outbound::owned_message(cancel).in_chain(record.id.clone());
         let sent = agent.send_with(cancel).await;
@@ -140,7 +140,7 @@ impl<A: Agents> TaskWriter<'_, A> {
             tokio::select! {
                 biased;
                 answered = asked => match answered {
-                    Ok(_) | Err(accp_client::Error::Failed { .. }) => {}
+                    Ok(_) | Err(accp_client::Error::Failed(_)) => {}
                     Err(error) => return Err(fault::of_session(part, &error).into()),
                 },
                 accepted = accepted(&mut log, &chain, agent.name()) => {

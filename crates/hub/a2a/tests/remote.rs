@@ -8,7 +8,7 @@ use accp_runtime::profiles::{
     ChatDone, ChatReq, ErrorFail, InferStream, ScheduleDone, ScheduleReq,
 };
 use accp_runtime::session::{CancelToken, Outbound};
-use accp_runtime::{AgentId, ErrorCode, Message as Dynamic, Registry};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Registry};
 use accp_store::MemoryStore;
 use tokio::sync::mpsc;
 
@@ -103,7 +103,7 @@ async fn pieces_of_a_stream_come_through_as_they_were() {
     let mut log = here.planner.frames(1);
     let (mut pieces, mut chains) = (Vec::new(), Vec::new());
     while let Some(entry) = log.next_ready().await.unwrap() {
-        let read = Dynamic::decode(&entry.text, &Registry::standard());
+        let read = DynamicFrame::decode(&entry.text, &Registry::standard());
         let Ok(frame) = read else { continue };
         if frame.agent.as_str() == "cook" {
             pieces.push(entry.text.split('[').next().unwrap().to_owned());
@@ -162,7 +162,7 @@ async fn what_waits_elsewhere_waits_here() {
     chef.serve(|task: ScheduleReq, cx: Cx| async move {
         let message = cx.inbound().message(&Registry::standard())?.into_owned();
         let chain = message.envelope.correlation_id.unwrap_or_default();
-        let wait = Dynamic::new("chef", "wait", "task")?.with("for", "the delivery");
+        let wait = DynamicFrame::new("chef", "wait", "task")?.with("for", "the delivery");
         let wait = Outbound::owned_message(wait).in_chain(chain);
         cx.agent()?.send_with(wait).await?;
         cx.reply(ScheduleDone::new(task.task)).await?;

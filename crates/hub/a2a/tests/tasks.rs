@@ -6,7 +6,7 @@ use crate::support;
 
 use a2a::{StreamResponse, TaskState};
 use accp_client::Cx;
-use accp_runtime::Message as Dynamic;
+use accp_runtime::DynamicFrame;
 use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleReq};
 use accp_runtime::session::Outbound;
 
@@ -136,7 +136,7 @@ async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
         .await;
     let asked = heard.recv().await.unwrap();
     // Only the agent that began the chain may cancel it, here or by A2A.
-    let cancel = Dynamic::new("guest", "cancel", "task").unwrap();
+    let cancel = DynamicFrame::new("guest", "cancel", "task").unwrap();
     let cancel = Outbound::owned_message(cancel).in_chain(asked.chain());
     server.guest.send_with(cancel).await.unwrap();
     assert!(matches!(
@@ -159,7 +159,7 @@ async fn a_frame_that_waits_asks_the_client_for_input() {
     let Some(StreamResponse::Task(task)) = updates.next().await else {
         panic!("no task")
     };
-    let wait = Dynamic::new("dev", "wait", "task")
+    let wait = DynamicFrame::new("dev", "wait", "task")
         .unwrap()
         .with("reason", "which branch?");
     asked.say(Outbound::owned_message(wait)).await;

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use accp_context::TokenBudget;
-use accp_frame::{EncodeFrame, FrameFamily, IntoOwned, Message, Registry, Value};
+use accp_frame::{DynamicFrame, EncodeFrame, FrameFamily, IntoOwned, Registry, Value};
 use accp_session::{Outbound, Session};
 use accp_store::Match;
 use futures_util::{Stream, StreamExt as _};
@@ -65,7 +65,7 @@ impl Agent {
     }
 
     /// As [`send`](Self::send), with the rest of the envelope: its chain, its `ttl`. This also sends a
-    /// [`Message`](accp_frame::Message).
+    /// [`DynamicFrame`](accp_frame::DynamicFrame).
     ///
     /// # Errors
     /// See [`send`](Self::send).
@@ -89,7 +89,7 @@ impl Agent {
     }
 
     /// As [`ask`](Self::ask), with the rest of the envelope. This also asks a
-    /// [`Message`](accp_frame::Message).
+    /// [`DynamicFrame`](accp_frame::DynamicFrame).
     pub fn ask_with<A>(&self, outbound: Outbound<'static>) -> Ask<A> {
         Ask::new(Arc::clone(&self.handle), outbound)
     }
@@ -260,11 +260,11 @@ impl Cx {
     /// # Errors
     /// [`Error::Answer`] when the registry of the agent cannot read the frame: a handler that returns this error answers
     /// with E1003 if the schema is not known. [`Error::Ended`].
-    pub async fn message(&self) -> Result<Message<'static>, Error> {
+    pub async fn message(&self) -> Result<DynamicFrame<'static>, Error> {
         let registry = self.agent()?.registry().await?;
         let inbound = self.inbound();
         let whole = inbound.whole();
-        let message = whole.and_then(|text| Message::decode_with(text, &registry, &DELIVERED));
+        let message = whole.and_then(|text| DynamicFrame::decode_with(text, &registry, &DELIVERED));
         match message {
             Ok(message) => Ok(message.into_owned()),
             Err(error) => Err(Error::answer(inbound, error)),

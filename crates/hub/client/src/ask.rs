@@ -18,7 +18,7 @@ use crate::command::{Asking, Command};
 use crate::deadline::Deadline;
 use crate::error::{Done, Error};
 use crate::handle::Handle;
-use crate::pending_answer::{PendingAnswer, read};
+use crate::pending_answer::PendingAnswer;
 use crate::pieces::Pieces;
 use crate::sent::Sent;
 
@@ -170,8 +170,7 @@ where
     type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send>>;
 
     fn into_future(self) -> Self::IntoFuture {
-        let inbound = self.frame();
-        Box::pin(async move { read(&inbound.await?) })
+        Box::pin(async move { self.send(None)?.typed().await })
     }
 }
 

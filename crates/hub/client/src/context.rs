@@ -114,7 +114,7 @@ impl Cx {
     }
 
     /// As [`reply`](Self::reply), with an answer of which this sets the chain: a
-    /// [`Message`](accp_frame::Message), say.
+    /// [`DynamicFrame`](accp_frame::DynamicFrame), say.
     ///
     /// # Errors
     /// See [`reply`](Self::reply).

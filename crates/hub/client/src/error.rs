@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use accp_frame::{DecodeError, EncodeError, ErrorCode};
+use accp_frame::{
+    DecodeError, EncodeError, ErrorCode, FrameFamily, IntoOwned, profiles::ErrorFail,
+};
 use accp_session::{Inbound, InputError, Mid, PeerError, ReadError};
 use accp_store::{DriverError, StoreError};
 
@@ -25,14 +27,9 @@ pub enum Error {
     /// The host will never take the frame.
     #[error("{}: the host refuses the frame: expected {}", .0.code, .0.message)]
     Refused(PeerError),
-    /// The peer answered with `fail`.
-    #[error("the answer is a failure: {}{message}", code.map_or(String::new(), |code| format!("{code}: ")))]
-    Failed {
-        /// The code, if the answer names one of the draft (section 3.6).
-        code: Option<ErrorCode>,
-        /// What the answer says, or its text.
-        message: String,
-    },
+    /// The peer answered with `fail`. [`Error::frame`] reads it as a type.
+    #[error(transparent)]
+    Failed(Box<Failure>),
     /// The peer sent this frame, shortened here, where a frame of another type was to come. It counts as handled.
     #[error("`{0}` came, which is no frame of the type that is read here: {1}")]
     Answer(String, DecodeError),
@@ -83,7 +80,7 @@ impl Error {
         match self {
             Self::Input(error) => Some(error.code()),
             Self::Refused(error) => Some(error.code),
-            Self::Failed { code, .. } => *code,
+            Self::Failed(failure) => failure.code(),
             Self::Answer(_, error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),
             Self::Timeout(_) | Self::Expired | Self::Unsent(_) | Self::Pending(_) => {
@@ -96,6 +93,43 @@ impl Error {
             | Self::Cancelled
             | Self::Damaged(_)
             | Self::Ended(_) => None,
+        }
+    }
+
+    /// Reads the frame by which the peer has failed.
+    ///
+    /// ```
+    /// use accp_client::{Error, Hub};
+    /// use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail};
+    /// use accp_store::MemoryStore;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let (guest, cook) = (hub.agent("guest")?, hub.agent("cook")?);
+    /// cook.serve(|_: ChatReq, cx| async move { cx.reply(ErrorFail::new("E2001", "no flour", false)).await });
+    /// let error = guest.ask::<ChatDone>(ChatReq::new("bread?")).await.unwrap_err();
+    /// let fail: ErrorFail = error.frame()?; // any other error comes back as it is
+    /// assert_eq!((&*fail.code, &*fail.msg), ("E2001", "no flour"));
+    ///
+    /// // The answer and the failure are two types that the question may have.
+    /// type Answer = Result<ChatDone<'static>, ErrorFail<'static>>;
+    /// let answer: Answer = guest.ask(ChatReq::new("bread?")).await?;
+    /// assert_eq!(answer.unwrap_err(), fail);
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// This error, if it is no [`Error::Failed`]. [`Error::Answer`] when the failure is of another type.
+    pub fn frame<F>(&self) -> Result<F, Self>
+    where
+        F: FrameFamily,
+        for<'a> F::Frame<'a>: IntoOwned<Owned = F>,
+    {
+        match self {
+            Self::Failed(failure) => read(failure.inbound()),
+            other => Err(other.clone()),
         }
     }
 
@@ -113,6 +147,59 @@ impl Error {
     /// The side is gone, and so is the reason.
     pub(crate) fn ended() -> Self {
         Self::Ended("its task is over".to_owned())
+    }
+}
+
+/// The frame by which a peer has failed.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the answer is a failure: {}{message}", code.map_or(String::new(), |code| format!("{code}: ")))]
+pub struct Failure {
+    code: Option<ErrorCode>,
+    message: String,
+    inbound: Inbound,
+}
+
+impl Failure {
+    pub(crate) fn of(inbound: Inbound) -> Self {
+        let (code, message) = match inbound.decode::<ErrorFail<'_>>() {
+            Ok(answer) => (
+                answer.frame.code.parse().ok(),
+                answer.frame.msg.into_owned(),
+            ),
+            Err(_) => (None, inbound.text().to_owned()),
+        };
+        Self {
+            code,
+            message,
+            inbound,
+        }
+    }
+
+    /// Returns the code, if the answer names one of the draft (section 3.6).
+    pub fn code(&self) -> Option<ErrorCode> {
+        self.code
+    }
+
+    /// Returns what the answer says to people, or its text.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns the frame. [`Inbound::message`] reads it by a registry, and [`Error::frame`] as a type.
+    pub fn inbound(&self) -> &Inbound {
+        &self.inbound
+    }
+}
+
+/// Reads a frame of this type.
+pub(crate) fn read<F>(inbound: &Inbound) -> Result<F, Error>
+where
+    F: FrameFamily,
+    for<'a> F::Frame<'a>: IntoOwned<Owned = F>,
+{
+    match inbound.decode::<F::Frame<'_>>() {
+        Ok(typed) => Ok(typed.frame.into_owned()),
+        Err(error) => Err(Error::answer(inbound, error)),
     }
 }
 

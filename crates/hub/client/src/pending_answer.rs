@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use accp_frame::{FrameFamily, Intent, IntoOwned, profiles::ErrorFail};
+use accp_frame::{FrameFamily, Intent, IntoOwned};
 use accp_session::Inbound;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
 use crate::command::{Answered, Command};
 use crate::deadline::Deadline;
-use crate::error::Error;
+use crate::error::{Error, Failure, read};
 use crate::handle::Handle;
 
 /// A question that was sent. If it is to be cancelled, that happens when this is dropped.
@@ -41,8 +41,30 @@ impl PendingAnswer {
         self.deadline.until
     }
 
-    /// Waits for the answer. The time of the wait runs here, because the task of the side may be held up.
+    /// Waits for the answer as a frame of any type.
     pub(crate) async fn frame(&mut self) -> Result<Inbound, Error> {
+        match self.answered().await? {
+            (inbound, Intent::FAIL) => Err(Error::Failed(Box::new(Failure::of(inbound)))),
+            (inbound, _) => Ok(inbound),
+        }
+    }
+
+    /// Waits for the answer as a frame of this type, which may be one of a failure.
+    pub(crate) async fn typed<A>(&mut self) -> Result<A, Error>
+    where
+        A: FrameFamily,
+        for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
+    {
+        match self.answered().await? {
+            (inbound, Intent::FAIL) if !inbound.is::<A>() => {
+                Err(Error::Failed(Box::new(Failure::of(inbound))))
+            }
+            (inbound, _) => read(&inbound),
+        }
+    }
+
+    /// Waits for the answer. The time of the wait runs here, because the task of the side may be held up.
+    async fn answered(&mut self) -> Answered {
         let answered = timeout_at(self.deadline.until, &mut self.answered).await;
         let answered = answered.or_else(|_| {
             // From here on the side hands the answer to a handler. The answer may have arrived just before.
@@ -52,10 +74,7 @@ impl PendingAnswer {
             answered.map_err(|_| Error::Timeout(self.deadline.within))
         })?;
         self.number = None;
-        match answered.unwrap_or_else(|_| Err(Error::ended()))? {
-            (inbound, Intent::FAIL) => Err(failure(&inbound)),
-            (inbound, _) => Ok(inbound),
-        }
+        answered.unwrap_or_else(|_| Err(Error::ended()))
     }
 
     /// Waits no longer, and lets the question stand.
@@ -71,31 +90,5 @@ impl Drop for PendingAnswer {
         if let Some(number) = self.number {
             let _ = self.side.tell(Command::Abandon(number));
         }
-    }
-}
-
-/// Reads a frame of this type.
-pub(crate) fn read<A>(inbound: &Inbound) -> Result<A, Error>
-where
-    A: FrameFamily,
-    for<'a> A::Frame<'a>: IntoOwned<Owned = A>,
-{
-    match inbound.decode::<A::Frame<'_>>() {
-        Ok(typed) => Ok(typed.frame.into_owned()),
-        Err(error) => Err(Error::answer(inbound, error)),
-    }
-}
-
-/// Reads what a failure says.
-fn failure(inbound: &Inbound) -> Error {
-    match inbound.decode::<ErrorFail<'_>>() {
-        Ok(answer) => Error::Failed {
-            code: answer.frame.code.parse().ok(),
-            message: answer.frame.msg.into_owned(),
-        },
-        Err(_) => Error::Failed {
-            code: None,
-            message: inbound.text().to_owned(),
-        },
     }
 }

@@ -12,8 +12,8 @@ use futures_util::Stream;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Sleep, sleep_until};
 
-use crate::error::Error;
-use crate::pending_answer::{PendingAnswer, read};
+use crate::error::{Error, read};
+use crate::pending_answer::PendingAnswer;
 
 /// The pieces of a stream, and the answer behind them. See [`Ask::pieces`](crate::Ask::pieces).
 ///
@@ -83,7 +83,7 @@ where
     /// # Errors
     /// See [`Agent::ask`](crate::Agent::ask).
     pub async fn answer(self) -> Result<A, Error> {
-        read(&self.waiting?.frame().await?)
+        self.waiting?.typed().await
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use accp_client::{Agent, Cx, Error, Hub, Link};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
 use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
-use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_runtime::{AgentId, DynamicFrame, Registry, Value};
 use accp_store::{AsyncDriver, Committer, ErasurePlan, ErasureRequest, MemoryStore, SideId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -344,7 +344,7 @@ async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
 async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
     let hub = hub_on(&store()).await;
     let dev = hub.agent("dev").expect("an agent");
-    let change = Message::new("dev", "sync", "state").expect("a message");
+    let change = DynamicFrame::new("dev", "sync", "state").expect("a message");
     let delta = Value::Map([("oven", "hot".into())].into_iter().collect());
     let change = change.with("version", 7).with("delta", delta);
     let change = accp_runtime::session::Outbound::owned_message(change);

@@ -60,8 +60,8 @@ pub(crate) async fn open(
             early: VecDeque::new(),
         };
         let mut over = pin!(requester.clone().over());
-        // Only the exchange of frames lasts as long as the socket. The short steps have their memory in boxes, which
-        // are freed after them.
+        // Only the exchange of frames lasts as long as the socket. The futures of the short steps
+        // are boxed, so their memory is freed when the steps end.
         let greeted = Box::pin(peer.greet(&named, &requester));
         let end = match until(over.as_mut(), greeted).await {
             Ok((link, caller, first)) => {

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::common::TestHub;
 use accp_client::Agent;
 use accp_hub::{Config, Tokens};
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::session::Outbound;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const SECRET: &str = "Zitronenfalter";
 
 fn plan(agent: &'static str, goal: String) -> Outbound<'static> {
-    let plan = Message::new(agent, "req", "plan").expect("a frame");
+    let plan = DynamicFrame::new(agent, "req", "plan").expect("a frame");
     Outbound::owned_message(plan.with("goal", goal))
 }
 

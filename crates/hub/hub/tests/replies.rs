@@ -4,7 +4,7 @@ use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::Outbound;
-use accp_runtime::{AgentId, Message, Value};
+use accp_runtime::{AgentId, DynamicFrame, Value};
 use tokio::sync::mpsc;
 
 use crate::common::TestHub;
@@ -26,7 +26,7 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
             let reply = if task.task == "good" {
                 Outbound::owned(ScheduleDone::new(task.task))
             } else {
-                let mut wrong = Message::new("dev", "done", "plan").expect("a frame");
+                let mut wrong = DynamicFrame::new("dev", "done", "plan").expect("a frame");
                 wrong
                     .payload
                     .insert("of", Value::Ref("ext.other.p1".into()));

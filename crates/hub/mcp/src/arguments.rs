@@ -1,7 +1,7 @@
 //! The arguments of tools, and frames in them: the text of a frame, or its parts as JSON.
 
 use accp_client::ttl_left;
-use accp_frame::{AgentId, Frame, Intent, Limits, Message, Registry};
+use accp_frame::{AgentId, DynamicFrame, Frame, Intent, Limits, Registry};
 use accp_session::Outbound;
 use serde_json::{Map as Object, Value as Json, json};
 
@@ -10,7 +10,7 @@ use crate::fault::Fault;
 /// A frame that a model wants to send.
 #[derive(Debug)]
 pub(crate) struct OutgoingFrame {
-    pub(crate) message: Message<'static>,
+    pub(crate) message: DynamicFrame<'static>,
     /// The repairs to the text, for the model.
     pub(crate) repairs: Vec<String>,
 }
@@ -76,7 +76,8 @@ impl OutgoingFrame {
             written = under(&written, code);
             repairs.push(format!("schema:{code} was added, which the operation has"));
         }
-        let message = Message::decode(&written, registry).map_err(|error| Fault::text(&error))?;
+        let message =
+            DynamicFrame::decode(&written, registry).map_err(|error| Fault::text(&error))?;
         Ok(Self {
             message: message.into_owned(),
             repairs,
@@ -115,11 +116,11 @@ impl OutgoingFrame {
         if let Some(code) = schema.or(known) {
             parts["schema"] = code.into();
         }
-        let message = Message::from_json(&parts).map_err(|error| Fault::frame(&error))?;
+        let message = DynamicFrame::from_json(&parts).map_err(|error| Fault::frame(&error))?;
         Ok(Self::whole(message))
     }
 
-    const fn whole(message: Message<'static>) -> Self {
+    const fn whole(message: DynamicFrame<'static>) -> Self {
         Self {
             message,
             repairs: Vec::new(),
@@ -136,12 +137,12 @@ fn by_registry(
     operation: &str,
     code: &str,
     params: &Json,
-) -> Result<Option<Message<'static>>, Fault> {
+) -> Result<Option<DynamicFrame<'static>>, Fault> {
     let name = match intent {
         "req" => operation.to_owned(),
         other => format!("{operation}_{other}"),
     };
-    match Message::from_params(registry, agent, &name, params) {
+    match DynamicFrame::from_params(registry, agent, &name, params) {
         Ok(message) => {
             let fits = message.intent.as_str() == intent
                 && message.operation == operation
@@ -217,7 +218,7 @@ pub(crate) fn number(
 }
 
 /// Returns whether a frame asks this agent for an answer. All agents get all frames.
-pub(crate) fn asks(message: &Message<'_>, me: &str) -> bool {
+pub(crate) fn asks(message: &DynamicFrame<'_>, me: &str) -> bool {
     let asking = [Intent::REQ, Intent::QRY, Intent::ESC, Intent::COMP];
     let names = message
         .payload

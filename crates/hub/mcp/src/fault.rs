@@ -63,7 +63,7 @@ impl From<Error> for Fault {
                 "nothing was sent; call again later, or tell the user that the hub is away"
             }
             Error::Refused(_) => "the frame is not in the session; mend it and send it again",
-            Error::Failed { .. } => "the other agent could not do it; read its reason",
+            Error::Failed(_) => "the other agent could not do it; read its reason",
             Error::Timeout(_) => {
                 "the question stands: go on with other work, and call accp_receive later for the \
                  answer; do not ask again"

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use accp_context::{view::PRIMER, view::View};
-use accp_frame::{EncodeOptions, Map, Message, Registry, Value};
+use accp_frame::{DynamicFrame, EncodeOptions, Map, Registry, Value};
 use accp_session::{MemberId, Session};
 use serde_json::Value as Json;
 
@@ -74,7 +74,7 @@ fn sync_registry(session: &Session, me: &str) -> String {
     let frame = |schemas: Option<Map<'static>>| {
         let version = i64::try_from(registry.version).unwrap_or(i64::MAX);
         let hash = registry.hash().short(DIGITS);
-        let mut message = Message::new(speaker.clone(), "sync", "registry").ok()?;
+        let mut message = DynamicFrame::new(speaker.clone(), "sync", "registry").ok()?;
         message.payload.insert("v", Value::Integer(version));
         message.payload.insert("hash", Value::from(hash));
         if let Some(schemas) = schemas {

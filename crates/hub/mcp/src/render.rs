@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accp_client::Agent;
-use accp_frame::{Message, Registry, Value};
+use accp_frame::{DynamicFrame, Registry, Value};
 use accp_session::Inbound;
 use serde_json::{Value as Json, json};
 
@@ -81,7 +81,7 @@ impl<'a> FrameRenderer<'a> {
     }
 }
 
-fn described(message: &Message<'_>, inbound: &Inbound) -> Json {
+fn described(message: &DynamicFrame<'_>, inbound: &Inbound) -> Json {
     let mut whole = message.to_exact_json();
     let mut json = json!({
         "id": id(inbound.position()),

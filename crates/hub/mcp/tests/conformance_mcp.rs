@@ -4,7 +4,7 @@
 use accp_client::Hub;
 use accp_runtime::profiles::{ErrorFail, ScheduleReq, ToolDone};
 use accp_runtime::session::Options;
-use accp_runtime::{AgentId, DecodeOptions, Frame, Intent, Message, Registry, Typed};
+use accp_runtime::{AgentId, DecodeOptions, DynamicFrame, Frame, Intent, Registry, Typed};
 use accp_store::MemoryStore;
 use rmcp::model::ReadResourceRequestParams;
 use serde_json::json;
@@ -13,12 +13,12 @@ use std::sync::Arc;
 use crate::support::{call, connect, frame, hub, read, task, works};
 
 /// Returns the first line of the instructions, as a message.
-async fn introduced(hub: &Hub) -> (String, Message<'static>) {
+async fn introduced(hub: &Hub) -> (String, DynamicFrame<'static>) {
     let client = connect(hub.agent("dev").unwrap()).await;
     let info = client.peer_info().unwrap();
     let text = info.instructions.clone().unwrap();
     let line = text.lines().next().unwrap();
-    let message = Message::decode(line, &Registry::standard()).unwrap();
+    let message = DynamicFrame::decode(line, &Registry::standard()).unwrap();
     (line.to_owned(), message.into_owned())
 }
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use accp_runtime::Message;
+use accp_runtime::DynamicFrame;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::{AgentId, Registry};
 use serde_json::json;
@@ -302,7 +302,7 @@ async fn resources_hold_the_session() {
     let position = id.trim_start_matches('p');
     let (kind, text) = read(&qa, &format!("accp://session/lunch/frames/{position}")).await;
     assert_eq!(kind, "application/accp");
-    let message = Message::decode(&text, &Registry::standard()).unwrap();
+    let message = DynamicFrame::decode(&text, &Registry::standard()).unwrap();
     assert_eq!(
         message.payload.get("task").and_then(|task| task.as_str()),
         Some("test_auth")

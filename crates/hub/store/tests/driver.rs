@@ -13,7 +13,7 @@ use std::time::Duration;
 use accp_runtime::session::{
     Event, Input, MemberId, Options, Outbound, Reference, Rules, Time, Transmit,
 };
-use accp_runtime::{AgentId, Message, Registry, Value};
+use accp_runtime::{AgentId, DynamicFrame, Registry, Value};
 use accp_session::{Batch, Entry, EntryKind, Snapshot};
 use accp_store::{Driver, DriverError, MemoryStore, Retention, SideId, Store};
 use accp_testkit::{Faults, Rng, Room, Runner, Shared, Side, Wire};
@@ -29,8 +29,8 @@ fn options(session: &str, agent: &'static str) -> Options {
     Options::new(session, AgentId::new(agent).unwrap(), Arc::clone(&REGISTRY))
 }
 
-fn plan(agent: &'static str) -> Message<'static> {
-    Message::new(agent, "req", "plan").unwrap()
+fn plan(agent: &'static str) -> DynamicFrame<'static> {
+    DynamicFrame::new(agent, "req", "plan").unwrap()
 }
 
 /// A host and a member on one store.
@@ -59,7 +59,7 @@ fn run(room: &mut Room, turns: usize) {
 /// Handles all waiting frames, and answers requests.
 fn handle(side: &mut Side, now: Time) {
     for inbound in std::mem::take(&mut side.inbox) {
-        let done = Message::new(side.options.agent.as_str(), "done", "plan").unwrap();
+        let done = DynamicFrame::new(side.options.agent.as_str(), "done", "plan").unwrap();
         let done = done.with("re", inbound.position() as i64);
         let mut replies = Vec::new();
         if inbound.text().contains(">req:") {
@@ -71,7 +71,7 @@ fn handle(side: &mut Side, now: Time) {
 }
 
 /// Sends a message as the member, and lets all sides receive it.
-fn dev_says(room: &mut Room, message: &Message<'_>) {
+fn dev_says(room: &mut Room, message: &DynamicFrame<'_>) {
     let dev = &mut room.members[0].driver;
     dev.send(&Outbound::message(message), START).unwrap();
     run(room, 8);
@@ -132,7 +132,7 @@ proptest! {
                 let now = room.now;
                 let side = room.side(id).unwrap();
                 if rng.per_mille(200) {
-                    let message = Message::new(side.options.agent.as_str(), "req", "plan").unwrap();
+                    let message = DynamicFrame::new(side.options.agent.as_str(), "req", "plan").unwrap();
                     let message = message.with("n", *count + 1);
                     if side.driver.send(&Outbound::message(&message), now).is_ok() {
                         *count += 1;
@@ -170,7 +170,7 @@ proptest! {
         for (count, sender) in counts.into_iter().zip(ids) {
             let own = frames().filter(|entry| entry.sender == sender);
             let payload = |entry: &Entry, key: &str| {
-                let message = Message::decode(&entry.text, &REGISTRY).unwrap();
+                let message = DynamicFrame::decode(&entry.text, &REGISTRY).unwrap();
                 match message.payload.get(key) {
                     Some(Value::Integer(n)) => Some(*n),
                     _ => None,
@@ -198,7 +198,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
     let mut room = met("s");
     let held = room.members[0].session().position();
     for _ in 0..3000 {
-        let message = Message::new("hub", "done", "plan").unwrap();
+        let message = DynamicFrame::new("hub", "done", "plan").unwrap();
         room.host
             .driver
             .send(&Outbound::message(&message), START)

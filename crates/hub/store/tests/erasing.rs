@@ -8,7 +8,7 @@ use crate::common;
 use std::sync::{Arc, LazyLock};
 
 use accp_runtime::session::{MemberId, Options, Outbound, Rules, StateUpdate, Time};
-use accp_runtime::{AgentId, Map, Message, Registry, Value};
+use accp_runtime::{AgentId, DynamicFrame, Map, Registry, Value};
 use accp_session::EntryKind;
 use accp_store::{EraseError, ErasurePlan, ErasureRequest, MemoryStore, Store};
 use accp_testkit::{Quarters, Room, Shared};
@@ -33,7 +33,7 @@ fn open() -> (Room, Shared, Shared) {
 }
 
 /// Sends a message as a side of the room.
-fn say(room: &mut Room, at: usize, message: &Message<'_>) {
+fn say(room: &mut Room, at: usize, message: &DynamicFrame<'_>) {
     let (now, side) = (room.now, &mut room.members[at]);
     side.driver.send(&Outbound::message(message), now).unwrap();
     settle(room);
@@ -53,8 +53,12 @@ fn settle(room: &mut Room) {
     }
 }
 
-fn message(agent: &'static str, intent: &'static str, operation: &'static str) -> Message<'static> {
-    Message::new(agent, intent, operation).unwrap()
+fn message(
+    agent: &'static str,
+    intent: &'static str,
+    operation: &'static str,
+) -> DynamicFrame<'static> {
+    DynamicFrame::new(agent, intent, operation).unwrap()
 }
 
 /// Has `ann` send a secret in every way in which a session keeps data.

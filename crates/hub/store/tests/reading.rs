@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{Input, Options, Outbound, Reference, Rules, Time, Transmit};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_store::{Driver, SideId, SqliteStore, Store, StoreErrorKind};
 use accp_testkit::Room;
 use proptest::prelude::*;
@@ -150,7 +150,7 @@ fn fill_sessions(path: &Path) {
         host.handle(grant, NOW).unwrap();
         for number in 0..12 {
             let long = format!("{session} {number}, ").repeat(number * 20);
-            let message = Message::new("dev", "req", "plan")
+            let message = DynamicFrame::new("dev", "req", "plan")
                 .unwrap()
                 .with("text", long);
             let dev = room.side(dev).unwrap();

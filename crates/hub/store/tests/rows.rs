@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{env, thread};
 
 use accp_runtime::session::{MemberId, Options, Outbound, Rules, Time, Transmit};
-use accp_runtime::{AgentId, Message, Registry};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
 use accp_session::Batch;
 use accp_store::{
     AsyncDriver, Committer, Driver, MemoryStore, SideId, SqliteStore, Store, StoreErrorKind,
@@ -217,7 +217,7 @@ fn asked(path: &Path) -> Vec<Transmit> {
     let mut member = member(path);
     for round in 0..4 {
         if round == 2 {
-            let plan = Message::new("hub", "req", "plan").unwrap();
+            let plan = DynamicFrame::new("hub", "req", "plan").unwrap();
             host.send(&Outbound::message(&plan), NOW).unwrap();
         }
         assert!(member.carry_out(NOW).unwrap().inbound.is_empty());
@@ -258,7 +258,7 @@ fn a_handler_s_rows_join_the_commit_of_its_mark() {
     let (_folder, path) = file();
     let asked = asked(&path);
     let side = SideId::new("s", "dev");
-    let done = Message::new("dev", "done", "plan").unwrap();
+    let done = DynamicFrame::new("dev", "done", "plan").unwrap();
     let reply = [Outbound::message(&done)];
     let mut deliveries = Vec::new();
     for works in [false, true] {
@@ -289,7 +289,7 @@ fn a_handler_s_rows_join_the_commit_of_its_mark() {
 fn a_frame_is_sent_together_with_rows_and_nothing_that_arrives_meanwhile_is_lost() {
     let (_folder, path) = file();
     let (asked, side) = (asked(&path), SideId::new("s", "dev"));
-    let note = Message::new("dev", "qry", "plan").unwrap();
+    let note = DynamicFrame::new("dev", "qry", "plan").unwrap();
     for works in [false, true] {
         let mut member = member(&path);
         member
@@ -381,7 +381,7 @@ fn child_that_pays() {
     let dev = host.join(&AgentId::new("dev").unwrap(), NOW).unwrap();
     let store = SqliteStore::open(env::var_os(FILE).unwrap()).unwrap();
     let mut bank = Driver::open_member(store, Vec::new(), options("dev"), NOW).unwrap();
-    let ask = Message::new("hub", "req", "pay").unwrap();
+    let ask = DynamicFrame::new("hub", "req", "pay").unwrap();
     for second in 0.. {
         let now = NOW + Duration::from_secs(second);
         if host.session().is_quiet() {
@@ -393,7 +393,7 @@ fn child_that_pays() {
         bank.receive_all(MemberId::HOST, frames, now).unwrap();
         bank.serve_with(now, |inbound, rows| {
             rows.write(insert(inbound.position()));
-            let paid = Message::new("dev", "done", "pay")?;
+            let paid = DynamicFrame::new("dev", "done", "pay")?;
             let paid = paid.with("for", inbound.position() as i64);
             Ok(vec![Outbound::owned_message(paid)])
         })

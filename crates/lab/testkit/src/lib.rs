@@ -10,7 +10,7 @@
 //! use std::sync::Arc;
 //!
 //! use accp_runtime::session::{Options, Outbound, Rules, Time};
-//! use accp_runtime::{AgentId, Message, Registry};
+//! use accp_runtime::{AgentId, DynamicFrame, Registry};
 //! use accp_testkit::{Room, Shared};
 //!
 //! let registry = Arc::new(Registry::standard());
@@ -20,7 +20,7 @@
 //! let now = Time::from_secs(1_714_000_000);
 //! let mut room = Room::open(Shared::default(), options(hub), Rules::default(), now)?;
 //! room.enter(Shared::default(), options(dev))?;
-//! let plan = Message::new("hub", "req", "plan")?;
+//! let plan = DynamicFrame::new("hub", "req", "plan")?;
 //! room.host.driver.send(&Outbound::message(&plan), room.now)?;
 //! assert!(room.rest()?, "nobody has anything to do any more");
 //! assert_eq!(room.members[0].inbox.len(), 1);

@@ -75,13 +75,13 @@ impl<S: Store + Clone + Send + 'static> Room<S> {
 
     /// Kills a side and opens it again from its store. A member that restarts joins again. After a
     /// restart of the host all members join again, because the host may have lost their joins. A
-    /// host that has lost time lets nobody in.
+    /// host that was rolled back lets nobody in.
     pub fn restart(&mut self, id: MemberId) -> Result<(), DriverError> {
         let now = self.now;
         if let Some(side) = self.side(id) {
             side.restart(side.clock(now))?;
         }
-        if self.host.session().lost_time().is_some() {
+        if self.host.session().rolled_back().is_some() {
             return Ok(());
         }
         for at in 0..self.members.len() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use accp_frame::{AgentId, Message, Value};
+use accp_frame::{AgentId, DynamicFrame, Value};
 use accp_session::{MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time, Transmit};
 use accp_store::{AsyncDriver, Committer, Driver, DriverError, Link, Outcome, SideId, Store};
 
@@ -134,7 +134,7 @@ impl<S: Store, L: Link> Runner<S, L> {
     }
 
     /// See [`Driver::frames_to_sum_up`].
-    pub fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
+    pub fn frames_to_sum_up(&mut self) -> Result<Vec<DynamicFrame<'static>>, DriverError> {
         match self {
             Self::Blocking(driver) => driver.frames_to_sum_up(),
             Self::Awaiting(driver) => again(async || driver.frames_to_sum_up().await),

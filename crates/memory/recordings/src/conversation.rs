@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use crate::content::Content;
 use crate::exact::LoneSurrogates;
 use crate::format::Format;
-use crate::formats::{self, Fault, Model};
+use crate::formats::{self, Fault, Parsed};
 use crate::leaves::Leaves;
 use crate::shell;
 use crate::words::Formats;
@@ -49,7 +49,7 @@ pub struct Conversation {
     json: Json,
     format: Format,
     /// The messages and the other keys, unless the document has them in the form of the model.
-    model: Option<Model>,
+    parsed: Option<Parsed>,
     /// The lone surrogates of the document, which has U+FFFD in their places.
     lone: LoneSurrogates,
 }
@@ -144,12 +144,12 @@ impl Conversation {
     /// When the document does not have this format, or the messages would lack something that the
     /// document says.
     pub fn read(json: Json, format: Format) -> Result<Self, NotConversation> {
-        let model = formats::read(&json, format);
-        let model = model.map_err(|fault| refused(&json, format, fault))?;
+        let parsed = formats::read(&json, format);
+        let parsed = parsed.map_err(|fault| refused(&json, format, fault))?;
         let conversation = Self {
             json,
             format,
-            model,
+            parsed,
             lone: LoneSurrogates::default(),
         };
         match conversation.lost() {
@@ -161,17 +161,17 @@ impl Conversation {
     /// Returns the place of the first value of the document that the messages and the other keys
     /// lack.
     fn lost(&self) -> Option<String> {
-        let model = self.model.as_ref()?;
+        let parsed = self.parsed.as_ref()?;
         let mut kept = Leaves::default();
-        model.messages.iter().for_each(|message| kept.add(message));
-        model.rest.values().for_each(|value| kept.add(value));
+        parsed.messages.iter().for_each(|message| kept.add(message));
+        parsed.rest.values().for_each(|value| kept.add(value));
         kept.first_lost(&self.json, self.formats())
     }
 
     fn formats(&self) -> Formats {
         Formats {
             document: self.format,
-            answered: self.model.as_ref().and_then(|model| model.answered),
+            answered: self.parsed.as_ref().and_then(|parsed| parsed.answered),
         }
     }
 
@@ -197,8 +197,8 @@ impl Conversation {
     /// Returns the document without what its messages say, if the document does not have the form
     /// of the model.
     pub(crate) fn shell(&self) -> Option<Json> {
-        let model = self.model.as_ref()?;
-        Some(shell::cut(&self.json, &model.messages))
+        let parsed = self.parsed.as_ref()?;
+        Some(shell::cut(&self.json, &parsed.messages))
     }
 
     /// Builds a conversation from these messages and the other recorded keys. A `bare`
@@ -229,8 +229,8 @@ impl Conversation {
             return Ok(None);
         };
         let mut conversation = Self::read(json, format)?;
-        if let Some(model) = &mut conversation.model {
-            model.messages = messages;
+        if let Some(parsed) = &mut conversation.parsed {
+            parsed.messages = messages;
         }
         Ok(Some(conversation))
     }
@@ -238,10 +238,10 @@ impl Conversation {
     /// Returns the conversation with other messages, and without a key beside them. The document stays, unless it has
     /// its messages in the form of the model.
     pub(crate) fn with_messages(mut self, messages: Vec<Json>, without: &str) -> Self {
-        if let Some(model) = &mut self.model {
-            model.messages = messages;
-            model.rest.shift_remove(without);
-            if let Some(Json::Object(beside)) = model.rest.get_mut(RECORDED) {
+        if let Some(parsed) = &mut self.parsed {
+            parsed.messages = messages;
+            parsed.rest.shift_remove(without);
+            if let Some(Json::Object(beside)) = parsed.rest.get_mut(RECORDED) {
                 beside.shift_remove(without);
             }
         } else if let Some(document) = self.json.as_object_mut() {
@@ -284,8 +284,8 @@ impl Conversation {
             let bare = self.json.as_array();
             bare.or_else(|| self.json.get(MESSAGES)?.as_array())
         };
-        let messages = match &self.model {
-            Some(model) => Some(&model.messages),
+        let messages = match &self.parsed {
+            Some(parsed) => Some(&parsed.messages),
             None => recorded(),
         };
         messages
@@ -296,16 +296,16 @@ impl Conversation {
 
     /// Returns the value of a key beside the messages: `id`, `tools`, and the other recorded keys.
     pub fn get(&self, key: &str) -> Option<&Json> {
-        match &self.model {
-            Some(model) => model.rest.get(key),
+        match &self.parsed {
+            Some(parsed) => parsed.rest.get(key),
             None => self.json.get(key).filter(|_| key != MESSAGES),
         }
     }
 
     /// Returns the keys beside the messages, with their values.
     pub(crate) fn rest(&self) -> impl Iterator<Item = (&String, &Json)> {
-        let (rest, own) = match &self.model {
-            Some(model) => (Some(&model.rest), None),
+        let (rest, own) = match &self.parsed {
+            Some(parsed) => (Some(&parsed.rest), None),
             None => (self.json.as_object(), Some(MESSAGES)),
         };
         let all = rest.into_iter().flatten();

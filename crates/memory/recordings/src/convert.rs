@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use accp_frame::{EncodeError, EncodeOptions, External, Externals, Message, TokenCounter};
+use accp_frame::{DynamicFrame, EncodeError, EncodeOptions, External, Externals, TokenCounter};
 use accp_registry::Registry;
 
 use crate::conversation::Conversation;
@@ -136,7 +136,7 @@ impl<C: TokenCounter> Converter<C> {
     /// Encodes one frame, and counts its values.
     fn frame(
         &mut self,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
         told: &mut Told,
         externals: &mut dyn Externals,
     ) -> Result<(), EncodeError> {

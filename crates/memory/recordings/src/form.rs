@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accp_context::Calls;
-use accp_frame::{Intent, Map, Message, Value};
+use accp_frame::{DynamicFrame, Intent, Map, Value};
 
 use crate::layout::Layout;
 
@@ -65,7 +65,7 @@ impl State {
     }
 
     /// Updates the state with the frames of one recorded message.
-    pub(crate) fn learn(&mut self, frames: &[Message<'_>]) {
+    pub(crate) fn learn(&mut self, frames: &[DynamicFrame<'_>]) {
         for frame in frames {
             let tool = frame.payload.get("tool_name").and_then(Value::as_str);
             let id = frame.envelope.correlation_id.as_deref();

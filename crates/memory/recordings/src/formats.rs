@@ -23,6 +23,7 @@ mod listed;
 mod media;
 mod merge;
 mod mini_swe;
+mod neutral;
 mod openai_agents;
 mod openhands;
 mod otel;
@@ -30,7 +31,6 @@ mod parts;
 mod pydantic_ai;
 mod readers;
 mod responses;
-mod said;
 mod sharegpt;
 mod signature;
 mod stream;
@@ -45,9 +45,9 @@ pub(crate) use aider::{BLOCKS as AIDER, STARTED};
 pub(crate) use answers::is_message;
 pub(crate) use claims::{claims, marks};
 pub(crate) use envelope::place;
-pub(crate) use fault::{Cannot, Fault, Model};
+pub(crate) use fault::{Cannot, Fault, Parsed};
 
-pub(crate) use said::{Said, numbered_like};
+pub(crate) use neutral::{NeutralMessage, numbered_like};
 pub(crate) use stream::is_piece;
 pub(crate) use tools::{names as tool_names, renamed as renamed_tools};
 
@@ -100,7 +100,7 @@ pub(crate) fn is_next(json: &Json) -> bool {
 ///
 /// # Errors
 /// When the document does not have this format.
-pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> {
+pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Parsed>, Fault> {
     if let Some(read) = envelope::read(json, format) {
         return read.map(Some);
     }
@@ -126,7 +126,7 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Model>, Fault> 
 /// ```
 pub fn message(json: Json, format: Format) -> Vec<Json> {
     let list = Json::Array(vec![json]);
-    envelope::model(&list, format).map_or_else(|_| Vec::new(), |model| model.messages)
+    envelope::model(&list, format).map_or_else(|_| Vec::new(), |parsed| parsed.messages)
 }
 
 /// The key beside the messages of a written document that leads from new ids of calls to the recorded ones.
@@ -139,7 +139,7 @@ pub(crate) const RECORDED_NAMES: &str = "recorded_names";
 const BESIDE: [&str; 5] = ["id", "tools", Recorded::ABOUT, RECORDED_IDS, RECORDED_NAMES];
 
 /// The writer of a format: it takes the messages and what stands beside them.
-type Write = fn(&[Said], Map<String, Json>) -> Result<Json, Cannot>;
+type Write = fn(&[NeutralMessage], Map<String, Json>) -> Result<Json, Cannot>;
 
 /// Writes a conversation in this format. `None` if the format holds more than one conversation or
 /// belongs to one program. `rest` is what stands beside the messages of a recording.
@@ -147,7 +147,7 @@ type Write = fn(&[Said], Map<String, Json>) -> Result<Json, Cannot>;
 /// # Errors
 /// When the format cannot say a message.
 pub(crate) fn write(
-    said: &[Said],
+    all: &[NeutralMessage],
     rest: Map<String, Json>,
     format: Format,
 ) -> Option<Result<Json, Cannot>> {
@@ -163,9 +163,9 @@ pub(crate) fn write(
     };
     if format != Format::OpenAi {
         // Only our own form of OpenAI's chat has recipients, channels and actions.
-        for said in said {
-            if let Some((key, _)) = said.keys.iter().next() {
-                return Some(Err(said.cannot(format!("has the key `{key}`"))));
+        for neutral in all {
+            if let Some((key, _)) = neutral.keys.iter().next() {
+                return Some(Err(neutral.cannot(format!("has the key `{key}`"))));
             }
         }
     }
@@ -179,9 +179,9 @@ pub(crate) fn write(
             None => others.insert("tools".to_owned(), recorded),
         };
     }
-    let rest = match said::carried(Json::Object(rest), &others) {
+    let rest = match neutral::carried(Json::Object(rest), &others) {
         Json::Object(rest) => rest,
         _ => Map::new(),
     };
-    Some(write(said, rest))
+    Some(write(all, rest))
 }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use accp_context::{Call, Recorded};
-use accp_frame::{EncodeError, Envelope, Map, Message, Value};
+use accp_frame::{DynamicFrame, EncodeError, Envelope, Map, Value};
 use accp_registry::{Registry, expand, lexical};
 use serde_json::{Map as JsonMap, Value as Json};
 
@@ -47,7 +47,7 @@ impl<'r> Recorder<'r> {
     pub fn opening<'j>(
         &mut self,
         conversation: &'j Conversation,
-    ) -> Result<Message<'j>, EncodeError> {
+    ) -> Result<DynamicFrame<'j>, EncodeError> {
         let mut payload = Map::new();
         payload.insert(
             "messages",
@@ -76,7 +76,10 @@ impl<'r> Recorder<'r> {
     }
 
     /// Returns the frames of one recorded message.
-    pub fn message<'j>(&mut self, recorded: Recorded<'j>) -> Result<Vec<Message<'j>>, EncodeError> {
+    pub fn message<'j>(
+        &mut self,
+        recorded: Recorded<'j>,
+    ) -> Result<Vec<DynamicFrame<'j>>, EncodeError> {
         self.written.clear();
         let frames = self.profiled(recorded);
         if let Some(frames) = frames
@@ -107,7 +110,7 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    fn profiled<'j>(&mut self, message: Recorded<'j>) -> Option<Vec<Message<'j>>> {
+    fn profiled<'j>(&mut self, message: Recorded<'j>) -> Option<Vec<DynamicFrame<'j>>> {
         let recorded = message.as_json().as_object()?;
         let role = message.role()?;
         let calls = recorded.get("tool_calls").and_then(Json::as_array);
@@ -124,7 +127,7 @@ impl<'r> Recorder<'r> {
         recorded: &'j JsonMap<String, Json>,
         role: &'j str,
         done: &[&str],
-    ) -> Option<Message<'j>> {
+    ) -> Option<DynamicFrame<'j>> {
         let mut payload = Map::new();
         payload.insert("role", Value::from(role));
         // Schema CH requires a content. A message without a text is sent without a schema.
@@ -183,7 +186,7 @@ impl<'r> Recorder<'r> {
         message: Recorded<'j>,
         recorded: &'j JsonMap<String, Json>,
         role: &'j str,
-    ) -> Option<Vec<Message<'j>>> {
+    ) -> Option<Vec<DynamicFrame<'j>>> {
         let mut frames = Vec::new();
         let mut first = Map::new();
         let mut ignored = Map::new();
@@ -217,7 +220,7 @@ impl<'r> Recorder<'r> {
             let mut frame = self.tool_call(call, &agent, payload)?;
             frame.envelope.causation_id = frames
                 .first()
-                .and_then(|first: &Message<'_>| first.envelope.msg_id.clone());
+                .and_then(|first: &DynamicFrame<'_>| first.envelope.msg_id.clone());
             frames.push(frame);
         }
         Some(frames)
@@ -230,7 +233,7 @@ impl<'r> Recorder<'r> {
         call: Call<'j>,
         agent: &str,
         mut payload: Map<'j>,
-    ) -> Option<Message<'j>> {
+    ) -> Option<DynamicFrame<'j>> {
         let recorded = call.as_json().as_object()?;
         let (known, arguments, text) = if call.is_function() {
             let kind = recorded.get("type").unwrap_or(&Json::Null);
@@ -289,7 +292,7 @@ impl<'r> Recorder<'r> {
         &mut self,
         message: Recorded<'j>,
         recorded: &'j JsonMap<String, Json>,
-    ) -> Option<Message<'j>> {
+    ) -> Option<DynamicFrame<'j>> {
         let mut payload = Map::new();
         let id = match recorded.get("tool_call_id") {
             Some(id) => Some(id.as_str()?),
@@ -368,7 +371,7 @@ impl<'r> Recorder<'r> {
         operation: &'static str,
         schema: Option<&'static str>,
         payload: Map<'j>,
-    ) -> Result<Message<'j>, EncodeError> {
+    ) -> Result<DynamicFrame<'j>, EncodeError> {
         let members = self.members.len() as u32;
         let (member, count) = self.members.entry(agent.to_owned()).or_insert((members, 0));
         *count += 1;
@@ -378,7 +381,7 @@ impl<'r> Recorder<'r> {
         let (number, epoch) = (100 + *member % 900, 1 + *member / 900);
         let mid = format!("{number}{epoch:03}{:06}", *count % 1_000_000);
         let time = self.start.saturating_add(self.sequence as i64);
-        let mut message = Message::new(agent.to_owned(), intent, operation)?;
+        let mut message = DynamicFrame::new(agent.to_owned(), intent, operation)?;
         message.schema = schema.map(Into::into);
         message.payload = payload;
         message.envelope = Envelope::new(mid, self.sequence).at(time);

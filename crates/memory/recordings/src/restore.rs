@@ -1,7 +1,7 @@
 //! The recorded conversation, restored from messages of the protocol.
 
 use accp_context::Call;
-use accp_frame::{DecodeError, Map, Message, Value};
+use accp_frame::{DecodeError, DynamicFrame, Map, Value};
 use accp_registry::Registry;
 use serde_json::{Map as JsonMap, Value as Json};
 
@@ -15,7 +15,7 @@ use crate::side_file::Values;
 
 /// Restores a recorded message from its frames. Returns `None` when the recorder does not write
 /// such frames.
-pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<Json> {
+pub(crate) fn restore_message(frames: &[DynamicFrame<'_>], state: &State) -> Option<Json> {
     let first = frames.first()?;
     if first.operation == VERBATIM && first.agent == HOST {
         return data(first.payload.get("data")?);
@@ -56,7 +56,7 @@ pub(crate) fn restore_message(frames: &[Message<'_>], state: &State) -> Option<J
 }
 
 /// Restores the recorded content of a frame without the param `no`.
-fn content(frame: &Message<'_>, result: bool, state: &State) -> Option<Json> {
+fn content(frame: &DynamicFrame<'_>, result: bool, state: &State) -> Option<Json> {
     let payload = &frame.payload;
     if let Some(parts) = payload.get("parts") {
         return data(parts);
@@ -80,7 +80,7 @@ fn laid_out(payload: &Map<'_>, slot: &str, state: &State) -> Layout {
     layout_of(payload).unwrap_or_else(|| state.layout(slot).clone())
 }
 
-fn tool_call(frame: &Message<'_>, state: &State) -> Option<Json> {
+fn tool_call(frame: &DynamicFrame<'_>, state: &State) -> Option<Json> {
     let payload = &frame.payload;
     let name = payload.get("tool_name")?.as_str()?;
     let arguments = match payload.get("arguments") {
@@ -209,7 +209,7 @@ pub struct Restorer {
     /// The sequence number of the last frame.
     sequence: u64,
     /// The frames of the recorded message that is not complete yet.
-    frames: Vec<Message<'static>>,
+    frames: Vec<DynamicFrame<'static>>,
 }
 
 #[derive(Debug)]
@@ -238,7 +238,7 @@ impl Restorer {
         line: u64,
         values: &Values,
     ) -> Result<Option<Conversation>, RestoreError> {
-        let mut message = Message::decode(text, Registry::shared())?.into_owned();
+        let mut message = DynamicFrame::decode(text, Registry::shared())?.into_owned();
         for (_, value) in message.payload.iter_mut() {
             *value = values.resolve(value)?;
         }
@@ -252,7 +252,7 @@ impl Restorer {
     /// When the frame is faulty or does not fit its place.
     pub fn frame(
         &mut self,
-        frame: Message<'static>,
+        frame: DynamicFrame<'static>,
         line: u64,
     ) -> Result<Option<Conversation>, RestoreError> {
         if frame.agent == HOST && frame.operation == OPENING {

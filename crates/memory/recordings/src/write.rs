@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::conversation::Conversation;
 use crate::format::Format;
-use crate::formats::{self, Cannot, Said};
+use crate::formats::{self, Cannot, NeutralMessage};
 use crate::ids;
 use crate::leaves::Leaves;
 
@@ -88,22 +88,30 @@ impl Conversation {
         }
         let rest = self.rest().map(|(key, value)| (key.clone(), value.clone()));
         let mut rest: Map<String, Json> = rest.collect();
-        let mut messages: Vec<Json> = self.messages().map(|said| said.as_json().clone()).collect();
+        let mut messages: Vec<Json> = self
+            .messages()
+            .map(|neutral| neutral.as_json().clone())
+            .collect();
         ids::fit(&mut messages, &mut rest, format);
-        let said = Said::all(messages.iter().map(Recorded::of));
-        let written = formats::write(&said, rest, format);
+        let all = NeutralMessage::all(messages.iter().map(Recorded::of));
+        let written = formats::write(&all, rest, format);
         let json = written.ok_or(CannotWrite::Format(format))?;
         let json = json.map_err(|Cannot { message, why }| CannotWrite::Message {
             index: message,
             format,
             why,
         })?;
-        self.check(&said, &json, format)?;
+        self.check(&all, &json, format)?;
         Ok(json)
     }
 
     /// Checks that a reader of the document finds what was said here.
-    fn check(&self, said: &[Said], json: &Json, format: Format) -> Result<(), CannotWrite> {
+    fn check(
+        &self,
+        all: &[NeutralMessage],
+        json: &Json,
+        format: Format,
+    ) -> Result<(), CannotWrite> {
         let lost = |index: usize, why: &str| CannotWrite::Message {
             index,
             format,
@@ -112,19 +120,19 @@ impl Conversation {
         let differs = "would read back as another message";
         let read = |format| Self::read(json.clone(), format);
         let back = read(format).map_err(|error| lost(0, &format!("would be refused: {error}")))?;
-        if let Some(index) = first_other(said, &back) {
+        if let Some(index) = first_other(all, &back) {
             return Err(lost(index, differs));
         }
         // Plain messages may fit two formats whose readers give the same result.
         let found = formats::detect(json);
-        let is_same = |found| read(found).is_ok_and(|back| first_other(said, &back).is_none());
+        let is_same = |found| read(found).is_ok_and(|back| first_other(all, &back).is_none());
         if found != Some(format) && !found.is_some_and(is_same) {
             return Err(CannotWrite::Mistaken { format, found });
         }
         let mut kept = Leaves::default();
         kept.add(json);
-        for (index, said) in said.iter().enumerate() {
-            let about = said.recorded().map(|about| Json::Object(about.clone()));
+        for (index, neutral) in all.iter().enumerate() {
+            let about = neutral.recorded().map(|about| Json::Object(about.clone()));
             if let Some(pointer) = kept.first_lost(&about.collect(), Format::OpenAi) {
                 let key = pointer.splitn(3, '/').nth(2).unwrap_or_default();
                 return Err(lost(index, &format!("has the recorded value `{key}`")));
@@ -139,9 +147,9 @@ impl Conversation {
 }
 
 /// Returns the index of the first message that is not the same.
-fn first_other(said: &[Said], back: &Conversation) -> Option<usize> {
-    let found = Said::all(back.messages());
-    let numbered = formats::numbered_like(said, &found);
+fn first_other(all: &[NeutralMessage], back: &Conversation) -> Option<usize> {
+    let found = NeutralMessage::all(back.messages());
+    let numbered = formats::numbered_like(all, &found);
     let same = numbered
         .iter()
         .zip(&found)

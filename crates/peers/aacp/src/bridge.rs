@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use accp_aacp::{Packet, bridge};
-//! use accp_frame::Message;
+//! use accp_frame::DynamicFrame;
 //!
 //! let text = "FETCH|HR|return:HR-Agent|p:1|aacp:1.1|res:emp_salary|period:2024-08";
 //! let frame = bridge::to_frame(&Packet::parse(text)?, "planner")?.encode(bridge::profile())?;
@@ -17,14 +17,14 @@
 //!     "@planner>qry:fetch{dom:HR|return:HR-Agent|p:1|res:emp_salary|period:2024-08|schema:AP}",
 //! );
 //!
-//! let frame = Message::decode(&frame, bridge::profile())?;
+//! let frame = DynamicFrame::decode(&frame, bridge::profile())?;
 //! assert_eq!(bridge::to_packet(&frame)?.text(), text);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 use std::sync::OnceLock;
 
-use accp_frame::{EncodeError, Map, Message, Value};
+use accp_frame::{DynamicFrame, EncodeError, Map, Value};
 use accp_registry::Registry;
 
 use crate::error::{WriteError, WriteFault};
@@ -60,9 +60,9 @@ pub fn profile() -> &'static Registry {
 ///
 /// # Errors
 /// E1001 when the agent's name does not fit the grammar of frames.
-pub fn to_frame(packet: &Packet<'_>, agent: &str) -> Result<Message<'static>, EncodeError> {
+pub fn to_frame(packet: &Packet<'_>, agent: &str) -> Result<DynamicFrame<'static>, EncodeError> {
     let (intent, operation) = head(packet.task());
-    let mut frame = Message::new(agent.to_owned(), intent, operation)?
+    let mut frame = DynamicFrame::new(agent.to_owned(), intent, operation)?
         .under(CODE)
         .with(DOM, packet.dom().to_owned());
     if Vocabulary::standard().task(packet.task()).is_none() {
@@ -97,7 +97,7 @@ pub fn to_frame(packet: &Packet<'_>, agent: &str) -> Result<Message<'static>, En
 /// # Errors
 /// A frame that is not of the profile, a param that the profile does not have or that is not of its
 /// type, and what cannot stand in a packet: with the name of the param, and the cure.
-pub fn to_packet(frame: &Message<'_>) -> Result<PacketBuf, WriteError> {
+pub fn to_packet(frame: &DynamicFrame<'_>) -> Result<PacketBuf, WriteError> {
     if frame.schema.as_deref() != Some(CODE) {
         return Err(fault(
             "schema",
@@ -156,7 +156,7 @@ fn head(task: &str) -> (&'static str, String) {
 }
 
 /// Returns the task of the packet in a frame.
-fn task<'f>(frame: &'f Message<'_>) -> Result<&'f str, WriteError> {
+fn task<'f>(frame: &'f DynamicFrame<'_>) -> Result<&'f str, WriteError> {
     let is_of = |task: &str| {
         let (intent, operation) = head(task);
         intent == frame.intent.as_str() && operation == *frame.operation

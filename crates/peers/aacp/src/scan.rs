@@ -190,7 +190,8 @@ impl<'a> Scan<'a> {
         if !is_key(key) {
             self.note(Code::KeyInvalid, index, trim(slot));
         } else if !is_over && self.find(key).is_some() {
-            // A packet over its limit of fields is refused anyway, so its keys are not compared, which takes time.
+            // Comparing keys takes time. The scanner skips it for a packet with too many fields,
+            // because that packet is refused anyway.
             self.note(Code::KeyRepeated, index, key);
         }
         self.seen.add(key);

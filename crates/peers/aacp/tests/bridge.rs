@@ -4,7 +4,7 @@
 
 use crate::support::{EXAMPLES, HEAD};
 use accp_aacp::{Kind, Packet, Vocabulary, bridge};
-use accp_frame::{EncodeOptions, Message, Value};
+use accp_frame::{DynamicFrame, EncodeOptions, Value};
 use accp_registry::{Registry, Type};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -18,7 +18,7 @@ fn frame(packet: &str) -> String {
 
 /// Returns the packet of a frame, or the error.
 fn packet(frame: &str) -> Result<String, String> {
-    let frame = Message::decode(frame, bridge::profile()).unwrap();
+    let frame = DynamicFrame::decode(frame, bridge::profile()).unwrap();
     let packet = bridge::to_packet(&frame).map_err(|error| error.to_string())?;
     Ok(packet.to_string())
 }
@@ -45,7 +45,7 @@ fn the_profile_has_the_vocabulary() {
     assert_eq!(schema.frames.len(), vocabulary.tasks().len());
     for task in vocabulary.tasks() {
         let text = frame(&HEAD.replace("FETCH", &task.name));
-        let read = Message::decode(&text, &registry).unwrap();
+        let read = DynamicFrame::decode(&text, &registry).unwrap();
         let head = [read.intent.as_str(), &*read.operation];
         assert!(schema.frame(&head).is_some(), "{text}");
     }
@@ -174,7 +174,7 @@ fn a_frame_that_is_no_packet_is_refused() {
         let error = packet(&text).unwrap_err();
         assert!(error.contains(expected), "{text}: {error}");
     }
-    let other = Message::decode(
+    let other = DynamicFrame::decode(
         "@a>req:schedule{asgn:b|task:c|schema:TA}",
         &Registry::standard(),
     );
@@ -183,7 +183,7 @@ fn a_frame_that_is_no_packet_is_refused() {
         error,
         "`schema`: a packet is a frame of the schema AP, and this one is not"
     );
-    let by_hand = Message::new("a", "req", "log").unwrap().under("AP");
+    let by_hand = DynamicFrame::new("a", "req", "log").unwrap().under("AP");
     let by_hand = by_hand.with("dom", "HR").with("p", Value::Integer(1));
     let error = bridge::to_packet(&by_hand).unwrap_err().to_string();
     assert_eq!(error, "`p`: a text is expected");
@@ -249,7 +249,7 @@ proptest! {
         let frame = bridge::to_frame(&read, "a").unwrap();
         let options = EncodeOptions::default();
         let written = frame.encode_with(bridge::profile(), options).unwrap();
-        let back = Message::decode(&written, bridge::profile()).unwrap();
+        let back = DynamicFrame::decode(&written, bridge::profile()).unwrap();
         prop_assert_eq!(bridge::to_packet(&back).unwrap().to_string(), read.to_string(), "{}", written);
         // The frame gives the same packet before it is written and read.
         prop_assert_eq!(bridge::to_packet(&frame).unwrap().to_string(), read.to_string());

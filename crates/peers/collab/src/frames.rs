@@ -14,7 +14,9 @@
 //! # Ok::<(), accp_frame::EncodeError>(())
 //! ```
 
-use accp_frame::{AgentId, DecodeOptions, EncodeError, EncodeOptions, Limits, Map, Message, Value};
+use accp_frame::{
+    AgentId, DecodeOptions, DynamicFrame, EncodeError, EncodeOptions, Limits, Map, Value,
+};
 use accp_registry::Registry;
 
 use crate::event::{Event, EventName, Role};
@@ -49,7 +51,7 @@ pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
     let agent = agent_of(&event.from);
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let has_other_name = agent != event.from;
-    let mut frame = Message::new(agent, "done", event.event.as_str())?
+    let mut frame = DynamicFrame::new(agent, "done", event.event.as_str())?
         .with("at", event.at.clone())
         .with("seq", number(event.seq))
         .with("summary", event.summary.clone());
@@ -87,12 +89,13 @@ pub fn from_frame(text: &str) -> Result<Event, Vec<Finding>> {
         limits: Limits::NONE,
         ..DecodeOptions::default()
     };
-    let frame = Message::decode_with(text, &Registry::default(), &options).map_err(|error| {
-        wrong(
-            Code::Unreadable,
-            format!("the line is not a frame ({error}); copy it again"),
-        )
-    })?;
+    let frame =
+        DynamicFrame::decode_with(text, &Registry::default(), &options).map_err(|error| {
+            wrong(
+                Code::Unreadable,
+                format!("the line is not a frame ({error}); copy it again"),
+            )
+        })?;
     let name = EventName::named(&frame.operation).filter(|_| frame.intent.to_string() == "done");
     let event = name.ok_or_else(|| {
         let text = format!(

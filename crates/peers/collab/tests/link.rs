@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use accp_collab::disk::FolderLink;
-use accp_frame::{AgentId, Message};
+use accp_frame::{AgentId, DynamicFrame};
 use accp_registry::Registry;
 use accp_session::{MemberId, Options, Outbound, Rules, Time};
 use accp_store::{Driver, MemoryStore};
@@ -70,7 +70,7 @@ impl Side {
         }
         if self.sent < FRAMES {
             let text = format!("@{}>req:sync{{task:t{}}}", name(number), self.sent);
-            let message = Message::decode(&text, &Registry::default()).expect("it is a frame");
+            let message = DynamicFrame::decode(&text, &Registry::default()).expect("it is a frame");
             // A member that the host has not let in yet tries again in the next round.
             if self.driver.send(&Outbound::message(&message), now).is_ok() {
                 self.sent += 1;

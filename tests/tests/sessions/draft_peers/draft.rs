@@ -1,7 +1,7 @@
 //! A session with a peer that the test plays by hand.
 
 use accp_runtime::session::{Options, Outbound, Rules};
-use accp_runtime::{AgentId, Message};
+use accp_runtime::{AgentId, DynamicFrame};
 
 use crate::sessions::room::{Passed, Room};
 use crate::sessions::sides::{Node as _, envelope, member, options};
@@ -61,7 +61,7 @@ impl Draft {
     }
 
     /// Lets `@dev` send a message.
-    pub(crate) fn dev(&mut self, message: &Message<'_>) -> Vec<String> {
+    pub(crate) fn dev(&mut self, message: &DynamicFrame<'_>) -> Vec<String> {
         self.room.say(0, &Outbound::message(message));
         self.heard()
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use accp_registry::Hash;
 use accp_runtime::session::{DraftPeers, Rules};
-use accp_runtime::{AgentId, Message, Value};
+use accp_runtime::{AgentId, DynamicFrame, Value};
 use accp_session::references;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -45,7 +45,7 @@ fn bytes_that_are_no_value_do_not_change_a_frame() {
             host.receive(member(103), text.as_bytes(), now);
         }
         draft.heard();
-        let request = Message::new("dev", "req", "pay").unwrap();
+        let request = DynamicFrame::new("dev", "req", "pay").unwrap();
         let of = Value::Ref("cold.k103_1".into());
         let told = draft.dev(&request.with("amount", 5).with("of", of));
         let stands = if is_value { bytes } else { "$cold.k103_1" };
@@ -63,12 +63,12 @@ fn bytes_that_are_no_value_do_not_change_a_frame() {
 fn many_references_to_one_value_take_no_memory() {
     let mut draft = joined();
     let long = Value::from("a long text ".repeat(100_000));
-    let first = Message::new("dev", "req", "plan").unwrap();
+    let first = DynamicFrame::new("dev", "req", "plan").unwrap();
     draft.dev(&first.with("a", long));
     let text = draft.room.host.frames().pop().unwrap().text;
     let key = references(&text).next().unwrap().to_owned();
     let many = Value::Array(vec![Value::Ref(key.into()); 3_000]);
-    let second = Message::new("dev", "req", "plan").unwrap();
+    let second = DynamicFrame::new("dev", "req", "plan").unwrap();
     let told = draft.dev(&second.with("all", many));
     assert_eq!(references(told.last().unwrap()).count(), 3_000);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use accp_runtime::session::{Input, MemberId, Outbound, Rules, SharedState, StateUpdate};
-use accp_runtime::{Frame, Map, Message, Value};
+use accp_runtime::{DynamicFrame, Frame, Map, Value};
 use accp_session::references;
 use accp_store::{Retention, Store as _};
 
@@ -19,14 +19,14 @@ fn values_stand_in_the_frame() {
     let mut draft = joined();
     let long = |n: usize| Value::from(format!("a-text.{}", "that-goes-by-reference.".repeat(n)));
     let frame = |values: &[(&'static str, Value<'static>)]| {
-        let message = Message::new("dev", "req", "plan").unwrap();
+        let message = DynamicFrame::new("dev", "req", "plan").unwrap();
         values.iter().fold(message, |message, (key, value)| {
             message.with(*key, value.clone())
         })
     };
     let payload = |texts: &[String]| {
         let last = texts.last().unwrap();
-        Message::decode(last, &STANDARD)
+        DynamicFrame::decode(last, &STANDARD)
             .unwrap()
             .into_owned()
             .payload
@@ -109,7 +109,7 @@ fn values_stand_in_the_frame() {
 #[test]
 fn bytes_come_under_a_number_of_the_peer() {
     let mut draft = joined();
-    let request = Message::new("dev", "req", "plan").unwrap();
+    let request = DynamicFrame::new("dev", "req", "plan").unwrap();
     let told = draft.dev(&request.with("why", "a text that is sent by reference ".repeat(2)));
     let number = envelope(told.last().unwrap()).unwrap().sequence;
     let ask = "@qa>qry:bytes{key:k101_1|at:0}[mid:5e1f00000001,seq:2,ts:1714000000]";
@@ -124,7 +124,7 @@ fn bytes_come_under_a_number_of_the_peer() {
 fn reg_03_a_killed_host_goes_on_where_the_peer_is() {
     for snapshots in [1_000, 1] {
         let mut draft = joined();
-        let state = Message::new("dev", "sync", "state").unwrap();
+        let state = DynamicFrame::new("dev", "sync", "state").unwrap();
         let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
         draft.dev(&state.with("version", 1).with("delta", changes));
         draft.says("@qa>req:plan{}[mid:5e1f00000001,seq:2,ts:1714000000]");
@@ -229,7 +229,7 @@ fn a_large_state_goes_in_several_frames() {
     let mut shared = SharedState::default();
     for version in 1..=3 {
         let entries = (0..2_000).map(|n| (format!("k{version}_{n}"), Value::from(n)));
-        let state = Message::new("dev", "sync", "state").unwrap();
+        let state = DynamicFrame::new("dev", "sync", "state").unwrap();
         let delta: Map<'_> = entries.collect();
         let update = state.with("version", version).with("delta", delta);
         let text = update.encode(&STANDARD).unwrap();
@@ -262,7 +262,7 @@ fn a_transaction_is_processed_once_for_such_a_peer() {
     };
     assert_eq!(short_forms(&draft.says(&pay(1, 1))), ["@hub>ack:frame{} 1"]);
     let request = draft.room.members[0].inbox.remove(0);
-    let done = Message::decode(
+    let done = DynamicFrame::decode(
         "@dev>done:transaction{txn:t1|amt:1.0|cur:EUR|status:settled|schema:TX}",
         &STANDARD,
     )
@@ -290,7 +290,7 @@ fn a_transaction_is_processed_once_for_such_a_peer() {
 #[test]
 fn a_stale_change_of_the_state_is_answered_with_the_state() {
     let mut draft = joined();
-    let state = Message::new("dev", "sync", "state").unwrap();
+    let state = DynamicFrame::new("dev", "sync", "state").unwrap();
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&state.with("version", 1).with("delta", changes));
     let late = "@qa>sync:state{v:1|delta:{order_7:sent}}[mid:5e1f00000001,seq:2,ts:1714000000]";
@@ -316,7 +316,7 @@ fn a_stale_change_of_the_state_is_answered_with_the_state() {
 #[test]
 fn a_state_that_was_lost_comes_after_the_next_hello() {
     let mut draft = Draft::new(options("hub"), Rules::default());
-    let state = Message::new("dev", "sync", "state").unwrap();
+    let state = DynamicFrame::new("dev", "sync", "state").unwrap();
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&plan("dev", 1));
     draft.enters();
@@ -353,7 +353,7 @@ fn a_state_that_was_lost_comes_after_the_next_hello() {
 #[test]
 fn a_refused_change_comes_again_after_the_state() {
     let mut draft = joined();
-    let state = Message::new("dev", "sync", "state").unwrap();
+    let state = DynamicFrame::new("dev", "sync", "state").unwrap();
     let changes: Map<'_> = [("order_7", Value::from("open"))].into_iter().collect();
     draft.dev(&state.with("version", 1).with("delta", changes));
     let told = draft.dev(&plan("dev", 1));
@@ -377,7 +377,11 @@ fn a_peer_that_greets_often_gets_the_frame_without_its_value() {
         passed.text.contains(">sync:bytes{")
     });
     let long = "a text that goes by reference ".repeat(3);
-    draft.dev(&Message::new("dev", "req", "plan").unwrap().with("a", long));
+    draft.dev(
+        &DynamicFrame::new("dev", "req", "plan")
+            .unwrap()
+            .with("a", long),
+    );
     for n in 0..60 {
         draft.room.now = draft.room.now + Duration::from_secs(2);
         let mut told = draft.heard();

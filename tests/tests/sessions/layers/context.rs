@@ -2,7 +2,7 @@
 
 use accp_runtime::context::{Checkpoint, Trigger};
 use accp_runtime::session::{Input, Outbound, Reference, Rules};
-use accp_runtime::{ErrorCode, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use proptest::prelude::*;
 
 use super::{LONG, calm, kill, kill_all, kill_all_and_calm};
@@ -40,7 +40,7 @@ proptest! {
         let mut room = Room::counting(&["dev"]);
         let mut unharmed = Room::counting(&["dev"]);
         for (at, (intent, words, is_killed)) in turns.into_iter().enumerate() {
-            let message = Message::new("dev", intent, "plan").unwrap();
+            let message = DynamicFrame::new("dev", intent, "plan").unwrap();
             let message = message.with("step", at as i64).with("list", numbers(words));
             room.say(0, &Outbound::message(&message));
             unharmed.say(0, &Outbound::message(&message));
@@ -118,7 +118,7 @@ fn st_03_cold_state_is_read_after_a_kill() {
         let read = room.host.driver.read(&reference).unwrap();
         assert_eq!(read, Some(Value::from(long(n))));
     }
-    let ask = Message::new("dev", "qry", "lookup").unwrap();
+    let ask = DynamicFrame::new("dev", "qry", "lookup").unwrap();
     let ask = ask.with("of", Value::Ref("cold.k101_1".into()));
     room.say(0, &Outbound::message(&ask));
     for entry in room.host.frames() {
@@ -245,7 +245,7 @@ fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
         ("wait", "T2", "glued"),
         ("done", "T1", "sold"),
     ] {
-        let message = Message::new("dev", intent, "task").unwrap();
+        let message = DynamicFrame::new("dev", intent, "task").unwrap();
         let message = message.with("task", task).with("stage", stage);
         room.say(0, &Outbound::message(&message));
     }
@@ -278,7 +278,7 @@ proptest! {
     ) {
         let mut room = Room::counting(&["dev"]);
         for (intent, text) in &said {
-            let message = Message::new("dev", intent, "plan").unwrap().with("goal", text.as_str());
+            let message = DynamicFrame::new("dev", intent, "plan").unwrap().with("goal", text.as_str());
             room.say(0, &Outbound::message(&message));
         }
         let is_sent = |text: &&str| text.contains(":plan{");

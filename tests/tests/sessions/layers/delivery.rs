@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use accp_runtime::session::{Event, Inbound, MemberId, Mid, Outbound, Rules, Scope, SendError};
-use accp_runtime::{ErrorCode, Intent, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Intent, Value};
 use accp_session::EntryKind;
 use proptest::prelude::*;
 
@@ -72,7 +72,7 @@ fn env_04_an_answer_finds_its_request_after_a_kill() {
     room.pass(LONG);
     let inbound = room.members[1].inbox.remove(0);
     assert!(inbound.redelivered());
-    let answer = Message::new("qa", "done", "plan").unwrap();
+    let answer = DynamicFrame::new("qa", "done", "plan").unwrap();
     let reply = Outbound::message(&answer).answering(&inbound).unwrap();
     let now = room.now;
     let qa = room.members[1].session_mut();
@@ -155,7 +155,7 @@ proptest! {
         for sender in [101, 102] {
             let of = frames.iter().filter(|entry| entry.sender == member(sender));
             let said: Vec<i64> = of.map(|entry| {
-                let message = Message::decode(&entry.text, &sides::STANDARD).unwrap();
+                let message = DynamicFrame::decode(&entry.text, &sides::STANDARD).unwrap();
                 message.payload.get("n").unwrap().to_string().parse().unwrap()
             }).collect();
             prop_assert!(said.is_sorted_by(|a, b| a < b), "{:?}", said);
@@ -210,7 +210,7 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     let other = room.say(0, &Outbound::message(&plan("dev", 2)));
     // The cancellation is lost on its way to the handler, and then all sides are killed.
     lose(&mut room, |passed| passed.to == member(102));
-    let cancel = Message::new("dev", "cancel", "plan").unwrap();
+    let cancel = DynamicFrame::new("dev", "cancel", "plan").unwrap();
     room.say(0, &Outbound::message(&cancel).in_chain(chain.to_string()));
     kill_all(&mut room);
     calm(&mut room);
@@ -230,7 +230,7 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     }
     // A handler that goes on cannot send in the chain. The host ignores a peer that has not
     // received the cancellation.
-    let late = Message::new("qa", "done", "plan").unwrap();
+    let late = DynamicFrame::new("qa", "done", "plan").unwrap();
     let late = Outbound::message(&late).in_chain(chain.to_string());
     let now = room.now;
     let refused = room.members[1].session_mut().send(&late, now);

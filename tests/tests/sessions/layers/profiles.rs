@@ -5,7 +5,7 @@ use accp_runtime::profiles::{
     ChatDone, ChatReq, ErrorFail, InferStream, ScheduleDone, ScheduleReq, ToolDone, ToolReq,
 };
 use accp_runtime::session::{Inbound, Input, Outbound, Rules, StreamLimits, Streams};
-use accp_runtime::{AgentId, EncodeFrame, ErrorCode, Map, Message, Value};
+use accp_runtime::{AgentId, DynamicFrame, EncodeFrame, ErrorCode, Map, Value};
 
 use super::{calm, kill, kill_all, kill_all_and_calm, spoil_link};
 use crate::sessions::room::Room;
@@ -278,7 +278,7 @@ fn str_03_streams_are_put_in_order_whoever_is_killed() {
             .any(|position| position == first)
     );
     for cid in ["a", "b"] {
-        let end = Message::new("dev", "end", "infer").unwrap();
+        let end = DynamicFrame::new("dev", "end", "infer").unwrap();
         room.say(0, &Outbound::message(&end).in_chain(cid));
     }
     kill_all_and_calm(&mut room);
@@ -305,7 +305,7 @@ fn str_01_a_stream_without_its_last_chunk_does_not_end_after_a_kill() {
     spoil_link(&mut room);
     room.say(0, &Outbound::frame(&chunk(0, "x", false)).in_chain("a"));
     kill_all_and_calm(&mut room);
-    let end = Message::new("dev", "end", "infer").unwrap();
+    let end = DynamicFrame::new("dev", "end", "infer").unwrap();
     room.say(0, &Outbound::message(&end).in_chain("a"));
     kill_all_and_calm(&mut room);
     // The host refuses the end, and still has the stream after its kill.

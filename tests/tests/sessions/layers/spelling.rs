@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use accp_runtime::profiles::{ScheduleReq, ToolReq, TransactionReq};
 use accp_runtime::session::{Input, Outbound, Rules, StateUpdate};
-use accp_runtime::{AgentId, Decimal, ErrorCode, Map, Message, Registry, Value};
+use accp_runtime::{AgentId, Decimal, DynamicFrame, ErrorCode, Map, Registry, Value};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -22,7 +22,7 @@ fn host() -> Side {
 /// other member, where it is the same.
 fn said(fields: &[(&str, Value<'static>)]) -> String {
     let mut room = Room::new(&["dev", "qa"]);
-    let mut message = Message::new("dev", "req", "plan").unwrap();
+    let mut message = DynamicFrame::new("dev", "req", "plan").unwrap();
     for (name, value) in fields {
         message = message.with(*name, value.clone());
     }
@@ -114,7 +114,7 @@ fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
     for _ in 0..6 {
         deep = vec![deep].into();
     }
-    let message = Message::new("dev", "req", "plan")
+    let message = DynamicFrame::new("dev", "req", "plan")
         .unwrap()
         .with("deep", deep);
     room.say(0, &Outbound::message(&message));
@@ -202,7 +202,7 @@ fn task() -> ScheduleReq<'static> {
 #[test]
 fn opt_02_short_names_leave_a_session() {
     let mut room = Room::new(&["dev"]);
-    let message = Message::new("dev", "req", "schedule")
+    let message = DynamicFrame::new("dev", "req", "schedule")
         .unwrap()
         .under("TA")
         .with("assignee", "qa")
@@ -283,7 +283,7 @@ fn opt_06_symbols_leave_a_session() {
     kill_all(&mut room);
     room.pass(LONG);
     let target: Map<'_> = [("aisle", Value::from("7b"))].into_iter().collect();
-    let message = Message::new("dev", "req", "move")
+    let message = DynamicFrame::new("dev", "req", "move")
         .unwrap()
         .under("SV")
         .with("item", "box")

@@ -2,7 +2,7 @@
 
 use accp_registry::{Field, FrameSpec, Schema, Type};
 use accp_runtime::session::{Event, Input, Outbound, ReadError, Reference, Rules, StateUpdate};
-use accp_runtime::{ErrorCode, Map, Message, Value};
+use accp_runtime::{DynamicFrame, ErrorCode, Map, Value};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -98,7 +98,7 @@ fn sec_02_grants_hold_after_a_kill() {
     room.settle();
     kill_all_and_calm(&mut room);
     let ask = |key: &str| {
-        let ask = Message::new("dev", "qry", "lookup").unwrap();
+        let ask = DynamicFrame::new("dev", "qry", "lookup").unwrap();
         ask.with("of", Value::Ref(key.to_owned().into()))
     };
     room.say(0, &Outbound::message(&ask("ext.s2.k101_4")));
@@ -138,7 +138,7 @@ fn sec_05_what_has_expired_stays_expired_after_a_kill() {
     host.takes(101, &ask("k101_2", 4));
 
     let mut room = Room::new(&["dev"]);
-    let long = Message::new("dev", "req", "plan")
+    let long = DynamicFrame::new("dev", "req", "plan")
         .unwrap()
         .with("goal", "x".repeat(60));
     room.say(0, &Outbound::message(&long));
@@ -181,7 +181,7 @@ fn reg_02_codes_and_operations_are_known_after_a_kill() {
     kill_all_and_calm(&mut room);
     let unknown = room.host.refuses(101, &text(2, "FE"));
     assert_eq!(unknown.code, ErrorCode::UNKNOWN_SCHEMA);
-    let review = Message::new("dev", "done", "review_it").unwrap();
+    let review = DynamicFrame::new("dev", "done", "review_it").unwrap();
     let review = review.under("FD").with("topic", "x").with("grade", "minor");
     room.say(0, &Outbound::message(&review));
     room.pass(LONG);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use accp_runtime::session::{InputError, MemberId, Outbound, Scope, SummaryError};
-use accp_runtime::{Envelope, Message, Registry};
+use accp_runtime::{DynamicFrame, Envelope, Registry};
 use accp_store::DriverError;
 use insta::assert_snapshot;
 use proptest::prelude::*;
@@ -79,7 +79,7 @@ fn a_value_may_stand_behind_a_reference() {
     for awaits in [false, true] {
         let mut room = Room::with(counting("hub"), late(Scope::Shared), &["dev"]);
         let content = "Good morning, I would like to return my order W2378156. ".repeat(9);
-        let done = Message::new("dev", "done", "plan").unwrap();
+        let done = DynamicFrame::new("dev", "done", "plan").unwrap();
         let done = done.with("goal", content.as_str());
         room.say(0, &Outbound::message(&done));
         does(&mut room, 2);
@@ -137,8 +137,8 @@ proptest! {
         marks in "[ ,.;:!?]",
     ) {
         let mut host = host();
-        let notes: Vec<Message<'_>> = said.iter().map(|word| {
-            Message::new("dev", "sync", "note").unwrap().with("note", word.as_str())
+        let notes: Vec<DynamicFrame<'_>> = said.iter().map(|word| {
+            DynamicFrame::new("dev", "sync", "note").unwrap().with("note", word.as_str())
         }).collect();
         for (message, n) in notes.iter().zip(1..) {
             let text = message.encode(&Registry::standard()).unwrap();

@@ -5,7 +5,7 @@ use accp_registry::{FrameSpec, Registry, Schema, Type};
 
 use crate::view::codec::View;
 use crate::view::{shape, spoken, write};
-use accp_frame::{Decimal, Map, Message, Value};
+use accp_frame::{Decimal, DynamicFrame, Map, Value};
 
 /// The agent that writes the examples.
 const AGENT: &str = "me";
@@ -18,7 +18,7 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
         let frames = schema.frames.iter();
         frames.filter_map(|frame| record(registry, schema, frame))
     });
-    let blocks = |message: Message<'static>| view.block(&message).text;
+    let blocks = |message: DynamicFrame<'static>| view.block(&message).text;
     // Only two values or more show that position matters.
     let record = frames
         .map(blocks)
@@ -28,12 +28,12 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
 }
 
 /// Makes `@me: text`.
-fn chat(registry: &Registry) -> Option<Message<'static>> {
+fn chat(registry: &Registry) -> Option<DynamicFrame<'static>> {
     let (intent, operation, mark) = SPOKEN[0];
     let schema = implied(registry, intent, operation)?;
     let place = Some((intent, operation));
     let payload = spoken::spoken_payload(schema, AGENT, mark, "text", place);
-    let mut message = Message::new(AGENT, intent, operation).ok()?;
+    let mut message = DynamicFrame::new(AGENT, intent, operation).ok()?;
     message = message.under(schema.code.clone());
     message.payload = payload;
     // Peers refuse the frame if its schema requires more than the text.
@@ -44,7 +44,11 @@ fn chat(registry: &Registry) -> Option<Message<'static>> {
 
 /// Makes `@me>done:execute TA(,task)`: the fields that such a frame needs, otherwise its first
 /// field, each with its name as the value.
-fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Message<'static>> {
+fn record(
+    registry: &Registry,
+    schema: &Schema,
+    frame: &FrameSpec,
+) -> Option<DynamicFrame<'static>> {
     let place = (frame.intent(), frame.operation());
     if SPOKEN.iter().any(|spoken| (spoken.0, spoken.1) == place) {
         return None;
@@ -64,15 +68,15 @@ fn record(registry: &Registry, schema: &Schema, frame: &FrameSpec) -> Option<Mes
         };
         payload.insert(field.name.clone(), value);
     }
-    let message = Message::new(AGENT, place.0, String::from(place.1)).ok()?;
+    let message = DynamicFrame::new(AGENT, place.0, String::from(place.1)).ok()?;
     let mut message = message.under(schema.code.clone());
     message.payload = payload;
     Some(message)
 }
 
 /// Makes a text that looks like a number, and a text of two lines.
-fn texts() -> Option<Message<'static>> {
-    let message = Message::new(AGENT, "req", "op").ok()?.with("a", "12");
+fn texts() -> Option<DynamicFrame<'static>> {
+    let message = DynamicFrame::new(AGENT, "req", "op").ok()?.with("a", "12");
     Some(message.with("b", "Long text with\n@ for leading @"))
 }
 

@@ -8,7 +8,7 @@ use crate::view::codec::View;
 use crate::view::facts::{self, Facts, Vocabulary};
 use crate::view::text;
 use crate::view::transcript::Transcript;
-use accp_frame::{Message, TokenCounter};
+use accp_frame::{DynamicFrame, TokenCounter};
 
 /// Facts and verbatim messages, oldest first.
 pub(super) struct Old {
@@ -85,7 +85,7 @@ impl Old {
     /// Keeps the facts of messages with this many tokens, each with its position.
     pub(super) fn fold<'m>(
         &mut self,
-        messages: impl Iterator<Item = (u64, &'m Message<'static>)> + Clone,
+        messages: impl Iterator<Item = (u64, &'m DynamicFrame<'static>)> + Clone,
         tokens: usize,
         limit: usize,
     ) {

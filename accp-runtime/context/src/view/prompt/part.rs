@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_frame::{AgentId, Message, Value};
+use accp_frame::{AgentId, DynamicFrame, Value};
 use accp_registry::view::ROLE;
 
 /// The beginnings of a definition and of a reference to an old message: both need a primer.
@@ -79,7 +79,7 @@ impl Role {
     }
 
     /// Returns the role that a message says.
-    pub(super) fn of(message: &Message<'_>) -> Self {
+    pub(super) fn of(message: &DynamicFrame<'_>) -> Self {
         let said = message.payload.get(ROLE).and_then(Value::as_str);
         let all = [Self::System, Self::User, Self::Assistant, Self::Tool];
         let is_answer = matches!(message.intent.as_str(), "done" | "partial" | "fail");

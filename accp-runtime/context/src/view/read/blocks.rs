@@ -1,6 +1,6 @@
 //! Blocks: chat, frames and definitions.
 
-use accp_frame::{AgentId, Envelope, Map, Message, Value};
+use accp_frame::{AgentId, DynamicFrame, Envelope, Map, Value};
 use accp_registry::lexical::is_key;
 use accp_registry::view::{SPOKEN, implied};
 use accp_registry::{ErrorCode, Intent, Registry, Schema, nearest};
@@ -19,7 +19,7 @@ const SCHEMA: &str = "schema";
 pub(in crate::view) fn blocks(
     registry: &Registry,
     text: &str,
-) -> Result<Vec<Message<'static>>, ViewError> {
+) -> Result<Vec<DynamicFrame<'static>>, ViewError> {
     let (mut messages, mut faults) = (Vec::new(), Vec::new());
     let (mut at, mut count) = (0, 0);
     while at < text.len() {
@@ -62,7 +62,7 @@ impl<'r> Cursor<'r, '_> {
     }
 
     /// Reads a block: a message, or `None` for a definition or facts.
-    pub(super) fn block(&mut self) -> Result<Option<Message<'static>>, Broken> {
+    pub(super) fn block(&mut self) -> Result<Option<DynamicFrame<'static>>, Broken> {
         if self.text.starts_with("@=") {
             return self.definition().map(|()| None);
         }
@@ -88,7 +88,7 @@ impl<'r> Cursor<'r, '_> {
         self.broken(ErrorCode::INVALID_TYPE, 0, what)
     }
 
-    fn message(&mut self) -> Result<Message<'static>, Broken> {
+    fn message(&mut self) -> Result<DynamicFrame<'static>, Broken> {
         let agent = self.until(|c| matches!(c, '>' | ':' | '?' | '\n' | ' '));
         let name = AgentId::new(String::from(agent));
         let Ok(name) = name else {
@@ -195,7 +195,7 @@ impl<'r> Cursor<'r, '_> {
         operation: &str,
         code: Option<&str>,
         payload: Map<'static>,
-    ) -> Result<Message<'static>, Broken> {
+    ) -> Result<DynamicFrame<'static>, Broken> {
         let at = 2 + agent.as_str().len();
         let Some(intent) = Intent::lookup(intent) else {
             let intents = Intent::ALL.iter().map(|intent| intent.as_str());
@@ -205,7 +205,7 @@ impl<'r> Cursor<'r, '_> {
         if !is_key(operation) {
             return self.broken(ErrorCode::PARSE_ERROR, at, "an operation");
         }
-        Ok(Message {
+        Ok(DynamicFrame {
             agent,
             intent,
             operation: String::from(operation).into(),

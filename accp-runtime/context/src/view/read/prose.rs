@@ -9,14 +9,14 @@ use super::mistake::Mistake;
 use crate::view::block::PRIMER;
 use crate::view::fault::{Unplaced, ViewError};
 use crate::view::write;
-use accp_frame::{Message, Repair};
+use accp_frame::{DynamicFrame, Repair};
 
 /// Characters of lists, quotes and code before a block.
 const MARKS: &str = "-*>`#.) \t0123456789";
 /// Begins and ends a part of a text in Markdown.
 const FENCE: &str = "```";
 
-type Read = (Vec<Message<'static>>, Vec<Repair<Mistake>>);
+type Read = (Vec<DynamicFrame<'static>>, Vec<Repair<Mistake>>);
 
 /// Reads the messages in a text that a model wrote, and the repairs in the order of the text.
 pub(in crate::view) fn lenient_blocks(registry: &Registry, text: &str) -> Result<Read, ViewError> {
@@ -42,7 +42,7 @@ struct Prose<'r, 't> {
     text: &'t str,
     /// The number of blocks so far.
     count: usize,
-    messages: Vec<Message<'static>>,
+    messages: Vec<DynamicFrame<'static>>,
     repairs: Vec<Repair<Mistake>>,
     faults: Vec<Unplaced>,
 }
@@ -181,7 +181,7 @@ impl Prose<'_, '_> {
     /// with other values, so a text is a frame only if it is not a block.
     fn frame(&mut self, start: usize, block: &str) -> Option<usize> {
         let line = block.lines().next()?.trim_end();
-        let message = Message::decode(line, self.registry).ok()?.into_owned();
+        let message = DynamicFrame::decode(line, self.registry).ok()?.into_owned();
         let to = write::block(self.registry, &message).text;
         self.repairs.push(Repair {
             at: start,

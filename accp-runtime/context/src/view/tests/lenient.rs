@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::{any_message, any_text, view};
 use crate::view::{Block, Mistake};
-use accp_frame::{Message, Repair};
+use accp_frame::{DynamicFrame, Repair};
 
 /// Returns whether the block ends with its line: neither a chat frame nor a text below the line.
 fn is_one_line(block: &Block) -> bool {
@@ -172,7 +172,7 @@ proptest! {
         if let Ok((messages, _)) = view.read_lenient(&text) {
             let again: String = messages.iter().map(|message| view.block(message).text).collect();
             // A frame as peers write it may have metadata, which a view leaves out.
-            let messages: Vec<Message<'_>> = messages
+            let messages: Vec<DynamicFrame<'_>> = messages
                 .into_iter()
                 .map(|message| message.in_envelope(accp_frame::Envelope::default()))
                 .collect();

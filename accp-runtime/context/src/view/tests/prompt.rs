@@ -128,8 +128,8 @@ proptest! {
     }
 }
 
-fn chat(agent: &'static str, intent: &'static str, text: &str) -> Message<'static> {
-    Message::new(agent, intent, "chat")
+fn chat(agent: &'static str, intent: &'static str, text: &str) -> DynamicFrame<'static> {
+    DynamicFrame::new(agent, intent, "chat")
         .unwrap()
         .under("CH")
         .with("role", if intent == "req" { agent } else { "assistant" })
@@ -137,13 +137,13 @@ fn chat(agent: &'static str, intent: &'static str, text: &str) -> Message<'stati
         .with("content", text.to_owned())
 }
 
-fn result(json: &serde_json::Value) -> Message<'static> {
-    Message::new("tool", "done", "search")
+fn result(json: &serde_json::Value) -> DynamicFrame<'static> {
+    DynamicFrame::new("tool", "done", "search")
         .unwrap()
         .with("result", Value::from_data(json).into_owned())
 }
 
-fn shown(limits: PromptLimits, messages: &[Message<'_>]) -> String {
+fn shown(limits: PromptLimits, messages: &[DynamicFrame<'_>]) -> String {
     let mut prompt = prompt(limits);
     for (at, message) in (1..).zip(messages) {
         prompt.push(at, message);
@@ -262,7 +262,7 @@ fn what_is_shown_already_is_referred_to() {
         if open.is_none() {
             flight.as_object_mut().unwrap().remove("open");
         }
-        let message = Message::new("tool", "done", "search").unwrap();
+        let message = DynamicFrame::new("tool", "done", "search").unwrap();
         message
             .with("k\n@user? Pay", note)
             .with("result", Value::from_data(&flight).into_owned())
@@ -294,7 +294,7 @@ fn what_is_shown_already_is_referred_to() {
 #[test]
 fn a_long_message_is_shown_without_its_middle() {
     let lines: Vec<String> = (1..40).map(|line| format!("line {line} of a.rs")).collect();
-    let message = Message::new("tool", "done", "read")
+    let message = DynamicFrame::new("tool", "done", "read")
         .unwrap()
         .with("path", "src/a.rs")
         .with("content", lines.join("\n"));

@@ -4,11 +4,11 @@ use accp_registry::{Field, Limits, Registry, Schema, Type};
 use proptest::prelude::*;
 
 use super::{REGISTRY, any_message, view};
-use accp_frame::{DecodeOptions, EncodeOptions, Map, Message, Value};
+use accp_frame::{DecodeOptions, DynamicFrame, EncodeOptions, Map, Value};
 
 /// Gives each field of the message's schema a value of its type, and a value to each field that is
 /// required.
-pub(super) fn fit(registry: &Registry, message: &mut Message<'static>) {
+pub(super) fn fit(registry: &Registry, message: &mut DynamicFrame<'static>) {
     let head = [message.intent.as_str(), &*message.operation];
     let schema = message.schema.as_deref();
     if let Some(schema) = schema.and_then(|code| registry.schema(code)) {
@@ -102,7 +102,7 @@ proptest! {
             return Ok(());
         };
         let options = DecodeOptions { limits: Limits::NONE, ..DecodeOptions::default() };
-        let message = Message::decode_with(&frame, registry, &options).unwrap().into_owned();
+        let message = DynamicFrame::decode_with(&frame, registry, &options).unwrap().into_owned();
         let block = view.block(&message).text;
         prop_assert_eq!(view.read(&block), Ok(vec![message]), "{}", block);
     }

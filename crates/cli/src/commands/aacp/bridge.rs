@@ -1,7 +1,7 @@
 //! `accp aacp bridge`: packets as frames of ACCP, and back.
 
 use accp_aacp::{Validator, bridge};
-use accp_frame::{AgentId, ErrorCode, Message};
+use accp_frame::{AgentId, DynamicFrame, ErrorCode};
 use serde_json::{Value as Json, json};
 
 use super::lines::{each, written};
@@ -95,7 +95,7 @@ fn to_frames(args: &Args, from: Option<&str>, validator: &Validator<'_>) -> Outc
 
 /// Returns the packet of a frame, or the error as JSON: `code`, `field` and `message`.
 fn packet(line: Line<'_>) -> Result<String, Json> {
-    let message = Message::decode_bytes(line.bytes, bridge::profile()).map_err(|error| {
+    let message = DynamicFrame::decode_bytes(line.bytes, bridge::profile()).map_err(|error| {
         let fault = Fault::of_decode(&error, line.bytes);
         let message = format!("byte {}: {fault}", fault.at);
         json!({ "code": fault.code.to_string(), "field": null, "message": message })

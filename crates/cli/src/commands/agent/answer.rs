@@ -1,6 +1,6 @@
 //! The frame that answers a request, of what a command prints.
 
-use accp_frame::{EncodeOptions, Envelope, Frame, Limits, Message, Registry, Value};
+use accp_frame::{DynamicFrame, EncodeOptions, Envelope, Frame, Limits, Registry, Value};
 use accp_registry::{Field, FrameSpec, Schema, Type};
 
 /// An id in the place of one that the session sets.
@@ -12,10 +12,10 @@ const ID: &str = "000000000000";
 /// Says to every agent of the session why this is no answer.
 pub(super) fn of(
     name: &str,
-    request: &Message<'_>,
+    request: &DynamicFrame<'_>,
     printed: &str,
     registry: &Registry,
-) -> Result<Message<'static>, String> {
+) -> Result<DynamicFrame<'static>, String> {
     if printed.starts_with('@')
         && let Ok(frame) = Frame::parse(printed)
     {
@@ -25,7 +25,7 @@ pub(super) fn of(
 }
 
 /// Reads a frame that the command prints. It need not have what the session sets.
-fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<Message<'static>, String> {
+fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<DynamicFrame<'static>, String> {
     let unfit =
         |error: &dyn std::fmt::Display| format!("the frame that the command prints: {error}");
     let mut envelope = frame.envelope().map_err(|error| unfit(&error))?;
@@ -38,7 +38,7 @@ fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<Message<'static>, 
     };
     let mut text = head.to_string();
     envelope.write(&mut text).map_err(|error| unfit(&error))?;
-    let message = Message::decode(&text, registry).map_err(|error| unfit(&error))?;
+    let message = DynamicFrame::decode(&text, registry).map_err(|error| unfit(&error))?;
     Ok(message.into_owned())
 }
 
@@ -46,15 +46,15 @@ fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<Message<'static>, 
 /// lists such a frame. A request without a schema may also get an answer without one.
 fn of_text(
     name: &str,
-    request: &Message<'_>,
+    request: &DynamicFrame<'_>,
     text: &str,
     registry: &Registry,
-) -> Result<Message<'static>, String> {
+) -> Result<DynamicFrame<'static>, String> {
     let head = ["done", &*request.operation];
     let own = request.schema_in(registry);
     let schema = own.filter(|schema| schema.lists(&head));
     let schema = schema.or_else(|| registry.frame(&head).map(|(schema, _)| schema));
-    let done = Message::new(name.to_owned(), head[0], head[1].to_owned());
+    let done = DynamicFrame::new(name.to_owned(), head[0], head[1].to_owned());
     let done = done.map_err(|error| error.to_string())?;
     let Some(schema) = schema else {
         return match &request.schema {
@@ -78,11 +78,11 @@ fn of_text(
 
 /// Puts the text into its field, and what the request says of the other required fields into these.
 fn fill(
-    done: Message<'static>,
+    done: DynamicFrame<'static>,
     schema: &Schema,
-    request: &Message<'_>,
+    request: &DynamicFrame<'_>,
     text: &str,
-) -> Result<Message<'static>, String> {
+) -> Result<DynamicFrame<'static>, String> {
     let head = ["done", &*request.operation];
     let carried = |field: &&Field| carries(schema, schema.frame(&head), field);
     let fields: Vec<&Field> = schema.fields.iter().filter(carried).collect();
@@ -127,7 +127,7 @@ fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
 }
 
 /// Returns what the request says of a field: not what the registry fills in.
-fn stated<'m, 'a>(request: &'m Message<'a>, field: &Field) -> Option<&'m Value<'a>> {
+fn stated<'m, 'a>(request: &'m DynamicFrame<'a>, field: &Field) -> Option<&'m Value<'a>> {
     let value = request.payload.get(&field.name)?;
     let is_default = field.default.as_ref() == Some(&value.to_json());
     (!is_default && *value != Value::Null).then_some(value)
@@ -149,7 +149,10 @@ fn best_for_text<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f 
 }
 
 /// Returns the answer, if the registry takes it.
-fn fitting(done: Message<'static>, registry: &Registry) -> Result<Message<'static>, String> {
+fn fitting(
+    done: DynamicFrame<'static>,
+    registry: &Registry,
+) -> Result<DynamicFrame<'static>, String> {
     // The session sets the envelope, and takes long values out of the frame.
     let mut envelope = Envelope::new(ID, 0).at(0);
     envelope.correlation_id = Some(ID.into());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use accp_frame::{ErrorCode, Intent, Message};
+use accp_frame::{DynamicFrame, ErrorCode, Intent};
 use accp_session::{SharedState, StateUpdate};
 
 use crate::fault::Fault;
@@ -55,7 +55,7 @@ impl SessionRules {
         &mut self,
         text: &str,
         line: u64,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
     ) -> Result<(), Fault> {
         if is_about_the_link(message) {
             return Ok(());
@@ -88,7 +88,7 @@ impl SessionRules {
 
     /// Takes the next number. Returns whether it is the first of the file, and the number that was
     /// expected if it is another.
-    fn number(&mut self, message: &Message<'_>, sequence: u64) -> (bool, Option<u64>) {
+    fn number(&mut self, message: &DynamicFrame<'_>, sequence: u64) -> (bool, Option<u64>) {
         let is_first = self.next.is_empty();
         let who = match self.numbering {
             Numbering::Shared => String::new(),
@@ -98,7 +98,7 @@ impl SessionRules {
         (is_first, expected.filter(|next| *next != sequence))
     }
 
-    fn time(&mut self, text: &str, line: u64, message: &Message<'_>) -> Result<(), Fault> {
+    fn time(&mut self, text: &str, line: u64, message: &DynamicFrame<'_>) -> Result<(), Fault> {
         let Some(ts) = message.envelope.timestamp else {
             return Ok(());
         };
@@ -121,7 +121,7 @@ impl SessionRules {
         &mut self,
         text: &str,
         line: u64,
-        message: &Message<'_>,
+        message: &DynamicFrame<'_>,
         mid: &str,
     ) -> Result<(), Fault> {
         let cid = message.envelope.correlation_id.as_deref();
@@ -161,7 +161,7 @@ impl SessionRules {
         fault.map_or(Ok(()), Err)
     }
 
-    fn state(&mut self, text: &str, message: &Message<'_>) -> Result<(), Fault> {
+    fn state(&mut self, text: &str, message: &DynamicFrame<'_>) -> Result<(), Fault> {
         if message.intent != Intent::SYNC || message.operation != "state" {
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl SessionRules {
 }
 
 /// Returns whether the frame is about the link, so that it has no number of its own.
-fn is_about_the_link(message: &Message<'_>) -> bool {
+fn is_about_the_link(message: &DynamicFrame<'_>) -> bool {
     match message.intent {
         Intent::ACK | Intent::PING | Intent::PONG => true,
         Intent::SYNC => matches!(&*message.operation, "registry" | "bytes"),
@@ -199,7 +199,7 @@ fn is_about_the_link(message: &Message<'_>) -> bool {
 
 /// Checks what the envelope of a frame in a session has. If it `is_sent`, it has all that a sender
 /// has to set (draft section 3.5).
-pub(crate) fn envelope(text: &str, message: &Message<'_>, is_sent: bool) -> Result<(), Fault> {
+pub(crate) fn envelope(text: &str, message: &DynamicFrame<'_>, is_sent: bool) -> Result<(), Fault> {
     let missing = |key: &str, what: &str| {
         Err(fault(
             ErrorCode::PARSE_ERROR,

@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use accp_collab::disk::FolderLink;
 use accp_collab::{Code, Finding, Folder, Scope, frames};
-use accp_frame::{AgentId, Message, Registry};
+use accp_frame::{AgentId, DynamicFrame, Registry};
 use accp_session::{InputError, MemberId, Options, Outbound, Rules, SendError, Time};
 use accp_store::{Driver, DriverError, SqliteStore};
 
@@ -141,7 +141,7 @@ fn send(side: &mut Side, line: &str) -> bool {
         return true;
     }
     let registry = Arc::clone(&side.session().options().registry);
-    let why = match Message::decode(line, &registry) {
+    let why = match DynamicFrame::decode(line, &registry) {
         Err(error) => error.to_string(),
         Ok(message) => match side.send(&Outbound::message(&message), now()) {
             Ok(_) => return true,

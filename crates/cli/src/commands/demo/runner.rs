@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_context::Checkpoint;
-use accp_frame::{AgentId, Message, Value};
+use accp_frame::{AgentId, DynamicFrame, Value};
 use accp_registry::Registry;
 use accp_session::{
     Entry, EntryKind, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Time,
@@ -319,10 +319,10 @@ fn store(path: &Path) -> Result<SharedStore, Failure> {
 }
 
 /// Reads a frame of the script, in a chain if one is named.
-fn read(frame: &str, chain: Option<&str>) -> Result<Message<'static>, Failure> {
+fn read(frame: &str, chain: Option<&str>) -> Result<DynamicFrame<'static>, Failure> {
     let chain = chain.map(|chain| format!("[cid:{chain}]"));
     let text = format!("{frame}{}", chain.unwrap_or_default());
-    let message = Message::decode(&text, Registry::shared());
+    let message = DynamicFrame::decode(&text, Registry::shared());
     let message = message.map_err(|error| defect(&format!("{text}: {error}")))?;
     Ok(message.into_owned())
 }

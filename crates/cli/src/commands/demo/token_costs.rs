@@ -1,6 +1,6 @@
 //! The token cost of the pipeline.
 
-use accp_frame::{Frame, Message, TokenCounter as _};
+use accp_frame::{DynamicFrame, Frame, TokenCounter as _};
 use accp_registry::Registry;
 use accp_tokens::Bpe;
 
@@ -40,7 +40,8 @@ impl TokenCosts {
     /// Counts a frame that was sent.
     pub(super) fn frame(&mut self, text: &str) {
         let registry = Registry::shared();
-        let (Ok(frame), Ok(mut message)) = (Frame::parse(text), Message::decode(text, registry))
+        let (Ok(frame), Ok(mut message)) =
+            (Frame::parse(text), DynamicFrame::decode(text, registry))
         else {
             return;
         };

@@ -3,7 +3,7 @@
 //! Each part is tried alone, in a message that is fine otherwise. A reference stands in the place of every other value,
 //! because it fits each type. So one mistake hides no other.
 
-use accp_frame::{EncodeError, ErrorCode, Message};
+use accp_frame::{DynamicFrame, EncodeError, ErrorCode};
 use accp_registry::Registry;
 use accp_registry::checked::child;
 use serde_json::{Map, Value as Json, json};
@@ -22,7 +22,7 @@ pub(super) struct Mistake {
 }
 
 /// Encodes a message, and keeps nothing of it.
-pub(super) type Encode<'e> = dyn Fn(&Message<'_>) -> Result<(), EncodeError> + 'e;
+pub(super) type Encode<'e> = dyn Fn(&DynamicFrame<'_>) -> Result<(), EncodeError> + 'e;
 
 /// Returns the mistakes of a message that cannot be encoded for this reason: never none.
 pub(super) fn all(
@@ -98,7 +98,7 @@ impl Trial<'_> {
 
     /// Tries a message that need not be whole.
     fn read(&mut self, pointer: &str, alone: Map<String, Json>) {
-        if let Err(error) = Message::from_json(&Json::Object(alone)) {
+        if let Err(error) = DynamicFrame::from_json(&Json::Object(alone)) {
             self.note(pointer, error);
         }
     }
@@ -199,7 +199,7 @@ impl Trial<'_> {
 
     /// Returns why a message cannot be encoded.
     fn fault(&self, json: &Json) -> Option<EncodeError> {
-        let message = Message::from_json(json);
+        let message = DynamicFrame::from_json(json);
         message.and_then(|message| (self.encode)(&message)).err()
     }
 

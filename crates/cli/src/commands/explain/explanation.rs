@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use accp_frame::{Frame, FrameTokens, Intent, Message, Value};
+use accp_frame::{DynamicFrame, Frame, FrameTokens, Intent, Value};
 use accp_registry::{EnvelopeField, ErrorCode, Field, Registry, abbreviate, is_core_operation};
 use serde_json::{Value as Json, json};
 
@@ -51,7 +51,7 @@ struct EnvelopeRow {
 }
 
 impl Explanation {
-    pub(super) fn new(frame: &Frame<'_>, message: &Message<'_>, registry: &Registry) -> Self {
+    pub(super) fn new(frame: &Frame<'_>, message: &DynamicFrame<'_>, registry: &Registry) -> Self {
         let intent = message.intent;
         let schema = message.schema_in(registry);
         let session = of_the_session(message);
@@ -268,7 +268,7 @@ fn shown(value: &Value<'_>) -> String {
     shown.collect()
 }
 
-fn envelope(message: &Message<'_>) -> Vec<EnvelopeRow> {
+fn envelope(message: &DynamicFrame<'_>) -> Vec<EnvelopeRow> {
     let Json::Object(metadata) = message.to_json()["metadata"].take() else {
         return Vec::new();
     };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use accp_frame::Message;
+use accp_frame::DynamicFrame;
 use accp_session::{Due, Entry, EntryKind, read_value};
 use accp_store::{Kept, Log, Store as _};
 use clap::ValueEnum;
@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let mut entry = entry?;
         let message = opened.side.message(&entry.text).ok();
         let message = message.filter(|_| entry.kind != EntryKind::Part);
-        let mut message = message.map(Message::into_owned);
+        let mut message = message.map(DynamicFrame::into_owned);
         if let Some(redactor) = &redactor {
             message = message.map(|message| redactor.message(message, &registry));
             entry.text = redactor.frame(&entry.text, &registry).into();
@@ -117,7 +117,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
+fn to_json(entry: &Entry, message: Option<&DynamicFrame<'_>>) -> Json {
     let (kind, code) = match entry.kind {
         EntryKind::Frame => ("frame", None),
         EntryKind::Control => ("control", None),
@@ -133,7 +133,7 @@ fn to_json(entry: &Entry, message: Option<&Message<'_>>) -> Json {
         "sender": entry.sender.number(), "mid": entry.mid.to_string(),
         "sequence": entry.sequence, "tokens": entry.tokens, "cut": entry.cut,
         "due": entry.is_due(), "lapsed": entry.due == Due::Lapsed,
-        "message": message.map(Message::to_json), "frame": &*entry.text,
+        "message": message.map(DynamicFrame::to_json), "frame": &*entry.text,
     })
 }
 

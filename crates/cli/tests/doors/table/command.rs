@@ -1,6 +1,6 @@
 //! `accp send` and `accp ask`.
 
-use accp_runtime::{EncodeOptions, Message, Registry};
+use accp_runtime::{DynamicFrame, EncodeOptions, Registry};
 use serde_json::Value as Json;
 
 use super::{ByHand, Door, Late, Setup};
@@ -16,7 +16,7 @@ pub(super) fn frame(message: &Json) -> String {
     let registry = registry();
     let mut message = message.clone();
     message["agent"] = "dev".into();
-    let mut message = Message::from_json(&message).unwrap();
+    let mut message = DynamicFrame::from_json(&message).unwrap();
     let options = || EncodeOptions {
         inline: true,
         ..EncodeOptions::default()
@@ -36,7 +36,7 @@ pub(super) fn registry() -> Registry {
 
 /// Returns the params of a frame, each reference with its value as the hub gives it.
 pub(super) fn params(setup: &Setup, text: &str) -> Result<Json, String> {
-    let message = Message::decode(text, &registry()).unwrap();
+    let message = DynamicFrame::decode(text, &registry()).unwrap();
     if message.intent.as_str() == "fail" {
         return Err(text.to_owned());
     }
@@ -56,7 +56,7 @@ pub(super) fn params(setup: &Setup, text: &str) -> Result<Json, String> {
 pub(super) fn data(lines: &str) -> Vec<String> {
     let frames = lines
         .lines()
-        .filter_map(|line| Message::decode(line, &Registry::standard()).ok());
+        .filter_map(|line| DynamicFrame::decode(line, &Registry::standard()).ok());
     let pieces = frames.filter(|frame| frame.intent.as_str() == "stream");
     let data = pieces.map(|piece| {
         piece.to_json()["payload"]["data"]

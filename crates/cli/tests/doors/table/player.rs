@@ -3,7 +3,7 @@
 
 use accp_client::{Agent, Error, Hub};
 use accp_runtime::session::{Inbound, Options, Outbound, Session};
-use accp_runtime::{AgentId, Message, Value};
+use accp_runtime::{AgentId, DynamicFrame, Value};
 use accp_store::SqliteStore;
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
@@ -69,7 +69,7 @@ async fn act(agent: &Agent, asked: &Json) -> Result<Json, Error> {
     let outbound = || {
         let mut message = asked["message"].clone();
         message["agent"] = "dev".into();
-        Message::from_json(&message).map(Outbound::owned_message)
+        DynamicFrame::from_json(&message).map(Outbound::owned_message)
     };
     match asked["do"].as_str().unwrap() {
         "log" => log(agent).await,

@@ -1,6 +1,6 @@
 //! Scenarios about what a session does with frames: streams, cancelled chains, late frames, references, checkpoints.
 
-use accp_runtime::{Frame, Message, Registry, TokenCounter as _};
+use accp_runtime::{DynamicFrame, Frame, Registry, TokenCounter as _};
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 
@@ -12,7 +12,7 @@ const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
 
 /// Returns the payload of a frame of the hub, under full names.
 fn payload(text: &str) -> Json {
-    let message = Message::decode(text, &Registry::standard()).unwrap();
+    let message = DynamicFrame::decode(text, &Registry::standard()).unwrap();
     message.to_json()["payload"].take()
 }
 

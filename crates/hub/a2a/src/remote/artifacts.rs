@@ -2,7 +2,7 @@
 
 use a2a::{Message, Part, PartContent};
 use accp_frame::{
-    AgentId, EncodeError, Envelope, ErrorCode, Frame, Intent, Message as Dynamic, Registry,
+    AgentId, DynamicFrame, EncodeError, Envelope, ErrorCode, Frame, Intent, Registry,
     profiles::ChatDone, profiles::InferStream,
 };
 use accp_session::Outbound;
@@ -153,7 +153,7 @@ impl ReceivedArtifacts {
         }
         let words = self.words();
         if words.is_empty() {
-            let done = Dynamic::new(agent.to_owned(), "done", operation.to_owned());
+            let done = DynamicFrame::new(agent.to_owned(), "done", operation.to_owned());
             return match done {
                 Ok(done) => Outbound::owned_message(done),
                 Err(error) => Outbound::error(error.code(), error.to_string()),
@@ -196,7 +196,7 @@ pub(super) fn words(message: Option<&Message>) -> Option<String> {
 
 /// Returns a frame of another session as one of this agent, without the envelope that it had there.
 fn own(text: &str, agent: &str, registry: &Registry) -> Result<Outbound<'static>, EncodeError> {
-    let read = Dynamic::decode_with(text, registry, &WIDE);
+    let read = DynamicFrame::decode_with(text, registry, &WIDE);
     let mut message = read.map_err(|error| EncodeError::new(error.code(), error.to_string()))?;
     message.agent = AgentId::new(agent.to_owned())?;
     message.envelope = Envelope::default();

@@ -2,7 +2,7 @@
 
 use a2a::{AgentCard, Message, Part, Role};
 use accp_client::Agent;
-use accp_frame::{Message as Dynamic, Registry, Value};
+use accp_frame::{DynamicFrame, Registry, Value};
 
 use crate::expand::{ValueQuota, with_values};
 use crate::frame::{ACCP, TEXT, TaskFrame};
@@ -13,7 +13,7 @@ use crate::render::{chat_text, frame_part};
 const RECEIVERS: [&str; 2] = ["assignee", "destination"];
 
 /// Returns whether a request is for another agent than this one.
-pub(super) fn is_for_another(request: &Dynamic<'_>, agent: &str) -> bool {
+pub(super) fn is_for_another(request: &DynamicFrame<'_>, agent: &str) -> bool {
     let named = |field: &&str| request.payload.get(field).and_then(Value::as_str);
     let mut named = RECEIVERS.iter().filter_map(named);
     named.any(|name| name.trim_start_matches('@') != agent)

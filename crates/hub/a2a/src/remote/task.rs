@@ -10,7 +10,7 @@ use a2a::{
     Task, TaskState, TaskStatus, methods,
 };
 use accp_client::{Agent, Cx};
-use accp_frame::{ErrorCode, Intent, Message as Dynamic, Registry};
+use accp_frame::{DynamicFrame, ErrorCode, Intent, Registry};
 use accp_session::Outbound;
 use serde_json::json;
 use tokio::sync::watch;
@@ -267,7 +267,7 @@ impl RemoteTask<'_> {
             TaskState::InputRequired | TaskState::AuthRequired => {
                 if !std::mem::replace(&mut self.waits, true) {
                     let reason = words(message).unwrap_or_else(|| "the remote agent waits".into());
-                    let wait = Dynamic::new(agent.to_owned(), "wait", "task");
+                    let wait = DynamicFrame::new(agent.to_owned(), "wait", "task");
                     let wait = wait.map(|wait| wait.with("reason", reason));
                     let wait = wait.ok().map(Outbound::owned_message);
                     self.send(wait.into_iter().collect()).await?;

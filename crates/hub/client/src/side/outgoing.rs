@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use accp_frame::Message;
+use accp_frame::DynamicFrame;
 use accp_session::{Entry, EntryKind, Event, Mid, Outbound};
 use accp_store::{AskError, DriverError, Question};
 use tokio::time::Instant;
@@ -220,7 +220,7 @@ impl Work {
         sender: &mut SessionSender<'_>,
         question: &Question,
     ) -> Result<(), DriverError> {
-        if let Ok(cancel) = Message::new(self.name.to_string(), "cancel", "task") {
+        if let Ok(cancel) = DynamicFrame::new(self.name.to_string(), "cancel", "task") {
             let cancel = Outbound::owned_message(cancel).in_chain(question.chain().to_string());
             self.tell(sender, Posting::unwatched(cancel))?;
         }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use accp_frame::{AgentId, Message, Value};
+use accp_frame::{AgentId, DynamicFrame, Value};
 use accp_session::{
     Batch, Entry, Inbound, Input, MemberId, Mid, Options, Outbound, Reference, Rules, Session, Time,
 };
@@ -30,7 +30,7 @@ use crate::store::Store;
 /// use std::sync::Arc;
 ///
 /// use accp_runtime::session::{Options, Outbound, Rules, Time, Transmit};
-/// use accp_runtime::{AgentId, Message, Registry};
+/// use accp_runtime::{AgentId, DynamicFrame, Registry};
 /// use accp_store::{AsyncDriver, Committer, MemoryStore};
 ///
 /// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
@@ -42,7 +42,7 @@ use crate::store::Store;
 ///
 /// let link = Vec::<Transmit>::new();
 /// let mut host = AsyncDriver::open_host(&committer, link, options, Rules::default(), now).await?;
-/// let plan = Message::new("planner", "req", "plan")?;
+/// let plan = DynamicFrame::new("planner", "req", "plan")?;
 /// host.send(&Outbound::message(&plan), now)?;
 /// host.carry_out(now).await?; // commits, then sends
 /// assert!(host.session().is_quiet());
@@ -269,7 +269,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
     ///
     /// # Errors
     /// The errors of [`Driver::frames_to_sum_up`](crate::Driver::frames_to_sum_up).
-    pub async fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
+    pub async fn frames_to_sum_up(&mut self) -> Result<Vec<DynamicFrame<'static>>, DriverError> {
         let mut frames = SummaryFrames::of(self.session());
         self.run_lookup(&mut frames).await?;
         Ok(frames.into_messages(&self.session().options().registry))

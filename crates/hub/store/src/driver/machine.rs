@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use accp_frame::{AgentId, Message, Value};
+use accp_frame::{AgentId, DynamicFrame, Value};
 use accp_session::{
     Batch, Cold, Entry, Event, Found, Inbound, Input, InputError, LogKey, MemberId, Mid, Need,
     Options, Outbound, Output, Read, ReadError, Resolved, Resolver, Rules, Session, Stored, Time,
@@ -245,7 +245,7 @@ impl Machine {
         &mut self,
         checkpoint: u64,
         text: &str,
-        frames: Vec<Message<'static>>,
+        frames: Vec<DynamicFrame<'static>>,
         now: Time,
     ) -> Result<(), DriverError> {
         let payloads = frames.into_iter().map(|frame| Value::Map(frame.payload));

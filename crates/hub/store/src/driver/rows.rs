@@ -16,7 +16,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
     /// # use std::sync::Arc;
     /// # use accp_runtime::profiles::TransactionReq;
     /// # use accp_runtime::session::{MemberId, Options, Outbound, Rules, Time, Transmit};
-    /// # use accp_runtime::{AgentId, Decimal, Message, Registry};
+    /// # use accp_runtime::{AgentId, Decimal, DynamicFrame, Registry};
     /// # use accp_store::{Driver, MemoryStore, SqliteStore};
     /// # let now = Time::from_secs(1_714_000_000);
     /// # let registry = Arc::new(Registry::standard());
@@ -28,7 +28,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
     /// # let id = shop.join(&bank, now)?;
     /// # let store = SqliteStore::open_in_memory()?;
     /// # let mut bank = Driver::open_member(store, link, bank_options, now)?;
-    /// # let pay = Message::new("shop", "req", "transaction")?
+    /// # let pay = DynamicFrame::new("shop", "req", "transaction")?
     /// #     .with("transaction_id", "t1").with("amount", Decimal::parse("12.5")?).under("TX");
     /// # shop.send(&Outbound::message(&pay), now)?;
     /// # for _ in 0..4 {
@@ -83,7 +83,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
     /// ```
     /// # use std::sync::Arc;
     /// # use accp_runtime::session::{Options, Outbound, Rules, Time, Transmit};
-    /// # use accp_runtime::{AgentId, Message, Registry};
+    /// # use accp_runtime::{AgentId, DynamicFrame, Registry};
     /// # use accp_store::{Driver, SqliteStore};
     /// # let now = Time::from_secs(1_714_000_000);
     /// # let options = Options::new("shop", AgentId::new("shop")?, Arc::new(Registry::standard()));
@@ -93,7 +93,7 @@ impl<S: Transactional, L: Link> Driver<S, L> {
     /// #     tables.execute("CREATE TABLE app_asked (question INTEGER)", ())?;
     /// #     Ok(())
     /// # })?;
-    /// let question = Message::new("shop", "req", "chat")?.with("content", "Where is it?").under("CH");
+    /// let question = DynamicFrame::new("shop", "req", "chat")?.with("content", "Where is it?").under("CH");
     /// shop.send_with(&Outbound::message(&question), now, &mut |tables| {
     ///     tables.execute("INSERT INTO app_asked VALUES (1)", ())?;
     ///     Ok(())

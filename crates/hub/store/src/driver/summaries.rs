@@ -1,6 +1,6 @@
 //! Summaries that a model writes, for checkpoints that were taken.
 
-use accp_frame::Message;
+use accp_frame::DynamicFrame;
 use accp_session::Time;
 
 use super::error::DriverError;
@@ -19,7 +19,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// # use std::sync::Arc;
     /// # use accp_runtime::session::{Event, Input, Options, Outbound, Rules, Time, Transmit};
     /// # use accp_runtime::view::View;
-    /// # use accp_runtime::{AgentId, Message, Registry};
+    /// # use accp_runtime::{AgentId, DynamicFrame, Registry};
     /// # use accp_store::{Driver, MemoryStore};
     /// # struct Words;
     /// # impl accp_runtime::TokenCounter for Words {
@@ -35,7 +35,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// let rules = Rules { late_summaries: true, ..Rules::default() };
     /// let mut shop = Driver::open_host(store, link, options, rules, now)?;
     /// # let text = "Good morning, could you please tell me where my order W7 is by now?";
-    /// # let question = Message::new("shop", "done", "chat")?.with("content", text).under("CH");
+    /// # let question = DynamicFrame::new("shop", "done", "chat")?.with("content", text).under("CH");
     /// # shop.send(&Outbound::message(&question), now)?;
     /// # shop.session_mut()?.handle(Input::Phase, now)?;
     /// let view = View::new(registry);
@@ -54,7 +54,7 @@ impl<S: Store, L: Link> Driver<S, L> {
     ///
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
-    pub fn frames_to_sum_up(&mut self) -> Result<Vec<Message<'static>>, DriverError> {
+    pub fn frames_to_sum_up(&mut self) -> Result<Vec<DynamicFrame<'static>>, DriverError> {
         let mut frames = SummaryFrames::of(self.session());
         self.run_lookup(&mut frames)?;
         Ok(frames.into_messages(&self.session().options().registry))

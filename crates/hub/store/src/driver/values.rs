@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use accp_context::read_head;
-use accp_frame::{Envelope, Message, Registry, Value};
+use accp_frame::{DynamicFrame, Envelope, Registry, Value};
 use accp_session::{
     CancelToken, Found, Inbound, MemberId, Need, Reference, Resolver, Session, references,
 };
@@ -144,7 +144,7 @@ impl SummaryFrames {
 
     /// Returns the messages of the frames without their metadata, with the values that are here. Leaves
     /// out frames that the registry cannot read.
-    pub(super) fn into_messages(self, registry: &Registry) -> Vec<Message<'static>> {
+    pub(super) fn into_messages(self, registry: &Registry) -> Vec<DynamicFrame<'static>> {
         let frames = self.frames.into_iter();
         let messages = frames.filter_map(|(frame, values)| {
             let mut message = read_head(frame.text(), registry).ok()?;

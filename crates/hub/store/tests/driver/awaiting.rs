@@ -56,7 +56,7 @@ async fn converse(committer: Committer, session: String) -> Vec<i64> {
         }
         for inbound in worker.carry_out(now).await.unwrap().inbound {
             let message = inbound.message(&REGISTRY).unwrap();
-            let done = Message::new("dev", "done", "plan").unwrap();
+            let done = DynamicFrame::new("dev", "done", "plan").unwrap();
             let done = done.with("n", message.payload.get("n").unwrap().clone());
             worker
                 .handled(&inbound, vec![Outbound::message(&done)], now)

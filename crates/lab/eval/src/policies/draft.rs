@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_frame::{Intent, Message as Frame, TokenCounter, Value};
+use accp_frame::{DynamicFrame, Intent, TokenCounter, Value};
 use accp_memory::policy::{Agent, Frames, Kind, Message, Opening, Policy, Segment};
 use accp_recordings::resolve;
 use accp_registry::Registry;
@@ -38,7 +38,7 @@ pub(crate) struct Draft {
 #[derive(Debug)]
 struct Sent {
     message: usize,
-    frame: Frame<'static>,
+    frame: DynamicFrame<'static>,
     /// The position of the frame; `None` when the session refused the frame.
     position: Option<u64>,
 }
@@ -70,7 +70,7 @@ impl Draft {
     }
 
     /// Sends a frame, and returns its position.
-    fn say(&mut self, frame: &Frame<'static>) -> Option<u64> {
+    fn say(&mut self, frame: &DynamicFrame<'static>) -> Option<u64> {
         let answered = self.answered(frame);
         let request = answered.map(|at| self.asked[at].1.clone());
         let said = self.send(frame, request.as_ref()).or_else(|_| {
@@ -87,7 +87,7 @@ impl Draft {
 
     /// Returns the request that a frame answers: the first open request of a tool, or the last open
     /// chat request.
-    fn answered(&self, frame: &Frame<'_>) -> Option<usize> {
+    fn answered(&self, frame: &DynamicFrame<'_>) -> Option<usize> {
         if frame.intent != Intent::DONE {
             return None;
         }
@@ -98,7 +98,7 @@ impl Draft {
         }
     }
 
-    fn send(&mut self, frame: &Frame<'_>, answered: Option<&Mid>) -> Result<Mid, SendError> {
+    fn send(&mut self, frame: &DynamicFrame<'_>, answered: Option<&Mid>) -> Result<Mid, SendError> {
         let host = self.host.get_or_insert_with(|| {
             let agent = frame.agent.clone().into_owned();
             let options = Options::new("replay", agent, Arc::clone(&self.registry));
@@ -143,7 +143,8 @@ impl Draft {
         let text = sent
             .position
             .and_then(|position| self.kept.log.get(&position));
-        let Some(frame) = text.and_then(|text| Frame::decode(text, &self.registry).ok()) else {
+        let Some(frame) = text.and_then(|text| DynamicFrame::decode(text, &self.registry).ok())
+        else {
             return false;
         };
         let frame = frame.into_owned();
@@ -207,7 +208,7 @@ impl Policy for Draft {
 }
 
 /// Returns the frame with its payload as one value.
-fn as_one(frame: &Frame<'static>) -> Frame<'static> {
+fn as_one(frame: &DynamicFrame<'static>) -> DynamicFrame<'static> {
     let mut one = frame.clone();
     one.schema = None;
     one.payload = [("data", Value::Map(std::mem::take(&mut one.payload)))]

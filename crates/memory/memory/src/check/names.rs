@@ -39,7 +39,8 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
             map.entry(text).or_default().push((at, place));
         }
     }
-    // The provider may keep the call of a result, so the id has to stay.
+    // The provider may have stored the call that a result answers. The result must keep the id of
+    // that call.
     let kept = list.goes_on();
     let broken = ids
         .iter()

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use accp_frame::{Message as Frame, Value};
+use accp_frame::{DynamicFrame, Value};
 use accp_registry::Registry;
 use accp_registry::lexical::{is_agent_id, is_key};
 use serde_json::{Value as Json, json};
@@ -37,7 +37,7 @@ pub struct Frames {
 impl Frames {
     /// Returns the frames for a recorded message. Call this for every message, in order: a result
     /// comes from the tool that an earlier message called.
-    pub fn of(&mut self, message: &Message, registry: &Registry) -> Vec<Frame<'static>> {
+    pub fn of(&mut self, message: &Message, registry: &Registry) -> Vec<DynamicFrame<'static>> {
         let recorded = message.recorded();
         let role = recorded.role().unwrap_or_default();
         let name = recorded.name().filter(|name| is_agent_id(name));
@@ -67,10 +67,10 @@ impl Frames {
 }
 
 /// Makes `@user? ..` or `@assistant: ..`.
-fn chat(agent: &str, role: &str, to: Option<&str>, said: &str) -> Option<Frame<'static>> {
+fn chat(agent: &str, role: &str, to: Option<&str>, said: &str) -> Option<DynamicFrame<'static>> {
     let asks = matches!(role, "user" | "developer");
     let intent = if asks { "req" } else { "done" };
-    let frame = Frame::new(agent.to_owned(), intent, "chat")
+    let frame = DynamicFrame::new(agent.to_owned(), intent, "chat")
         .ok()?
         .under("CH");
     let role = if asks {
@@ -89,9 +89,14 @@ fn chat(agent: &str, role: &str, to: Option<&str>, said: &str) -> Option<Frame<'
 }
 
 /// Makes the frame of a call. The operation is the tool, and the params are its arguments.
-fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Option<Frame<'static>> {
+fn call(
+    agent: &str,
+    tool: &str,
+    arguments: &Json,
+    registry: &Registry,
+) -> Option<DynamicFrame<'static>> {
     if let (true, Json::Object(arguments)) = (is_key(tool), arguments) {
-        let mut frame = Frame::new(agent.to_owned(), "req", tool.to_owned()).ok()?;
+        let mut frame = DynamicFrame::new(agent.to_owned(), "req", tool.to_owned()).ok()?;
         for (key, value) in arguments {
             frame = frame.with(key.clone(), Value::from_data(value).into_owned());
         }
@@ -108,7 +113,7 @@ fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Optio
             None => frame,
         });
     }
-    let frame = Frame::new(agent.to_owned(), "req", "tool").ok()?;
+    let frame = DynamicFrame::new(agent.to_owned(), "req", "tool").ok()?;
     let arguments = Value::from_data(arguments).into_owned();
     Some(
         frame
@@ -118,9 +123,9 @@ fn call(agent: &str, tool: &str, arguments: &Json, registry: &Registry) -> Optio
 }
 
 /// Makes the frame of a result: a value if it is a JSON object or list, otherwise a text.
-fn result(tool: &str, said: &str, registry: &Registry) -> Option<Frame<'static>> {
+fn result(tool: &str, said: &str, registry: &Registry) -> Option<DynamicFrame<'static>> {
     let operation = if is_key(tool) { tool } else { "tool" };
-    let frame = Frame::new("tool", "done", operation.to_owned()).ok()?;
+    let frame = DynamicFrame::new("tool", "done", operation.to_owned()).ok()?;
     let value = match serde_json::from_str(said) {
         Ok(json @ (Json::Object(_) | Json::Array(_))) => Value::from_data(&json).into_owned(),
         _ => Value::from(said.to_owned()),
@@ -128,7 +133,7 @@ fn result(tool: &str, said: &str, registry: &Registry) -> Option<Frame<'static>>
     if let Value::Map(map) = &value
         && let Some(schema) = schema_of(registry, map)
     {
-        let record = Frame {
+        let record = DynamicFrame {
             payload: map.clone(),
             ..frame.clone().under(schema.code.clone())
         };

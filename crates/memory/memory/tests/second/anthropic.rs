@@ -262,7 +262,7 @@ fn server(blocks: &[Block], found: &mut Faults) {
             .find(|block| block.text("id") == id);
         let until = again.map_or((usize::MAX, 0), place);
         let mut answers = blocks.iter().filter(is_result).filter(after);
-        // Of the calls with one id, only the latest is reported.
+        // If several calls share an id, the check reports only the latest call.
         if again.is_none()
             && !answers.any(|block| place(block) < until && block.text("tool_use_id") == id)
         {

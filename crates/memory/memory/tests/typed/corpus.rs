@@ -138,7 +138,8 @@ fn typed_messages_of_recordings_stand_whole() {
                 part(share.room_whole, share.room),
                 share.disorder,
             );
-            // In the second file, the results that the program writes as the user count as typed here.
+            // In the second file, the program writes results with the role of the user. This test
+            // counts those results as typed messages.
             let is_person = file == "tau_airline";
             assert!(!is_person || share.room_whole == share.room, "{share:?}");
         }

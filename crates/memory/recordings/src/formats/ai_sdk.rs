@@ -7,7 +7,7 @@ mod ui;
 use serde_json::Value as Json;
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::Fields;
 use super::listed::{self, Listed, has_text, list};
 use super::media;
@@ -62,26 +62,26 @@ pub(crate) fn detect(json: &Json) -> bool {
 ///
 /// # Errors
 /// When the messages are of neither kind.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "messages with `parts`, or contents with `tool-call` and `tool-result`";
     let is_ui = list(&json, &LISTS).is_some_and(ui::detect);
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
     let Listed { objects: all, rest } = listed::taken(json, &LISTS, expected)?;
-    let mut model = Model {
+    let mut parsed = Parsed {
         rest,
-        ..Model::default()
+        ..Parsed::default()
     };
     for message in all {
         let fields = Fields::of(Json::Object(message)).unwrap_or_default();
         if is_ui {
-            ui::message(fields, &mut model.messages);
+            ui::message(fields, &mut parsed.messages);
         } else {
-            model::message(fields, &mut model.messages);
+            model::message(fields, &mut parsed.messages);
         }
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 /// Adds a part that both kinds of messages have. `Err` if it is another one.

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::listed::{self, Listed};
 
 /// The key of the blocks.
@@ -31,7 +31,7 @@ fn is_block(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there are no blocks.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "a chat history of aider, which begins with `# aider chat started at`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -40,9 +40,9 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         objects: blocks,
         rest,
     } = listed::taken(json, &[BLOCKS], expected)?;
-    let mut model = Model {
+    let mut parsed = Parsed {
         rest,
-        ..Model::default()
+        ..Parsed::default()
     };
     let mut entries = Vec::new();
     for block in blocks {
@@ -53,11 +53,11 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             ("user" | "assistant", Json::String(text)) => {
                 let mut draft = Draft::new(&key);
                 draft.text(text);
-                model.messages.push(draft.into_json());
+                parsed.messages.push(draft.into_json());
             }
             (_, value) => {
-                if key == "started" && !model.rest.contains_key("id") {
-                    model.rest.insert("id".to_owned(), value.clone());
+                if key == "started" && !parsed.rest.contains_key("id") {
+                    parsed.rest.insert("id".to_owned(), value.clone());
                 }
                 // The program wrote this for the person. No model saw it.
                 let entry: Map<String, Json> = [(key, value)].into_iter().collect();
@@ -67,7 +67,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     }
     if !entries.is_empty() {
         let entries = [("entries".to_owned(), Json::Array(entries))];
-        super::fields::merge(&mut model.rest, entries.into_iter().collect());
+        super::fields::merge(&mut parsed.rest, entries.into_iter().collect());
     }
-    Ok(model)
+    Ok(parsed)
 }

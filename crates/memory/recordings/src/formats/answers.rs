@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 
 use super::claims::direct;
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::{Fields, is_void};
 use super::{anthropic, chat, gemini, langchain, readers, responses, stream};
 use crate::format::Format;
@@ -24,7 +24,7 @@ pub(super) const BESIDE: [&str; 5] = [
 pub(super) const DEPTH: usize = 4;
 
 /// Reads a document that is not wrapped, with the answer that stands beside its messages. `None` for a trace.
-pub(super) fn model(json: &Json, format: Format) -> Option<Result<Model, Fault>> {
+pub(super) fn model(json: &Json, format: Format) -> Option<Result<Parsed, Fault>> {
     let read = readers::of(format)?(json.clone());
     Some(read.map(|mut model| {
         let has_answers = matches!(
@@ -39,7 +39,7 @@ pub(super) fn model(json: &Json, format: Format) -> Option<Result<Model, Fault>>
 }
 
 /// Takes the answer that stands beside the messages of a document.
-fn beside(model: &mut Model) {
+fn beside(model: &mut Parsed) {
     for key in BESIDE {
         let value = model.rest.get_mut(key);
         let answers = value.and_then(|value| answer(value, DEPTH, false));
@@ -57,7 +57,7 @@ pub(super) fn has_beside(json: &Json) -> bool {
 
 /// Adds answers. An answer that begins with all messages before it repeats them, and one that
 /// is the last message is there already.
-pub(super) fn add(answer: Option<Answer>, model: &mut Model) {
+pub(super) fn add(answer: Option<Answer>, model: &mut Parsed) {
     let Some(Answer {
         messages: mut answers,
         format,

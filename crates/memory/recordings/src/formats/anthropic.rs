@@ -5,10 +5,10 @@ mod blocks;
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::fields::{Fields, is_void};
 use super::media::{self, At, redacted};
-use super::said::{Part, Said, What, carried, number};
+use super::neutral::{NeutralMessage, Part, PartContent, carried, number};
 use super::signature;
 
 /// Keys of a message that only say how it was recorded.
@@ -71,7 +71,7 @@ fn is_text(block: &Json) -> bool {
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let (messages, mut rest, at) = match json {
         Json::Array(messages) => (messages, Fields::default(), ""),
         other => {
@@ -81,19 +81,19 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             (messages, rest, "/messages")
         }
     };
-    let mut model = Model::default();
+    let mut parsed = Parsed::default();
     if let Some(system) = rest.take("system").filter(|system| !system.is_null()) {
         let mut draft = Draft::new("system");
         draft.content(Some(system), block);
-        model.messages.push(draft.into_json());
+        parsed.messages.push(draft.into_json());
     }
     for (index, message) in messages.into_iter().enumerate() {
         let message = Fields::of(message)
             .map_err(|_| Fault::at(format!("{at}/{index}"), "a message, an object"))?;
-        self::message(message, Map::new(), &mut model.messages);
+        self::message(message, Map::new(), &mut parsed.messages);
     }
-    model.rest = rest.into_map();
-    Ok(model)
+    parsed.rest = rest.into_map();
+    Ok(parsed)
 }
 
 /// Reads a message into one message, or several if it holds results. `about` is what a recorder
@@ -203,49 +203,49 @@ fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut messages: Vec<Json> = Vec::new();
     let mut results = Vec::new();
-    for (index, said) in number(said).iter().enumerate() {
-        said.without_name()?;
-        if !said.is_result() {
+    for (index, neutral) in number(all).iter().enumerate() {
+        neutral.without_name()?;
+        if !neutral.is_result() {
             flush(&mut results, &mut messages);
         }
-        match said.role.as_str() {
+        match neutral.role.as_str() {
             "system" if index == 0 => {
-                let mut content = content(said, Vec::new())?;
-                if let (Json::String(text), false) = (&content, said.about.is_empty()) {
+                let mut content = content(neutral, Vec::new())?;
+                if let (Json::String(text), false) = (&content, neutral.about.is_empty()) {
                     content = json!([{ "type": "text", "text": text }]);
                 }
                 if let Some(block) = content.get_mut(0) {
-                    *block = carried(block.take(), &said.about);
+                    *block = carried(block.take(), &neutral.about);
                 }
                 rest.insert("system".to_owned(), content);
             }
             "user" | "assistant" => {
-                let calls = said.calls.iter().map(|call| {
-                    let (id, input) = (said.id_of(call)?, said.object(call)?);
+                let calls = neutral.calls.iter().map(|call| {
+                    let (id, input) = (neutral.id_of(call)?, neutral.object(call)?);
                     let block =
                         json!({ "type": "tool_use", "id": id, "name": call.tool, "input": input });
                     Ok(carried(block, &call.about))
                 });
                 let calls = calls.collect::<Result<_, _>>()?;
-                let message = json!({ "role": said.role, "content": content(said, calls)? });
-                messages.push(carried(message, &said.about));
+                let message = json!({ "role": neutral.role, "content": content(neutral, calls)? });
+                messages.push(carried(message, &neutral.about));
             }
             "tool" => {
-                let mut block = json!({ "type": "tool_result", "tool_use_id": said.answers()? });
+                let mut block = json!({ "type": "tool_result", "tool_use_id": neutral.answers()? });
                 // A result may lack its content, but an empty content is refused.
-                let content = content(said, Vec::new())?;
+                let content = content(neutral, Vec::new())?;
                 if !is_void(&content) {
                     block["content"] = content;
                 }
-                if said.is_error {
+                if neutral.is_error {
                     block["is_error"] = true.into();
                 }
-                results.push(carried(block, &said.about));
+                results.push(carried(block, &neutral.about));
             }
-            _ => return Err(said.no_role()),
+            _ => return Err(neutral.no_role()),
         }
     }
     flush(&mut results, &mut messages);
@@ -261,38 +261,38 @@ fn flush(results: &mut Vec<Json>, messages: &mut Vec<Json>) {
 }
 
 /// Writes the content of a message: a text, or blocks.
-fn content(said: &Said, calls: Vec<Json>) -> Result<Json, Cannot> {
-    if let Some(text) = said.only_text().filter(|text| !text.is_empty())
+fn content(neutral: &NeutralMessage, calls: Vec<Json>) -> Result<Json, Cannot> {
+    if let Some(text) = neutral.only_text().filter(|text| !text.is_empty())
         && calls.is_empty()
     {
         return Ok(text.into());
     }
-    let blocks = said.parts.iter().map(|part| block_of(said, part));
+    let blocks = neutral.parts.iter().map(|part| block_of(neutral, part));
     let mut blocks = blocks.collect::<Result<Vec<_>, _>>()?;
     blocks.extend(calls);
     Ok(Json::Array(blocks))
 }
 
 /// Writes a part as a block. A thought has its signature on the block: without one, the provider refuses it.
-fn block_of(said: &Said, part: &Part) -> Result<Json, Cannot> {
+fn block_of(neutral: &NeutralMessage, part: &Part) -> Result<Json, Cannot> {
     const UNSIGNED: &str = "has reasoning without a signature (take it out of the recording, or write openai or responses)";
     let mut about = part.about.clone();
-    let block = match &part.what {
-        What::Thinking(text) => {
+    let block = match &part.content {
+        PartContent::Thinking(text) => {
             let signature = signature::anthropic(&mut about);
-            let signature = signature.ok_or_else(|| said.cannot(UNSIGNED))?;
+            let signature = signature.ok_or_else(|| neutral.cannot(UNSIGNED))?;
             json!({ "type": "thinking", "thinking": text, "signature": signature })
         }
-        what => written(what).ok_or_else(|| said.cannot(what.described()))?,
+        what => written(what).ok_or_else(|| neutral.cannot(what.described()))?,
     };
     Ok(carried(block, &about))
 }
 
-fn written(what: &What) -> Option<Json> {
+fn written(what: &PartContent) -> Option<Json> {
     Some(match what {
-        What::Text(text) => json!({ "type": "text", "text": text }),
-        What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
-        What::Media(media) if ["image", "file"].contains(&media.kind) => {
+        PartContent::Text(text) => json!({ "type": "text", "text": text }),
+        PartContent::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
+        PartContent::Media(media) if ["image", "file"].contains(&media.kind) => {
             let source = match &media.at {
                 At::Data(data) => {
                     json!({ "type": "base64", "media_type": media.mime.as_ref()?, "data": data })
@@ -308,6 +308,9 @@ fn written(what: &What) -> Option<Json> {
             }
             media.with_mime(block)
         }
-        What::Media(_) | What::Thinking(_) | What::Refusal(_) | What::Other(..) => return None,
+        PartContent::Media(_)
+        | PartContent::Thinking(_)
+        | PartContent::Refusal(_)
+        | PartContent::Other(..) => return None,
     })
 }

@@ -5,11 +5,11 @@ use accp_context::{Call, Recorded};
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::fields::{Fields, is_void};
 use super::media::redacted;
+use super::neutral::{NeutralMessage, Part, PartContent, carried, number};
 use super::parts;
-use super::said::{Part, Said, What, carried, number};
 use super::signature;
 
 /// Keys of a message that the model has, or that only say how the message was recorded.
@@ -45,13 +45,13 @@ const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 pub(super) fn detect(json: &Json) -> bool {
     // If a list has neither speakers nor words, it is not a chat.
     let is_list = json.is_array();
-    let said = |json: &Json| {
+    let neutral = |json: &Json| {
         let keys = ["role", "content"];
         !json.is_object() || keys.iter().any(|key| json.get(key).is_some())
     };
     let empty = |json: &Json| json.as_object().is_some_and(Map::is_empty) && !is_list;
     messages(json)
-        .is_some_and(|(all, _)| all.is_empty() || all.iter().any(|one| said(one) || empty(one)))
+        .is_some_and(|(all, _)| all.is_empty() || all.iter().any(|one| neutral(one) || empty(one)))
 }
 
 /// Returns the messages of a document, and their pointer. A document may have answers alone.
@@ -73,12 +73,12 @@ fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
-pub(super) fn model(json: Json) -> Result<Model, Fault> {
-    if let Some(model) = read(&json)? {
-        return Ok(model);
+pub(super) fn model(json: Json) -> Result<Parsed, Fault> {
+    if let Some(parsed) = read(&json)? {
+        return Ok(parsed);
     }
     Ok(match json {
-        Json::Array(messages) => Model {
+        Json::Array(messages) => Parsed {
             messages,
             rest: Map::new(),
             answered: None,
@@ -86,7 +86,7 @@ pub(super) fn model(json: Json) -> Result<Model, Fault> {
         json => {
             let mut rest = Fields::of(json).unwrap_or_default();
             let messages = rest.list("messages").unwrap_or_default();
-            Model {
+            Parsed {
                 messages,
                 rest: rest.into_map(),
                 answered: None,
@@ -99,7 +99,7 @@ pub(super) fn model(json: Json) -> Result<Model, Fault> {
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
-pub(super) fn read(json: &Json) -> Result<Option<Model>, Fault> {
+pub(super) fn read(json: &Json) -> Result<Option<Parsed>, Fault> {
     let expected = "an array `messages` of objects with `role` and `content`";
     let (recorded, at) = messages(json).ok_or(Fault::at("", expected))?;
     let read = changed(recorded, at)?;
@@ -120,7 +120,7 @@ pub(super) fn read(json: &Json) -> Result<Option<Model>, Fault> {
     }
     all.extend(read.unwrap_or_else(|| recorded.to_vec()));
     all.extend(answers);
-    Ok(Some(Model {
+    Ok(Some(Parsed {
         messages: all,
         rest,
         answered: None,
@@ -318,40 +318,42 @@ fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(super) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
-    let messages = number(said).iter().map(written).collect::<Result<_, _>>()?;
+pub(super) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let messages = number(all).iter().map(written).collect::<Result<_, _>>()?;
     rest.insert("messages".to_owned(), Json::Array(messages));
     Ok(Json::Object(rest))
 }
 
-fn written(said: &Said) -> Result<Json, Cannot> {
+fn written(neutral: &NeutralMessage) -> Result<Json, Cannot> {
     let mut map = Map::new();
-    map.insert("role".to_owned(), said.role.as_str().into());
-    for (key, value) in [("name", &said.name), ("tool_call_id", &said.call_id)] {
+    map.insert("role".to_owned(), neutral.role.as_str().into());
+    for (key, value) in [("name", &neutral.name), ("tool_call_id", &neutral.call_id)] {
         map.extend(
             value
                 .iter()
                 .map(|text| (key.to_owned(), text.as_str().into())),
         );
     }
-    if said.is_result() {
-        said.answers()?;
+    if neutral.is_result() {
+        neutral.answers()?;
     }
-    let (thoughts, parts) = said.thinking();
+    let (thoughts, parts) = neutral.thinking();
     match thoughts {
         [] => {}
         [
             Part {
-                what: What::Thinking(text),
+                content: PartContent::Thinking(text),
                 about,
             },
         ] if about.is_empty() => {
             map.insert("reasoning_content".to_owned(), text.as_str().into());
         }
         thoughts => {
-            let pieces = said.write_parts(thoughts, |what| match what {
-                What::Thinking(text) => Some(json!({ "type": "reasoning.text", "text": text })),
-                What::Redacted(data) => {
+            let pieces = neutral.write_parts(thoughts, |what| match what {
+                PartContent::Thinking(text) => {
+                    Some(json!({ "type": "reasoning.text", "text": text }))
+                }
+                PartContent::Redacted(data) => {
                     Some(json!({ "type": "reasoning.encrypted", "data": data }))
                 }
                 _ => None,
@@ -360,19 +362,19 @@ fn written(said: &Said) -> Result<Json, Cannot> {
         }
     }
     let content = match parts {
-        [] if !said.calls.is_empty() => Json::Null,
+        [] if !neutral.calls.is_empty() => Json::Null,
         [] => "".into(),
         [
             Part {
-                what: What::Text(text),
+                content: PartContent::Text(text),
                 about,
             },
         ] if about.is_empty() => text.as_str().into(),
-        parts => Json::Array(said.write_parts(parts, parts::write)?),
+        parts => Json::Array(neutral.write_parts(parts, parts::write)?),
     };
     map.insert("content".to_owned(), content);
-    let calls = said.calls.iter().map(|call| {
-        let id = said.id_of(call)?;
+    let calls = neutral.calls.iter().map(|call| {
+        let id = neutral.id_of(call)?;
         let (arguments, mut about) = call.spelt();
         let function = json!({ "name": call.tool, "arguments": arguments });
         let mut call = json!({ "id": id, "type": "function", "function": function });
@@ -385,9 +387,9 @@ fn written(said: &Said) -> Result<Json, Cannot> {
     if !calls.is_empty() {
         map.insert("tool_calls".to_owned(), Json::Array(calls));
     }
-    if said.is_error {
+    if neutral.is_error {
         map.insert("is_error".to_owned(), true.into());
     }
-    map.extend(said.keys.clone());
-    Ok(carried(Json::Object(map), &said.about))
+    map.extend(neutral.keys.clone());
+    Ok(carried(Json::Object(map), &neutral.about))
 }

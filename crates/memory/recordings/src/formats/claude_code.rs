@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::anthropic;
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::{Fields, is_void};
 
 /// Returns whether the document is of this format and of no other: the entries of a file.
@@ -37,7 +37,7 @@ pub(crate) fn is_entry(json: &Json) -> bool {
 ///
 /// # Errors
 /// When an entry is not an object, or none is a line of a session file.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     if !detect(&json) {
         return Err(Fault::at(
             "",
@@ -48,7 +48,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         Json::Array(entries) => (entries, true),
         one => (vec![one], false),
     };
-    let mut model = Model::default();
+    let mut parsed = Parsed::default();
     let mut others = Vec::new();
     let main = main_chain(&entries);
     let mut turns = Turns::default();
@@ -62,12 +62,12 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             };
             Fault::at(pointer, "an entry, an object")
         })?;
-        if model.rest.is_empty()
+        if parsed.rest.is_empty()
             && let Some(id) = ["sessionId", "session_id"]
                 .into_iter()
                 .find_map(|key| entry.get(key).filter(|id| id.is_string()))
         {
-            model.rest.insert("id".to_owned(), id.clone());
+            parsed.rest.insert("id".to_owned(), id.clone());
         }
         // The messages of a sub-agent are a separate conversation.
         if is_aside && entry.get("message").is_some() {
@@ -92,11 +92,13 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         }
         turns.message(message, entry.into_map());
     }
-    turns.end(&mut model.messages);
+    turns.end(&mut parsed.messages);
     if !others.is_empty() {
-        model.rest.insert("entries".to_owned(), Json::Array(others));
+        parsed
+            .rest
+            .insert("entries".to_owned(), Json::Array(others));
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 /// Returns whose conversation a file is: the agent's, or that of a sub-agent with a file of its own.

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::listed::{self, Listed, has_text, list};
 use super::responses;
 
@@ -50,7 +50,7 @@ fn is_begin(json: &Json) -> bool {
 ///
 /// # Errors
 /// When no line is of this format, or a line is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "lines with `timestamp`, `type` and `payload`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -60,7 +60,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         json => json,
     };
     let Listed { objects: lines, .. } = listed::taken(json, &[], expected)?;
-    let mut model = Model::default();
+    let mut parsed = Parsed::default();
     let (mut items, mut entries) = (Vec::new(), Vec::new());
     for line in lines {
         let json = Json::Object(line);
@@ -77,10 +77,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             }
             ("session_meta", Some(_)) => {
                 if let Some(Json::Object(meta)) = line.get_mut("payload") {
-                    begin(meta, &mut model);
+                    begin(meta, &mut parsed);
                 }
             }
-            ("", _) if is_older => begin(&mut line, &mut model),
+            ("", _) if is_older => begin(&mut line, &mut parsed),
             // In an older file, the line itself is the item.
             (kind, None) if !kind.is_empty() && !line.contains_key("payload") => {
                 items.push(Json::Object(line));
@@ -90,25 +90,25 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         }
         entries.push(Json::Object(line));
     }
-    model
+    parsed
         .messages
         .extend(responses::read(Json::Array(items))?.messages);
-    model
+    parsed
         .rest
         .insert("entries".to_owned(), Json::Array(entries));
-    Ok(model)
+    Ok(parsed)
 }
 
 /// Takes what a session begins with: the instructions that the model got, and the id.
-fn begin(meta: &mut Map<String, Json>, model: &mut Model) {
-    if model.rest.is_empty()
+fn begin(meta: &mut Map<String, Json>, parsed: &mut Parsed) {
+    if parsed.rest.is_empty()
         && let Some(id) = ["id", "session_id"]
             .into_iter()
             .find_map(|key| meta.get(key).filter(|id| id.is_string()))
     {
-        model.rest.insert("id".to_owned(), id.clone());
+        parsed.rest.insert("id".to_owned(), id.clone());
     }
-    if !model.messages.is_empty() {
+    if !parsed.messages.is_empty() {
         return;
     }
     let inner = meta
@@ -120,7 +120,7 @@ fn begin(meta: &mut Map<String, Json>, model: &mut Model) {
         Some(Json::String(text)) if !text.is_empty() => {
             let mut draft = Draft::new("system");
             draft.text(text);
-            model.messages.push(draft.into_json());
+            parsed.messages.push(draft.into_json());
         }
         Some(odd) => {
             meta.insert("instructions".to_owned(), odd);

@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json};
 use super::answers::{self, Answer, BESIDE, DEPTH, INSIDE, add, answer};
 use super::claims::direct;
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::is_void;
 use super::{langsmith, otel, stream};
 use crate::format::Format;
@@ -88,19 +88,19 @@ pub(crate) fn place(json: &Json) -> Option<String> {
 
 /// Reads a document that wraps a conversation. `format` is that of what was asked. Returns `None`
 /// if the document wraps none.
-pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> {
+pub(super) fn read(json: &Json, format: Format) -> Option<Result<Parsed, Fault>> {
     if !json.is_object() || direct(json).is_some() || stream::is_piece(json) {
         return None;
     }
     let mut whole = opened(json.clone(), DEPTH);
     let path = asked(&whole, DEPTH).map_or_else(Vec::new, |(path, _)| path);
-    let mut model = Model::default();
+    let mut parsed = Parsed::default();
     if !path.is_empty() {
         let pointer = pointer(&path);
         let part = whole.pointer_mut(&pointer)?;
         match self::model(part, format) {
             Ok(inner) => {
-                model.messages = inner.messages;
+                parsed.messages = inner.messages;
                 *part = Json::Object(inner.rest);
             }
             Err(fault) => {
@@ -129,10 +129,10 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> 
                     Answer::from(draft)
                 })
             });
-            add(answers, &mut model);
+            add(answers, &mut parsed);
         }
     }
-    if model.messages.is_empty() {
+    if parsed.messages.is_empty() {
         return None;
     }
     if let Json::Object(mut map) = whole {
@@ -150,17 +150,17 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Model, Fault>> 
                 inner.map(|inner| inner.insert(key.to_owned(), value));
             }
         }
-        map.extend(model.rest);
-        model.rest = map;
+        map.extend(parsed.rest);
+        parsed.rest = map;
     }
-    Some(Ok(model))
+    Some(Ok(parsed))
 }
 
 /// Reads a document that is not wrapped into the model.
 ///
 /// # Errors
 /// When the document does not have this format.
-pub(super) fn model(json: &Json, format: Format) -> Result<Model, Fault> {
+pub(super) fn model(json: &Json, format: Format) -> Result<Parsed, Fault> {
     match answers::model(json, format) {
         Some(read) => read,
         None if format == Format::Otel => otel::read(json.clone()),

@@ -6,7 +6,7 @@ use crate::format::Format;
 
 /// A conversation as a reader gives it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Model {
+pub(crate) struct Parsed {
     pub(crate) messages: Vec<Json>,
     /// What the document says beside its messages.
     pub(crate) rest: Map<String, Json>,

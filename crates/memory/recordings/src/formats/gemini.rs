@@ -3,10 +3,10 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::fields::Fields;
 use super::media::{self, At, kind_of};
-use super::said::{Said, What, carried, number};
+use super::neutral::{NeutralMessage, PartContent, carried, number};
 use super::signature;
 
 /// Keys of a part that only say how it was recorded.
@@ -111,14 +111,14 @@ fn is_answer(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there are no contents, or a content is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
-    let mut model = Model::default();
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
+    let mut parsed = Parsed::default();
     let mut all = Vec::new();
     match json {
         Json::Array(pieces) if !pieces.is_empty() && pieces.iter().all(is_answer) => {
             let (contents, rest) = joined(pieces);
             all.push(("", contents));
-            model.rest.insert("answers".to_owned(), rest);
+            parsed.rest.insert("answers".to_owned(), rest);
         }
         Json::Array(contents) => all.push(("", contents)),
         other => {
@@ -126,13 +126,13 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             let mut rest = Fields::of(other).map_err(|_| Fault::at("", expected))?;
             for key in ["systemInstruction", "system_instruction"] {
                 if let Some(system) = rest.take(key) {
-                    instruction(system, &mut model.messages);
+                    instruction(system, &mut parsed.messages);
                 }
             }
             if let Some(mut config) = rest.object("config") {
                 for key in ["systemInstruction", "system_instruction"] {
                     if let Some(system) = config.take(key) {
-                        instruction(system, &mut model.messages);
+                        instruction(system, &mut parsed.messages);
                     }
                 }
                 rest.put("config", Json::Object(config.into_map()));
@@ -152,7 +152,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             if all.is_empty() {
                 return Err(Fault::at("", expected));
             }
-            model.rest = rest.into_map();
+            parsed.rest = rest.into_map();
         }
     }
     for (at, contents) in all {
@@ -160,7 +160,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             if let Json::String(text) = content {
                 let mut draft = Draft::new("user");
                 draft.text(text);
-                model.messages.push(draft.into_json());
+                parsed.messages.push(draft.into_json());
                 continue;
             }
             let content = match content {
@@ -169,10 +169,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             };
             let content = Fields::of(content)
                 .map_err(|_| Fault::at(format!("{at}/{index}"), "a content, an object"))?;
-            self::content(content, "", &mut model.messages);
+            self::content(content, "", &mut parsed.messages);
         }
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 /// Joins the pieces of a streamed answer to one candidate for each index, and texts that follow one
@@ -346,29 +346,30 @@ fn part(draft: &mut Draft, json: Json) {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut contents: Vec<Json> = Vec::new();
     let mut results = Vec::new();
-    for (index, said) in number(said).iter().enumerate() {
-        said.without_name()?;
-        if said.is_result() {
-            results.push(written_result(said)?);
+    for (index, neutral) in number(all).iter().enumerate() {
+        neutral.without_name()?;
+        if neutral.is_result() {
+            results.push(written_result(neutral)?);
             continue;
         }
         flush(&mut results, &mut contents);
-        let role = match said.role.as_str() {
+        let role = match neutral.role.as_str() {
             "system" if index == 0 => "",
             "user" => "user",
             "assistant" => "model",
-            _ => return Err(said.no_role()),
+            _ => return Err(neutral.no_role()),
         };
-        let parts = said.parts.iter().map(|part| {
-            let json = written(&part.what).ok_or_else(|| said.cannot(part.what.described()))?;
+        let parts = neutral.parts.iter().map(|part| {
+            let json =
+                written(&part.content).ok_or_else(|| neutral.cannot(part.content.described()))?;
             Ok(signed(json, part.about.clone()))
         });
         let mut parts = parts.collect::<Result<Vec<_>, _>>()?;
-        for call in &said.calls {
-            let mut function = json!({ "name": call.tool, "args": said.object(call)? });
+        for call in &neutral.calls {
+            let mut function = json!({ "name": call.tool, "args": neutral.object(call)? });
             if let Some(id) = &call.id {
                 function["id"] = id.as_str().into();
             }
@@ -377,7 +378,7 @@ pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, 
                 call.about.clone(),
             ));
         }
-        let mut about = said.about.clone();
+        let mut about = neutral.about.clone();
         // In OpenAI's chat, the signature of words is on the message. Here it is on the last part.
         if let Some(last) = parts.last_mut()
             && last.get(SIGNATURE).is_none()
@@ -406,10 +407,10 @@ fn flush(results: &mut Vec<Json>, contents: &mut Vec<Json>) {
 }
 
 /// Writes the result of a call. A result that is a JSON object is that object.
-fn written_result(said: &Said) -> Result<Json, Cannot> {
-    let (text, about) = said.flat()?;
-    let tool = said.tool.as_ref();
-    let tool = tool.ok_or_else(|| said.cannot("is a result that names no tool"))?;
+fn written_result(neutral: &NeutralMessage) -> Result<Json, Cannot> {
+    let (text, about) = neutral.flat()?;
+    let tool = neutral.tool.as_ref();
+    let tool = tool.ok_or_else(|| neutral.cannot("is a result that names no tool"))?;
     let object = serde_json::from_str::<Json>(text).ok();
     let object = object.filter(|json| {
         let only = |key| {
@@ -421,12 +422,12 @@ fn written_result(said: &Said) -> Result<Json, Cannot> {
         json.is_object() && !wraps && compact == text
     });
     let response = match object {
-        _ if said.is_error => json!({ "error": text }),
+        _ if neutral.is_error => json!({ "error": text }),
         Some(object) => object,
         None => json!({ "output": text }),
     };
     let mut function = json!({ "name": tool, "response": response });
-    if let Some(id) = &said.call_id {
+    if let Some(id) = &neutral.call_id {
         function["id"] = id.as_str().into();
     }
     Ok(carried(json!({ "functionResponse": function }), &about))
@@ -440,11 +441,11 @@ fn signed(mut part: Json, mut about: Map<String, Json>) -> Json {
     carried(part, &about)
 }
 
-fn written(what: &What) -> Option<Json> {
+fn written(what: &PartContent) -> Option<Json> {
     Some(match what {
-        What::Text(text) => json!({ "text": text }),
-        What::Thinking(text) => json!({ "text": text, "thought": true }),
-        What::Media(media) => {
+        PartContent::Text(text) => json!({ "text": text }),
+        PartContent::Thinking(text) => json!({ "text": text, "thought": true }),
+        PartContent::Media(media) => {
             // Only the media type tells a picture from a file.
             if kind_of("", media.mime.as_deref()) != media.kind {
                 return None;
@@ -461,6 +462,6 @@ fn written(what: &What) -> Option<Json> {
             }
             json!({ key: holder })
         }
-        What::Redacted(_) | What::Refusal(_) | What::Other(..) => return None,
+        PartContent::Redacted(_) | PartContent::Refusal(_) | PartContent::Other(..) => return None,
     })
 }

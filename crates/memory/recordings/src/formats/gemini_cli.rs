@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::{Fields, is_void, merge};
 use super::gemini;
 use super::listed::{self, Listed, has_text};
@@ -59,7 +59,7 @@ fn is_record(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there are no records, or one is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "an object with `sessionId` and `messages`, or its lines";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -103,7 +103,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)));
     merge(&mut rest, own.collect());
-    Ok(Model {
+    Ok(Parsed {
         messages,
         rest,
         answered: None,

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::fields::{Fields, is_void};
 use super::media::At;
-use super::said::{Arguments, Said, What, carried, number};
+use super::neutral::{Arguments, NeutralMessage, PartContent, carried, number};
 use super::{anthropic, chat, parts};
 
 /// The types of this format, the names of their classes, and the roles of the model.
@@ -50,8 +50,8 @@ pub(super) fn is_message(json: &Json) -> bool {
         && json["kwargs"].is_object()
         && (json["kwargs"].get("content").is_some() || class.and_then(role).is_some());
     let typed = role(&json["type"]).is_some() || json["type"] == "chat";
-    let said = json.get("content").is_some() || json["data"].get("content").is_some();
-    constructor || typed && said && json.get("from").is_none()
+    let neutral = json.get("content").is_some() || json["data"].get("content").is_some();
+    constructor || typed && neutral && json.get("from").is_none()
 }
 
 /// Returns whether this is the name of a type, and not of a class.
@@ -73,15 +73,15 @@ fn role(kind: &Json) -> Option<&'static str> {
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
-    let mut model = Model::default();
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
+    let mut parsed = Parsed::default();
     let (messages, at) = match json {
         Json::Array(messages) => (messages, ""),
         other => {
             let expected = "an object with `messages`";
             let mut rest = Fields::of(other).map_err(|_| Fault::at("", expected))?;
             let messages = rest.list("messages").ok_or(Fault::at("", expected))?;
-            model.rest = rest.into_map();
+            parsed.rest = rest.into_map();
             (messages, "/messages")
         }
     };
@@ -89,9 +89,9 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         if !json.is_object() {
             return Err(Fault::at(format!("{at}/{index}"), "a message, an object"));
         }
-        message(json, &mut model.messages);
+        message(json, &mut parsed.messages);
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 /// Reads a message of this format, or of a provider's chat.
@@ -117,7 +117,7 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
     };
     let kind = [wrapper.get("type"), fields.get("type"), class.as_ref()];
     let known = kind.into_iter().flatten().find_map(role);
-    let said = fields.text("role");
+    let neutral = fields.text("role");
     for fields in [&mut wrapper, &mut fields] {
         if fields
             .str("type")
@@ -134,12 +134,12 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
     let mut draft = match known {
         Some("tool") => Draft::result(fields.take("tool_call_id"), fields.take("name")),
         Some(role) => Draft::new(role),
-        None => Draft::new(said.as_deref().unwrap_or("assistant")),
+        None => Draft::new(neutral.as_deref().unwrap_or("assistant")),
     };
     if known.is_some()
-        && let Some(said) = said
+        && let Some(neutral) = neutral
     {
-        fields.put("role", said.into());
+        fields.put("role", neutral.into());
     }
     if let Some(name) = fields.text("name") {
         draft.set("name", name.into());
@@ -199,10 +199,10 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     if !repeated.is_empty() {
         more.put("tool_calls", Json::Array(repeated));
     }
-    // Some providers have words beside the content.
+    // Some providers put text in fields other than `content`.
     for key in ["reasoning_content", "refusal"] {
-        if let Some(said) = more.text(key) {
-            fields.put(key, said.into());
+        if let Some(neutral) = more.text(key) {
+            fields.put(key, neutral.into());
         }
     }
     fields.put("additional_kwargs", Json::Object(more.into_map()));
@@ -213,19 +213,19 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
-    let messages = number(said).iter().map(written).collect::<Result<_, _>>()?;
+pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let messages = number(all).iter().map(written).collect::<Result<_, _>>()?;
     rest.insert("messages".to_owned(), Json::Array(messages));
     Ok(Json::Object(rest))
 }
 
-fn written(said: &Said) -> Result<Json, Cannot> {
-    let content = match said.only_text() {
+fn written(neutral: &NeutralMessage) -> Result<Json, Cannot> {
+    let content = match neutral.only_text() {
         Some(text) => text.into(),
-        None => Json::Array(said.write_parts(&said.parts, block)?),
+        None => Json::Array(neutral.write_parts(&neutral.parts, block)?),
     };
     let mut data = json!({ "content": content });
-    let kind = match said.role.as_str() {
+    let kind = match neutral.role.as_str() {
         "user" => "human",
         "assistant" => "ai",
         "system" => "system",
@@ -234,25 +234,25 @@ fn written(said: &Said) -> Result<Json, Cannot> {
             "system"
         }
         "tool" => {
-            data["tool_call_id"] = said.answers()?.into();
-            if let Some(tool) = &said.tool {
+            data["tool_call_id"] = neutral.answers()?.into();
+            if let Some(tool) = &neutral.tool {
                 data["name"] = tool.as_str().into();
             }
-            if said.is_error {
+            if neutral.is_error {
                 data["status"] = "error".into();
             }
             "tool"
         }
-        "" => return Err(said.no_role()),
+        "" => return Err(neutral.no_role()),
         other => {
             data["role"] = other.into();
             "chat"
         }
     };
-    if let Some(name) = &said.name {
+    if let Some(name) = &neutral.name {
         data["name"] = name.as_str().into();
     }
-    for call in &said.calls {
+    for call in &neutral.calls {
         let is_object = matches!(call.arguments, Arguments::Object(_));
         let (key, kind) = if is_object {
             ("tool_calls", "tool_call")
@@ -267,16 +267,16 @@ fn written(said: &Said) -> Result<Json, Cannot> {
             empty => *empty = Json::Array(vec![written]),
         }
     }
-    Ok(json!({ "type": kind, "data": carried(data, &said.about) }))
+    Ok(json!({ "type": kind, "data": carried(data, &neutral.about) }))
 }
 
-fn block(what: &What) -> Option<Json> {
+fn block(what: &PartContent) -> Option<Json> {
     Some(match what {
-        What::Text(text) => json!({ "type": "text", "text": text }),
-        What::Thinking(text) => json!({ "type": "reasoning", "reasoning": text }),
-        What::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
-        What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
-        What::Media(media) => {
+        PartContent::Text(text) => json!({ "type": "text", "text": text }),
+        PartContent::Thinking(text) => json!({ "type": "reasoning", "reasoning": text }),
+        PartContent::Redacted(data) => json!({ "type": "redacted_thinking", "data": data }),
+        PartContent::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+        PartContent::Media(media) => {
             let (key, value) = match &media.at {
                 At::Data(data) => ("base64", data),
                 At::Url(url) => ("url", url),
@@ -290,6 +290,6 @@ fn block(what: &What) -> Option<Json> {
             }
             block
         }
-        What::Other(..) => return None,
+        PartContent::Other(..) => return None,
     })
 }

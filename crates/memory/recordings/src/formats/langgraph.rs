@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::langchain;
 use super::listed::{self, Listed, list};
 use super::merge::{Merge, Seen};
@@ -82,7 +82,7 @@ pub(crate) fn is_state(json: &Json) -> bool {
 ///
 /// # Errors
 /// When a state is of another thread, or no state has messages.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "states with `values.messages`, or checkpoints with `channel_values.messages`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -134,7 +134,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !merge.repeated.is_empty() {
         rest.insert("repeated".to_owned(), Json::Array(merge.repeated));
     }
-    Ok(Model {
+    Ok(Parsed {
         messages: merge.messages,
         rest,
         answered: None,

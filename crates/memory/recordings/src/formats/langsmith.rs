@@ -5,7 +5,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::claims::direct;
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::{Fields, is_void, merge};
 use super::langsmith_run::{is_batch, is_run};
 use super::merge::{Merge, Seen};
@@ -29,7 +29,7 @@ const ANSWER: [&str; 8] = [
 ///
 /// # Errors
 /// When there are no runs.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let mut rest = Map::new();
     let (runs, list) = match json {
         Json::Array(runs) => (runs, true),
@@ -74,7 +74,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
     if !merge.repeated.is_empty() {
         rest.insert("repeated".to_owned(), Json::Array(merge.repeated));
     }
-    Ok(Model {
+    Ok(Parsed {
         messages: merge.messages,
         rest,
         answered: None,
@@ -135,14 +135,14 @@ fn merged(runs: &mut Json) -> Merge {
         let run = run.map(|run| json!({ "inputs": run["inputs"], "outputs": run["outputs"] }));
         take(&mut run.unwrap_or_default(), &mut told);
     }
-    let mut said = Leaves::default();
-    told.messages.iter().for_each(|message| said.add(message));
+    let mut leaves = Leaves::default();
+    told.messages.iter().for_each(|message| leaves.add(message));
     let mut merge = Merge::default();
     for place in &places {
         match runs.pointer_mut(&place.pointer) {
             Some(run) if speaks(place) => take(run, &mut merge),
             Some(run) => {
-                let aside = aside(run, &said).into_iter().collect();
+                let aside = aside(run, &leaves).into_iter().collect();
                 merge.add(aside, &mut Seen::default());
             }
             None => {}
@@ -167,11 +167,11 @@ fn each(runs: &Json, at: &str, out: &mut Vec<Place>) {
 }
 
 /// Takes what no message says out of a run that asked no model: it is shown whole.
-fn aside(run: &mut Json, said: &Leaves) -> Option<Json> {
+fn aside(run: &mut Json, leaves: &Leaves) -> Option<Json> {
     let mut shown = Map::new();
     for key in ["inputs", "outputs", "error"] {
         let value = run.get_mut(key);
-        let is_new = |value: &&mut Json| said.first_lost(value, Format::LangSmith).is_some();
+        let is_new = |value: &&mut Json| leaves.first_lost(value, Format::LangSmith).is_some();
         if let Some(value) = value.filter(is_new) {
             shown.insert(key.to_owned(), value.take());
         }

@@ -5,7 +5,7 @@ use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
 use super::chat;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::Fields;
 use super::listed::{self, Listed};
 use super::responses;
@@ -23,14 +23,14 @@ pub(crate) fn detect(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there are no messages, or one is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "an object with `messages`, `info` and `trajectory_format`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
     let Listed { objects: all, rest } = listed::taken(json, &["messages"], expected)?;
     let mut reader = Reader::default();
-    reader.model.rest = rest;
+    reader.parsed.rest = rest;
     let is_item = |map: &Map<String, Json>| {
         let kind = map.get("type").and_then(Json::as_str).unwrap_or_default();
         map.get("object").is_some_and(|object| object == "response") || kind.ends_with("_output")
@@ -46,24 +46,24 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         }
     }
     let Reader {
-        mut model,
+        mut parsed,
         items,
         entries,
         ..
     } = reader;
-    model
+    parsed
         .messages
         .extend(responses::read(Json::Array(items))?.messages);
     if !entries.is_empty() {
         let entries = [("entries".to_owned(), Json::Array(entries))];
-        super::fields::merge(&mut model.rest, entries.into_iter().collect());
+        super::fields::merge(&mut parsed.rest, entries.into_iter().collect());
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 #[derive(Default)]
 struct Reader {
-    model: Model,
+    parsed: Parsed,
     /// Items of OpenAI Responses.
     items: Vec<Json>,
     /// What no model saw.
@@ -108,7 +108,7 @@ impl Reader {
             message.insert("role".to_owned(), "tool".into());
         }
         set_aside(&mut message, extra);
-        self.model.messages.push(chat::message(message));
+        self.parsed.messages.push(chat::message(message));
     }
 }
 

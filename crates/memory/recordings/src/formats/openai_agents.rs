@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::merge;
 use super::listed::{self, Listed, has_text, list};
 use super::responses;
@@ -27,7 +27,7 @@ pub(crate) fn is_row(json: &Json) -> bool {
 ///
 /// # Errors
 /// When a row is of another session, or its item is not JSON.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "rows with `session_id` and `message_data`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -69,7 +69,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         .into_iter()
         .filter_map(|(key, value)| Some((key.to_owned(), value?)));
     merge(&mut rest, own.collect());
-    Ok(Model {
+    Ok(Parsed {
         messages,
         rest,
         answered: None,

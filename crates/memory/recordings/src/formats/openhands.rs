@@ -6,7 +6,7 @@ mod sdk;
 
 use serde_json::Value as Json;
 
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::{Fields, merge};
 use super::listed::{self, Listed, has_text, list};
 
@@ -32,7 +32,7 @@ pub(crate) fn is_event(json: &Json) -> bool {
 ///
 /// # Errors
 /// When something in it is not an event.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "events with `source`, and `action` or `observation`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -46,7 +46,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         objects: events,
         mut rest,
     } = listed::taken(json, &LISTS, expected)?;
-    let mut model = Model::default();
+    let mut parsed = Parsed::default();
     let mut entries = Vec::new();
     let mut answer = None;
     for event in events {
@@ -56,16 +56,16 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         let before = std::mem::replace(&mut answer, sdk::answer_of(&fields));
         let is_next = answer.is_some() && answer == before;
         let read = if is_sdk {
-            sdk::message(fields, &mut model.messages)
+            sdk::message(fields, &mut parsed.messages)
         } else {
-            older::message(fields, &mut model.messages)
+            older::message(fields, &mut parsed.messages)
         };
-        if is_next && let Some(next) = model.messages.pop() {
-            let next = match model.messages.last_mut() {
+        if is_next && let Some(next) = parsed.messages.pop() {
+            let next = match parsed.messages.last_mut() {
                 Some(before) => sdk::join(before, next),
                 None => Some(next),
             };
-            model.messages.extend(next);
+            parsed.messages.extend(next);
         }
         // No model saw the events that cannot be read as messages.
         entries.extend(read.err().map(|event| Json::Object(event.into_map())));
@@ -74,6 +74,6 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         let entries = [("entries".to_owned(), Json::Array(entries))];
         merge(&mut rest, entries.into_iter().collect());
     }
-    model.rest = rest;
-    Ok(model)
+    parsed.rest = rest;
+    Ok(parsed)
 }

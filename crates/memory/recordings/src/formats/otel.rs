@@ -9,9 +9,9 @@ mod tools;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::merge::{Merge, Seen};
-use super::said::Said;
+use super::neutral::NeutralMessage;
 use crate::leaves::Leaves;
 use attributes::{Found, Value};
 
@@ -49,7 +49,7 @@ fn is_messages(json: &Json) -> bool {
 ///
 /// # Errors
 /// When no message is found, or a message is not an object.
-pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(mut json: Json) -> Result<Parsed, Fault> {
     let mut merge = Merge::default();
     let mut rest = Map::new();
     let mut found = Vec::new();
@@ -75,7 +75,7 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
     }
     found.sort_by_key(|found: &Found| found.time);
     // A span of a tool becomes a message if no other message has its content.
-    let mut said = Leaves::default();
+    let mut leaves = Leaves::default();
     if found
         .iter()
         .any(|found| matches!(found.value, Value::Tool(_)))
@@ -83,11 +83,11 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
         let others = found
             .iter()
             .filter(|found| !matches!(found.value, Value::Tool(_)));
-        add(others.cloned(), &said, &mut merge);
+        add(others.cloned(), &leaves, &mut merge);
         let told = std::mem::take(&mut merge);
-        told.messages.iter().for_each(|message| said.add(message));
+        told.messages.iter().for_each(|message| leaves.add(message));
     }
-    add(found.into_iter(), &said, &mut merge);
+    add(found.into_iter(), &leaves, &mut merge);
     if merge.messages.is_empty() {
         let expected = "spans or events with `gen_ai.input.messages`, or messages with `parts`; \
                         record them with the capture of message content switched on";
@@ -111,7 +111,7 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
     if !merge.repeated.is_empty() {
         rest.insert("repeated".to_owned(), Json::Array(merge.repeated));
     }
-    Ok(Model {
+    Ok(Parsed {
         messages: merge.messages,
         rest,
         answered: None,
@@ -119,14 +119,14 @@ pub(crate) fn read(mut json: Json) -> Result<Model, Fault> {
 }
 
 /// Adds the messages of spans and events.
-fn add(found: impl Iterator<Item = Found>, said: &Leaves, merge: &mut Merge) {
+fn add(found: impl Iterator<Item = Found>, leaves: &Leaves, merge: &mut Merge) {
     let mut seen: Vec<Seen> = Vec::new();
     for Found { span, value, .. } in found {
         if seen.len() <= span {
             seen.resize_with(span + 1, Seen::default);
         }
         let mut messages = Vec::new();
-        messages::read(value, said, &mut messages);
+        messages::read(value, leaves, &mut messages);
         merge.add(messages, &mut seen[span]);
     }
 }
@@ -135,8 +135,8 @@ fn add(found: impl Iterator<Item = Found>, said: &Leaves, merge: &mut Merge) {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
-    let written = said.iter().map(messages::written);
+pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+    let written = all.iter().map(messages::written);
     let written = written.collect::<Result<Json, _>>()?;
     let text = |key: &str, text: &str| json!({ "key": key, "value": { "stringValue": text } });
     let mut attributes = vec![text("gen_ai.operation.name", "chat")];

@@ -6,7 +6,7 @@ use super::anthropic;
 use super::draft::Draft;
 use super::fields::{Fields, merge};
 use super::media::{self, At, Media};
-use super::said::What;
+use super::neutral::PartContent;
 use super::signature;
 
 /// Keys of a part that hold a picture, a sound or a file: of OpenAI's chat, and of `LangChain`.
@@ -125,11 +125,11 @@ pub(super) fn call(draft: &mut Draft, json: Json) {
 }
 
 /// Writes a part of a content of OpenAI's chat.
-pub(super) fn write(what: &What) -> Option<Json> {
+pub(super) fn write(what: &PartContent) -> Option<Json> {
     Some(match what {
-        What::Text(text) => json!({ "type": "text", "text": text }),
-        What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
-        What::Media(media) => match (media.kind, &media.at, media.data_url()) {
+        PartContent::Text(text) => json!({ "type": "text", "text": text }),
+        PartContent::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+        PartContent::Media(media) => match (media.kind, &media.at, media.data_url()) {
             ("image", At::Url(url), _) => media.with_mime(image(url)),
             ("image", At::Data(_), Some(url)) => image(&url),
             ("audio", At::Data(data), _) => {
@@ -142,7 +142,9 @@ pub(super) fn write(what: &What) -> Option<Json> {
             }
             _ => return None,
         },
-        What::Thinking(_) | What::Redacted(_) | What::Other(..) => return None,
+        PartContent::Thinking(_) | PartContent::Redacted(_) | PartContent::Other(..) => {
+            return None;
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::Fields;
 use super::listed::{self, Listed, has_text, list};
 use super::media;
@@ -75,15 +75,15 @@ fn is_message(json: &Json) -> bool {
 ///
 /// # Errors
 /// When a message is not a request or a response.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "requests and responses with `kind`, and parts with `part_kind`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
     }
     let Listed { objects: all, rest } = listed::taken(json, &LISTS, expected)?;
-    let mut model = Model {
+    let mut parsed = Parsed {
         rest,
-        ..Model::default()
+        ..Parsed::default()
     };
     let mut told = Told::default();
     for message in all {
@@ -100,9 +100,9 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             messages.push(draft.into_json());
         }
         listed::about(&mut messages, about);
-        model.messages.append(&mut messages);
+        parsed.messages.append(&mut messages);
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 /// The instructions that stand in force. Each request repeats them.

@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::{
     ai_sdk, aider, anthropic, chat, claude_code, codex, gemini, gemini_cli, langchain, langgraph,
     mini_swe, openai_agents, openhands, pydantic_ai, responses, sharegpt, swe_agent,
@@ -10,7 +10,7 @@ use super::{
 use crate::format::Format;
 
 /// Reads a document that is not wrapped.
-pub(super) type Read = fn(Json) -> Result<Model, Fault>;
+pub(super) type Read = fn(Json) -> Result<Parsed, Fault>;
 
 /// Returns the function that reads documents of a format. `None` for traces, which hold documents of the other formats.
 pub(super) fn of(format: Format) -> Option<Read> {

@@ -4,10 +4,10 @@ use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::fields::{Fields, merge};
 use super::media::{self, At};
-use super::said::{Part, Said, What, carried, number};
+use super::neutral::{NeutralMessage, Part, PartContent, carried, number};
 
 /// Keys of an item or a part that only say how it was recorded.
 const ABOUT: [&str; 12] = [
@@ -55,8 +55,8 @@ pub(crate) fn detect(json: &Json) -> bool {
         return false;
     }
     let input = json.get("input");
-    let said = input.is_some_and(|input| input.is_string() && json.get("model").is_some());
-    json.get("messages").is_none() && (output || said || input.is_some_and(items))
+    let neutral = input.is_some_and(|input| input.is_string() && json.get("model").is_some());
+    json.get("messages").is_none() && (output || neutral || input.is_some_and(items))
 }
 
 /// Returns whether this may be an item: it has a type, or is a message.
@@ -86,9 +86,9 @@ pub(super) fn is_said(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there is neither input nor output, or an item is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let mut all = Vec::new();
-    let mut model = Model::default();
+    let mut parsed = Parsed::default();
     match json {
         Json::Array(items) => all.push(("", items)),
         other => {
@@ -98,7 +98,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                 Some(Json::String(text)) => {
                     let mut draft = Draft::new("system");
                     draft.text(text);
-                    model.messages.push(draft.into_json());
+                    parsed.messages.push(draft.into_json());
                 }
                 Some(Json::Array(items)) => all.push(("/instructions", items)),
                 Some(odd) => rest.put("instructions", odd),
@@ -108,7 +108,7 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                 Some(Json::String(text)) => {
                     let mut draft = Draft::new("user");
                     draft.text(text);
-                    model.messages.push(draft.into_json());
+                    parsed.messages.push(draft.into_json());
                 }
                 Some(Json::Array(items)) => all.push(("/input", items)),
                 Some(odd) => rest.put("input", odd),
@@ -121,10 +121,10 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
                 Some(odd) => rest.put("output", odd),
                 None => {}
             }
-            if all.is_empty() && model.messages.is_empty() {
+            if all.is_empty() && parsed.messages.is_empty() {
                 return Err(Fault::at("", expected));
             }
-            model.rest = rest.into_map();
+            parsed.rest = rest.into_map();
         }
     }
     let mut turn = Turn::default();
@@ -132,11 +132,11 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         for (index, item) in items.into_iter().enumerate() {
             let item = Fields::of(item)
                 .map_err(|_| Fault::at(format!("{at}/{index}"), "an item, an object"))?;
-            turn.item(item, &mut model.messages);
+            turn.item(item, &mut parsed.messages);
         }
     }
-    turn.end(&mut model.messages);
-    Ok(model)
+    turn.end(&mut parsed.messages);
+    Ok(parsed)
 }
 
 /// The message of an assistant in the making: reasoning, words and calls are items of their own.
@@ -289,53 +289,54 @@ fn part(draft: &mut Draft, json: Json) {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut items = Vec::new();
     let mut last = "";
-    let said = number(said);
-    for (index, said) in said.iter().enumerate() {
-        said.without_name()?;
-        let only = said.only_text();
-        match (said.role.as_str(), only) {
-            ("system", Some(text)) if index == 0 && said.about.is_empty() => {
+    let all = number(all);
+    for (index, neutral) in all.iter().enumerate() {
+        neutral.without_name()?;
+        let only = neutral.only_text();
+        match (neutral.role.as_str(), only) {
+            ("system", Some(text)) if index == 0 && neutral.about.is_empty() => {
                 rest.insert("instructions".to_owned(), text.into());
             }
-            ("assistant", _) if last == "assistant" && said.parts.is_empty() => {
-                return Err(said.cannot("has no words, and follows another of the assistant"));
+            ("assistant", _) if last == "assistant" && neutral.parts.is_empty() => {
+                return Err(neutral.cannot("has no words, and follows another of the assistant"));
             }
-            ("assistant", _) => turn(said, &mut items)?,
+            ("assistant", _) => turn(neutral, &mut items)?,
             ("system" | "developer" | "user", _) => {
-                let content = content(said, only, &said.parts, "input_text")?;
-                let message = json!({ "type": "message", "role": said.role, "content": content });
-                items.push(carried(message, &said.about));
+                let content = content(neutral, only, &neutral.parts, "input_text")?;
+                let message =
+                    json!({ "type": "message", "role": neutral.role, "content": content });
+                items.push(carried(message, &neutral.about));
             }
             ("tool", _) => {
-                let output = content(said, only, &said.parts, "input_text")?;
-                let id = said.answers()?;
+                let output = content(neutral, only, &neutral.parts, "input_text")?;
+                let id = neutral.answers()?;
                 let mut item =
                     json!({ "type": "function_call_output", "call_id": id, "output": output });
-                if said.is_error {
+                if neutral.is_error {
                     item["is_error"] = true.into();
                 }
-                items.push(carried(item, &said.about));
+                items.push(carried(item, &neutral.about));
             }
-            _ => return Err(said.no_role()),
+            _ => return Err(neutral.no_role()),
         }
-        last = &said.role;
+        last = &neutral.role;
     }
     rest.insert("input".to_owned(), Json::Array(items));
     Ok(Json::Object(rest))
 }
 
 /// Writes a message of the model: its reasoning, its words and its calls are items of their own.
-fn turn(said: &Said, items: &mut Vec<Json>) -> Result<(), Cannot> {
+fn turn(neutral: &NeutralMessage, items: &mut Vec<Json>) -> Result<(), Cannot> {
     let first = items.len();
-    let (thoughts, words) = said.thinking();
-    let mut about = said.about.clone();
+    let (thoughts, words) = neutral.thinking();
+    let mut about = neutral.about.clone();
     let sealed = sealed(&mut about);
     if !thoughts.is_empty() || sealed.is_some() {
-        let summary = said.write_parts(thoughts, |what| match what {
-            What::Thinking(text) => Some(json!({ "type": "summary_text", "text": text })),
+        let summary = neutral.write_parts(thoughts, |what| match what {
+            PartContent::Thinking(text) => Some(json!({ "type": "summary_text", "text": text })),
             _ => None,
         })?;
         let mut item = json!({ "type": "reasoning", "summary": summary });
@@ -345,15 +346,15 @@ fn turn(said: &Said, items: &mut Vec<Json>) -> Result<(), Cannot> {
         }
         items.push(item);
     }
-    if !words.is_empty() || said.calls.is_empty() && thoughts.is_empty() {
-        let content = content(said, None, words, "output_text")?;
+    if !words.is_empty() || neutral.calls.is_empty() && thoughts.is_empty() {
+        let content = content(neutral, None, words, "output_text")?;
         items.push(json!({ "type": "message", "role": "assistant", "content": content }));
     }
-    for call in &said.calls {
+    for call in &neutral.calls {
         let (arguments, about) = call.spelt();
         let item = json!({
             "type": "function_call",
-            "call_id": said.id_of(call)?,
+            "call_id": neutral.id_of(call)?,
             "name": call.tool,
             "arguments": arguments,
         });
@@ -375,15 +376,20 @@ fn sealed(about: &mut Map<String, Json>) -> Option<(Json, Json)> {
 }
 
 /// Writes a content: this text, or parts. `text` is the type of texts.
-fn content(said: &Said, only: Option<&str>, parts: &[Part], text: &str) -> Result<Json, Cannot> {
+fn content(
+    neutral: &NeutralMessage,
+    only: Option<&str>,
+    parts: &[Part],
+    text: &str,
+) -> Result<Json, Cannot> {
     if let Some(text) = only {
         return Ok(text.into());
     }
-    let parts = said.write_parts(parts, |what| {
+    let parts = neutral.write_parts(parts, |what| {
         Some(match what {
-            What::Text(said) => json!({ "type": text, "text": said }),
-            What::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
-            What::Media(media) => {
+            PartContent::Text(neutral) => json!({ "type": text, "text": neutral }),
+            PartContent::Refusal(text) => json!({ "type": "refusal", "refusal": text }),
+            PartContent::Media(media) => {
                 let (kind, key) = match media.kind {
                     "image" => ("input_image", "image_url"),
                     "file" => ("input_file", "file_url"),
@@ -402,7 +408,9 @@ fn content(said: &Said, only: Option<&str>, parts: &[Part], text: &str) -> Resul
                 }
                 media.with_mime(part)
             }
-            What::Thinking(_) | What::Redacted(_) | What::Other(..) => return None,
+            PartContent::Thinking(_) | PartContent::Redacted(_) | PartContent::Other(..) => {
+                return None;
+            }
         })
     })?;
     Ok(Json::Array(parts))

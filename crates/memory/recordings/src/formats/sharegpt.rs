@@ -3,9 +3,9 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::draft::Draft;
-use super::fault::{Cannot, Fault, Model};
+use super::fault::{Cannot, Fault, Parsed};
 use super::fields::{Fields, merge};
-use super::said::{Said, carried};
+use super::neutral::{NeutralMessage, carried};
 
 /// The roles of this format, and those of the model.
 const ROLES: [(&str, &str); 12] = [
@@ -40,8 +40,8 @@ pub(crate) fn detect(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there are no conversations, or a turn is not an object.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
-    let mut model = Model::default();
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
+    let mut parsed = Parsed::default();
     let (turns, at) = match json {
         Json::Array(turns) => (turns, ""),
         other => {
@@ -52,18 +52,18 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
             if let Some(system) = rest.text("system").filter(|system| !system.is_empty()) {
                 let mut draft = Draft::new("system");
                 draft.text(system);
-                model.messages.push(draft.into_json());
+                parsed.messages.push(draft.into_json());
             }
-            model.rest = rest.into_map();
+            parsed.rest = rest.into_map();
             (turns, "/conversations")
         }
     };
     for (index, turn) in turns.into_iter().enumerate() {
         let turn = Fields::of(turn)
             .map_err(|_| Fault::at(format!("{at}/{index}"), "a turn, an object"))?;
-        model.messages.push(message(turn));
+        parsed.messages.push(message(turn));
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 fn message(mut turn: Fields) -> Json {
@@ -130,23 +130,23 @@ fn calls(draft: &mut Draft, text: String) {
 ///
 /// # Errors
 /// When this format cannot say a message.
-pub(crate) fn write(said: &[Said], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
+pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut turns = Vec::new();
-    for (index, said) in said.iter().enumerate() {
-        let is_prompt = said.role == "system" && index == 0 && said.name.is_none();
-        match said.flat()? {
+    for (index, neutral) in all.iter().enumerate() {
+        let is_prompt = neutral.role == "system" && index == 0 && neutral.name.is_none();
+        match neutral.flat()? {
             (text, about) if is_prompt && about.is_empty() => {
                 rest.insert("system".to_owned(), text.into());
             }
-            (text, about) => turns.push(carried(written(said, text)?, &about)),
+            (text, about) => turns.push(carried(written(neutral, text)?, &about)),
         }
     }
     rest.insert("conversations".to_owned(), Json::Array(turns));
     Ok(Json::Object(rest))
 }
 
-fn written(said: &Said, text: &str) -> Result<Json, Cannot> {
-    let calls = said.calls.iter().map(|call| {
+fn written(neutral: &NeutralMessage, text: &str) -> Result<Json, Cannot> {
+    let calls = neutral.calls.iter().map(|call| {
         let mut written = json!({ "name": call.tool, "arguments": call.value() });
         if let Some(id) = &call.id {
             written["id"] = id.as_str().into();
@@ -154,33 +154,35 @@ fn written(said: &Said, text: &str) -> Result<Json, Cannot> {
         carried(written, &call.about)
     });
     let calls: Vec<Json> = calls.collect();
-    let from = match said.role.as_str() {
+    let from = match neutral.role.as_str() {
         "assistant" if !calls.is_empty() => "function_call",
-        _ if !calls.is_empty() => return Err(said.cannot("has calls, and is not of the assistant")),
+        _ if !calls.is_empty() => {
+            return Err(neutral.cannot("has calls, and is not of the assistant"));
+        }
         "user" => "human",
         "assistant" => "gpt",
         "tool" => "observation",
-        "" => return Err(said.no_role()),
+        "" => return Err(neutral.no_role()),
         other => other,
     };
     let value = match (text, calls.as_slice()) {
         (text, []) => text.to_owned(),
         ("", [one]) => one.to_string(),
         ("", all) => Json::from(all).to_string(),
-        _ => return Err(said.cannot("says something and calls a tool")),
+        _ => return Err(neutral.cannot("says something and calls a tool")),
     };
     let mut turn = json!({ "from": from, "value": value });
-    let tool = said.tool.as_ref().filter(|_| said.call_id.is_none());
+    let tool = neutral.tool.as_ref().filter(|_| neutral.call_id.is_none());
     let names = [
-        ("tool_call_id", said.call_id.as_ref()),
-        ("name", said.name.as_ref().or(tool)),
+        ("tool_call_id", neutral.call_id.as_ref()),
+        ("name", neutral.name.as_ref().or(tool)),
     ];
     for (key, value) in names {
         if let Some(text) = value {
             turn[key] = text.as_str().into();
         }
     }
-    if said.is_error {
+    if neutral.is_error {
         turn["is_error"] = true.into();
     }
     Ok(turn)

@@ -77,9 +77,9 @@ impl Answer {
             let mut all = delta.as_object().into_iter().flatten();
             let known = all.all(|(key, value)| KNOWN.contains(&key.as_str()) || is_void(value));
             known.then_some(())?;
-            let said = |key: &str| delta[key].as_str().unwrap_or_default();
-            self.thinking.push_str(said("reasoning_content"));
-            self.text.push_str(said("content"));
+            let text_of = |key: &str| delta[key].as_str().unwrap_or_default();
+            self.thinking.push_str(text_of("reasoning_content"));
+            self.text.push_str(text_of("content"));
             for call in delta["tool_calls"].as_array().into_iter().flatten() {
                 let function = &call["function"];
                 let index = call["index"].as_u64().unwrap_or(0);
@@ -118,24 +118,24 @@ impl Answer {
             is_known(&piece["content_block"], &BLOCKS) && is_known(&piece["delta"], &DELTAS);
         known.then_some(())?;
         let index = piece["index"].as_u64().unwrap_or(0);
-        let said = |json: &Json, key: &str| json[key].as_str().unwrap_or_default().to_owned();
+        let text_of = |json: &Json, key: &str| json[key].as_str().unwrap_or_default().to_owned();
         let block = &piece["content_block"];
-        self.text.push_str(&said(block, "text"));
-        self.thinking.push_str(&said(block, "thinking"));
+        self.text.push_str(&text_of(block, "text"));
+        self.thinking.push_str(&text_of(block, "thinking"));
         if block["name"].is_string() {
             self.blocks.push(index);
             self.calls.push(Call {
                 id: block.get("id").cloned(),
-                name: said(block, "name"),
+                name: text_of(block, "name"),
                 arguments: String::new(),
             });
         }
         let delta = &piece["delta"];
-        self.text.push_str(&said(delta, "text"));
-        self.thinking.push_str(&said(delta, "thinking"));
+        self.text.push_str(&text_of(delta, "text"));
+        self.thinking.push_str(&text_of(delta, "thinking"));
         let call = self.blocks.iter().position(|block| *block == index);
         if let Some(call) = call.and_then(|call| self.calls.get_mut(call)) {
-            call.arguments.push_str(&said(delta, "partial_json"));
+            call.arguments.push_str(&text_of(delta, "partial_json"));
         }
         Some(())
     }

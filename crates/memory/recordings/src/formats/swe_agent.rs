@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json, json};
 
 use super::anthropic;
 use super::draft::Draft;
-use super::fault::{Fault, Model};
+use super::fault::{Fault, Parsed};
 use super::fields::{Fields, merge};
 use super::listed::{self, Listed};
 use super::parts;
@@ -52,7 +52,7 @@ fn is_step_of_demo(json: &Json) -> bool {
 ///
 /// # Errors
 /// When there are neither messages nor steps.
-pub(crate) fn read(json: Json) -> Result<Model, Fault> {
+pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let expected = "an object with `trajectory` and `history`";
     if !detect(&json) {
         return Err(Fault::at("", expected));
@@ -62,29 +62,29 @@ pub(crate) fn read(json: Json) -> Result<Model, Fault> {
         .is_some_and(|all| !all.is_empty());
     let key = if has_history { "history" } else { "trajectory" };
     let Listed { objects: all, rest } = listed::taken(json, &[key], expected)?;
-    let mut model = Model {
+    let mut parsed = Parsed {
         rest,
-        ..Model::default()
+        ..Parsed::default()
     };
-    let mut asked = Asked::default();
+    let mut asked = NeutralCall::default();
     for one in all {
         let fields = Fields::of(Json::Object(one)).unwrap_or_default();
         if has_history {
-            asked.message(fields, &mut model.messages);
+            asked.message(fields, &mut parsed.messages);
         } else {
-            step(fields, &mut model);
+            step(fields, &mut parsed);
         }
     }
-    Ok(model)
+    Ok(parsed)
 }
 
 /// What the agent asked for last.
 #[derive(Default)]
-struct Asked {
+struct NeutralCall {
     has_answer: bool,
 }
 
-impl Asked {
+impl NeutralCall {
     fn message(&mut self, mut fields: Fields, out: &mut Vec<Json>) {
         let role = fields.text("role").unwrap_or_default();
         let is_demo = fields.get("is_demo") == Some(&Json::Bool(true));
@@ -153,15 +153,15 @@ fn command_of(draft: &mut Draft, command: &Json) {
 }
 
 /// Reads a step: what the agent answered, and what it then saw. The first step has what it was asked.
-fn step(mut fields: Fields, model: &mut Model) {
-    if model.messages.is_empty() {
+fn step(mut fields: Fields, parsed: &mut Parsed) {
+    if parsed.messages.is_empty() {
         for json in fields.list("query").into_iter().flatten() {
             match Fields::of(json) {
                 Ok(mut message) => {
                     let role = message.text("role").unwrap_or_else(|| "user".to_owned());
-                    model.messages.push(plain(&role, message));
+                    parsed.messages.push(plain(&role, message));
                 }
-                Err(odd) => model.messages.push(opaque(&odd)),
+                Err(odd) => parsed.messages.push(opaque(&odd)),
             }
         }
     }
@@ -191,9 +191,9 @@ fn step(mut fields: Fields, model: &mut Model) {
     };
     merge(&mut about, recorded);
     draft.about(about);
-    model.messages.push(draft.into_json());
+    parsed.messages.push(draft.into_json());
     if !answer.is_empty() {
-        model.messages.push(answer.into_json());
+        parsed.messages.push(answer.into_json());
     }
 }
 

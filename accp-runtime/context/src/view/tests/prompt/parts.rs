@@ -1,7 +1,7 @@
 //! The parts of a prompt as messages of a chat request.
 
 use super::{chat, limits, prompt, shown};
-use accp_frame::Message;
+use accp_frame::DynamicFrame;
 
 #[test]
 fn parts_name_sender_and_role() {
@@ -20,13 +20,15 @@ fn parts_name_sender_and_role() {
             &chat("clerk", "done", "The order MC-20118 is on its way already."),
         );
     }
-    let call = Message::new("hands", "done", "tool").unwrap().under("TC");
+    let call = DynamicFrame::new("hands", "done", "tool")
+        .unwrap()
+        .under("TC");
     prompt.push(9, &call.with("tool", "search"));
     prompt.push(10, &chat("boss", "req", "Now.").with("role", "system"));
     prompt.push(11, &chat("boss", "req", "Soon.").with("role", "manager"));
     prompt.push(
         12,
-        &Message::new("desk", "done", "plan")
+        &DynamicFrame::new("desk", "done", "plan")
             .unwrap()
             .with("role", "tool"),
     );
@@ -55,7 +57,7 @@ fn parts_name_sender_and_role() {
 fn a_text_with_hidden_characters_is_shortened_as_it_is() {
     let lines = (0..400).map(|n| format!("line {n}\u{200b} of src/main.rs\r\n"));
     let text: String = lines.collect();
-    let message = Message::new("hands", "done", "run")
+    let message = DynamicFrame::new("hands", "done", "run")
         .unwrap()
         .with("out", text.clone());
     let mut short = limits(10_000, 1);

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_context::{Hot, Warm, render_context};
-use accp_frame::{AgentId, Intent, Message, TokenCounter as _, Value};
+use accp_frame::{AgentId, DynamicFrame, Intent, TokenCounter as _, Value};
 use accp_recordings::{Conversation, HOST, Recorder, Restorer};
 use accp_registry::Registry;
 use accp_session::{Entry, EntryKind, MemberId, Options, Outbound, Rules, Scope, Time};
@@ -80,7 +80,7 @@ impl ImportedSession {
         Ok(())
     }
 
-    fn send(&mut self, mut message: Message<'_>) -> Result<(), Failure> {
+    fn send(&mut self, mut message: DynamicFrame<'_>) -> Result<(), Failure> {
         let by = self.member(message.agent.as_str())?;
         let recorded = message
             .envelope
@@ -130,7 +130,7 @@ impl ImportedSession {
     }
 
     /// Replaces ids of the recorder with those of the session, and lets an answer name its request.
-    fn rename(&self, message: &mut Message<'_>) {
+    fn rename(&self, message: &mut DynamicFrame<'_>) {
         let answers = is_chat(message, Intent::DONE);
         let envelope = &mut message.envelope;
         if let Some(given) = envelope
@@ -156,7 +156,7 @@ impl ImportedSession {
     }
 
     /// Keeps requests until they are answered.
-    fn note(&mut self, message: &Message<'_>, frame: &Entry) {
+    fn note(&mut self, message: &DynamicFrame<'_>, frame: &Entry) {
         if is_chat(message, Intent::REQ) {
             let by = message.agent.as_str().to_owned();
             self.asked.push((by, frame.mid.to_string()));
@@ -269,7 +269,7 @@ impl ImportedSession {
             if text != **accepted {
                 return Err(format!("position {position} is not what was accepted"));
             }
-            let mut message = Message::decode(&text, Registry::shared())
+            let mut message = DynamicFrame::decode(&text, Registry::shared())
                 .map_err(|error| format!("position {position}: {error}"))?
                 .into_owned();
             for (_, value) in message.payload.iter_mut() {
@@ -289,6 +289,6 @@ fn agent(name: &str) -> Result<AgentId<'static>, Failure> {
     AgentId::new(name.to_owned()).map_err(|error| Failure::Input(error.to_string()))
 }
 
-fn is_chat(message: &Message<'_>, intent: Intent) -> bool {
+fn is_chat(message: &DynamicFrame<'_>, intent: Intent) -> bool {
     message.intent == intent && message.operation == "chat"
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use accp_frame::{AgentId, Message as Frame, TokenCounter, ToolCallError, Value};
+use accp_frame::{AgentId, DynamicFrame, TokenCounter, ToolCallError, Value};
 use accp_registry::Registry;
 use accp_registry::export::{Export, Options, ToolForm};
 use serde_json::Value as Json;
@@ -159,7 +159,7 @@ impl Asked {
         let (Some(registry), Ok(agent)) = (&*REGISTRY, AgentId::new("model")) else {
             return Ok(Self::default());
         };
-        let frame = Frame::from_tool_call(registry, &agent, Memory::TOOL, arguments)?;
+        let frame = DynamicFrame::from_tool_call(registry, &agent, Memory::TOOL, arguments)?;
         let at = frame.payload.get("at").and_then(Value::as_str);
         let at = at.unwrap_or_default().trim();
         let (head, rest) = at.split_once(char::is_whitespace).unwrap_or((at, ""));

@@ -328,7 +328,7 @@ mod tests {
             shown("tool", &old, &format!("{rule}\n{trace}\n2 failed")),
             expected
         );
-        // The words of a mark are cut at the end of a word.
+        // The text quoted in a reference ends after a whole word.
         let cut = format!("{} tail", "y".repeat(FIRST_CHARACTERS - 1));
         assert_eq!(first(&cut), "y".repeat(FIRST_CHARACTERS - 1));
     }

@@ -6,8 +6,8 @@ use crate::formats::draft::Draft;
 use crate::formats::fault::Cannot;
 use crate::formats::fields::{Fields, merge};
 use crate::formats::media::{self, At};
+use crate::formats::neutral::{NeutralMessage, PartContent, carried};
 use crate::formats::parts;
-use crate::formats::said::{Said, What, carried};
 
 use crate::leaves::Leaves;
 
@@ -27,9 +27,9 @@ const ABOUT: [&str; 8] = [
 
 /// Reads what an attribute, an event or the span of a tool holds. `said` is what the other messages
 /// say.
-pub(super) fn read(value: Value, said: &Leaves, out: &mut Vec<Json>) {
+pub(super) fn read(value: Value, leaves: &Leaves, out: &mut Vec<Json>) {
     match value {
-        Value::Tool(tool) => out.extend(tool.messages(said)),
+        Value::Tool(tool) => out.extend(tool.messages(leaves)),
         Value::System(Json::Array(list)) => {
             let mut draft = Draft::new("system");
             for json in list {
@@ -188,23 +188,23 @@ fn part(draft: &mut Draft, json: Json) {
 }
 
 /// Writes a message.
-pub(super) fn written(said: &Said) -> Result<Json, Cannot> {
-    let parts = if said.is_result() {
-        let (text, about) = said.flat()?;
+pub(super) fn written(neutral: &NeutralMessage) -> Result<Json, Cannot> {
+    let parts = if neutral.is_result() {
+        let (text, about) = neutral.flat()?;
         let mut part = json!({ "type": "tool_call_response", "response": text });
-        let tool = said.tool.as_ref().filter(|_| said.call_id.is_none());
-        for (key, value) in [("id", said.call_id.as_ref()), ("name", tool)] {
+        let tool = neutral.tool.as_ref().filter(|_| neutral.call_id.is_none());
+        for (key, value) in [("id", neutral.call_id.as_ref()), ("name", tool)] {
             if let Some(text) = value {
                 part[key] = text.as_str().into();
             }
         }
-        if said.is_error {
+        if neutral.is_error {
             part["is_error"] = true.into();
         }
         vec![carried(part, &about)]
     } else {
-        let mut parts = said.write_parts(&said.parts, written_part)?;
-        for call in &said.calls {
+        let mut parts = neutral.write_parts(&neutral.parts, written_part)?;
+        for call in &neutral.calls {
             let mut part =
                 json!({ "type": "tool_call", "name": call.tool, "arguments": call.value() });
             if let Some(id) = &call.id {
@@ -214,22 +214,22 @@ pub(super) fn written(said: &Said) -> Result<Json, Cannot> {
         }
         parts
     };
-    let mut message = json!({ "role": said.role, "parts": parts });
-    if let Some(name) = &said.name {
+    let mut message = json!({ "role": neutral.role, "parts": parts });
+    if let Some(name) = &neutral.name {
         message["name"] = name.as_str().into();
     }
-    Ok(if said.is_result() {
+    Ok(if neutral.is_result() {
         message
     } else {
-        carried(message, &said.about)
+        carried(message, &neutral.about)
     })
 }
 
-fn written_part(what: &What) -> Option<Json> {
+fn written_part(what: &PartContent) -> Option<Json> {
     Some(match what {
-        What::Text(text) => json!({ "type": "text", "content": text }),
-        What::Thinking(text) => json!({ "type": "reasoning", "content": text }),
-        What::Media(media) => {
+        PartContent::Text(text) => json!({ "type": "text", "content": text }),
+        PartContent::Thinking(text) => json!({ "type": "reasoning", "content": text }),
+        PartContent::Media(media) => {
             let (kind, key, value) = match &media.at {
                 At::Data(data) => ("blob", "content", data),
                 At::Url(url) => ("uri", "uri", url),
@@ -241,6 +241,6 @@ fn written_part(what: &What) -> Option<Json> {
             }
             part
         }
-        What::Redacted(_) | What::Refusal(_) | What::Other(..) => return None,
+        PartContent::Redacted(_) | PartContent::Refusal(_) | PartContent::Other(..) => return None,
     })
 }

@@ -41,8 +41,8 @@ pub(super) fn of(span: &Map<String, Json>) -> Option<Tool> {
 
 impl Tool {
     /// Returns the messages for what no other message says: `said` are the leaves of all others.
-    pub(super) fn messages(self, said: &Leaves) -> Vec<Json> {
-        let is_new = |value: &Json| said.first_lost(value, Format::Otel).is_some();
+    pub(super) fn messages(self, leaves: &Leaves) -> Vec<Json> {
+        let is_new = |value: &Json| leaves.first_lost(value, Format::Otel).is_some();
         let mut out = Vec::new();
         let name = || self.name.clone().or(Some("tool".into()));
         if let Some(arguments) = self.arguments.filter(is_new) {

@@ -25,18 +25,18 @@ use crate::writer::{Absent, EncodeOptions, FrameType, Writer};
 /// fields in their order, extra params ascending, defaults left out, `schema` last.
 ///
 /// ```
-/// use accp_runtime::{Message, Registry, Value};
+/// use accp_runtime::{DynamicFrame, Registry, Value};
 ///
 /// let registry = Registry::standard();
 /// let text = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|schema:TA}";
-/// let message = Message::decode(text, &registry)?;
+/// let message = DynamicFrame::decode(text, &registry)?;
 /// assert_eq!(message.payload.get("assignee"), Some(&Value::from("dev")));
 /// assert_eq!(message.payload.get("priority"), Some(&Value::from("medium")));
 /// assert_eq!(message.encode(&registry)?, text);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Message<'a> {
+pub struct DynamicFrame<'a> {
     /// The sender.
     pub agent: AgentId<'a>,
     /// The intent.
@@ -56,7 +56,7 @@ const SCHEMA: &str = "schema";
 /// The param that holds, as pairs, the entries whose keys do not fit the grammar.
 const OTHERS: &str = "_";
 
-impl<'a> Message<'a> {
+impl<'a> DynamicFrame<'a> {
     /// Returns a message without payload.
     ///
     /// # Errors
@@ -106,8 +106,8 @@ impl<'a> Message<'a> {
     }
 
     /// Returns the same message, owned.
-    pub fn into_owned(self) -> Message<'static> {
-        Message {
+    pub fn into_owned(self) -> DynamicFrame<'static> {
+        DynamicFrame {
             agent: self.agent.into_owned(),
             intent: self.intent,
             operation: Cow::Owned(self.operation.into_owned()),
@@ -130,7 +130,7 @@ impl<'a> Message<'a> {
     /// Reads one frame from the bytes of a transport.
     ///
     /// # Errors
-    /// As [`Message::decode`]; a byte that is not printable ASCII is E1001 at its place.
+    /// As [`DynamicFrame::decode`]; a byte that is not printable ASCII is E1001 at its place.
     pub fn decode_bytes(bytes: &'a [u8], registry: &Registry) -> Result<Self, DecodeError> {
         read_bytes(bytes, |text| Self::decode(text, registry))
     }
@@ -138,7 +138,7 @@ impl<'a> Message<'a> {
     /// Reads one frame under `options`.
     ///
     /// # Errors
-    /// As [`Message::decode`].
+    /// As [`DynamicFrame::decode`].
     pub fn decode_with(
         text: &'a str,
         registry: &Registry,
@@ -201,7 +201,7 @@ impl<'a> Message<'a> {
     /// it is long, is nested too deep, or exceeds the limits of a frame.
     ///
     /// # Errors
-    /// As [`Message::encode`], and the errors of the externals.
+    /// As [`DynamicFrame::encode`], and the errors of the externals.
     pub fn encode_with(
         &self,
         registry: &Registry,
@@ -247,11 +247,11 @@ impl<'a> Message<'a> {
     /// profile that [`Registry::schema_of`] gives them.
     ///
     /// ```
-    /// use accp_runtime::{Message, Registry};
+    /// use accp_runtime::{DynamicFrame, Registry};
     ///
     /// let registry = Registry::standard();
     /// let text = "@a>fail:error{code:E4001|msg:gone|retry:false|schema:ER}";
-    /// let message = Message::decode(text, &registry)?;
+    /// let message = DynamicFrame::decode(text, &registry)?;
     /// let schema = message.schema_in(&registry).expect("a standard profile");
     /// assert_eq!(schema.name, "error");
     /// # Ok::<(), accp_runtime::DecodeError>(())

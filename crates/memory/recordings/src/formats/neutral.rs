@@ -1,4 +1,4 @@
-//! A message of the model on its way to another format.
+//! A message between two formats: what all formats can say, and the rest beside it.
 
 use accp_context::{Call, Calls, Recorded};
 use serde_json::{Map, Value as Json, json};
@@ -27,7 +27,7 @@ const ABOUT: [&str; 13] = [
 /// A message of the model. Two messages are equal if the same was said in them, whatever was
 /// recorded about them.
 #[derive(Debug, Clone)]
-pub(crate) struct Said {
+pub(crate) struct NeutralMessage {
     /// The index of the message, from 0.
     index: usize,
     pub(super) role: String,
@@ -38,7 +38,7 @@ pub(crate) struct Said {
     pub(super) tool: Option<String>,
     pub(super) is_error: bool,
     pub(super) parts: Vec<Part>,
-    pub(super) calls: Vec<Asked>,
+    pub(super) calls: Vec<NeutralCall>,
     /// What only our own form of OpenAI's chat has a key for.
     pub(super) keys: Map<String, Json>,
     pub(super) about: Map<String, Json>,
@@ -47,12 +47,12 @@ pub(crate) struct Said {
 /// A part of a message.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
-    pub(super) what: What,
+    pub(super) content: PartContent,
     pub(super) about: Map<String, Json>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum What {
+pub(super) enum PartContent {
     Text(String),
     Thinking(String),
     /// Thinking that only its provider can read, in base64.
@@ -65,7 +65,7 @@ pub(super) enum What {
 
 /// A call of a tool.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct NeutralCall {
     pub(super) id: Option<String>,
     pub(super) tool: String,
     pub(super) arguments: Arguments,
@@ -79,7 +79,7 @@ pub(super) enum Arguments {
     Text(String),
 }
 
-impl PartialEq for Said {
+impl PartialEq for NeutralMessage {
     fn eq(&self, other: &Self) -> bool {
         let tools = (&self.tool, &other.tool);
         (&self.role, &self.name, &self.call_id) == (&other.role, &other.name, &other.call_id)
@@ -93,27 +93,27 @@ impl PartialEq for Said {
 
 impl PartialEq for Part {
     fn eq(&self, other: &Self) -> bool {
-        self.what == other.what
+        self.content == other.content
     }
 }
 
-impl PartialEq for Asked {
+impl PartialEq for NeutralCall {
     fn eq(&self, other: &Self) -> bool {
         (&self.id, &self.tool, &self.arguments) == (&other.id, &other.tool, &other.arguments)
     }
 }
 
-impl Said {
+impl NeutralMessage {
     /// Takes messages of the model apart.
     pub(crate) fn all<'m>(messages: impl Iterator<Item = Recorded<'m>>) -> Vec<Self> {
         let mut calls = Calls::default();
         let all = messages.enumerate().map(|(index, message)| {
             let tool = message.is_result().then(|| calls.answered(message));
-            let said = Self::of(message, tool.flatten(), index);
-            for call in &said.calls {
+            let neutral = Self::of(message, tool.flatten(), index);
+            for call in &neutral.calls {
                 calls.note(call.id.as_deref(), &call.tool);
             }
-            said
+            neutral
         });
         all.collect()
     }
@@ -131,7 +131,7 @@ impl Said {
             }
             _ => {}
         }
-        let calls = message.calls().map(Asked::of).collect();
+        let calls = message.calls().map(NeutralCall::of).collect();
         rest.retain(|key, value| {
             let known = ["role", "name", "tool_calls", "tool_call_id", "is_error"];
             !known.contains(&key.as_str()) && !is_void(value)
@@ -177,11 +177,11 @@ impl Said {
     pub(super) fn write_parts(
         &self,
         parts: &[Part],
-        mut write: impl FnMut(&What) -> Option<Json>,
+        mut write: impl FnMut(&PartContent) -> Option<Json>,
     ) -> Result<Vec<Json>, Cannot> {
         let parts = parts.iter().map(|part| {
-            let written = write(&part.what);
-            let written = written.ok_or_else(|| self.cannot(part.what.described()))?;
+            let written = write(&part.content);
+            let written = written.ok_or_else(|| self.cannot(part.content.described()))?;
             Ok(carried(written, &part.about))
         });
         parts.collect()
@@ -189,7 +189,12 @@ impl Said {
 
     /// Returns the parts at the beginning that are thinking, and the parts behind them.
     pub(super) fn thinking(&self) -> (&[Part], &[Part]) {
-        let is_other = |part: &Part| !matches!(part.what, What::Thinking(_) | What::Redacted(_));
+        let is_other = |part: &Part| {
+            !matches!(
+                part.content,
+                PartContent::Thinking(_) | PartContent::Redacted(_)
+            )
+        };
         let at = self.parts.iter().position(is_other);
         self.parts.split_at(at.unwrap_or(self.parts.len()))
     }
@@ -201,11 +206,11 @@ impl Said {
             [] => Ok(("", self.about.clone())),
             [
                 Part {
-                    what: What::Text(text),
+                    content: PartContent::Text(text),
                     about,
                 },
             ] => Ok((text, joined(self.about.clone(), about.clone()))),
-            [_] => Err(self.cannot(self.parts[0].what.described())),
+            [_] => Err(self.cannot(self.parts[0].content.described())),
             _ => Err(self.cannot("has more than one part")),
         }
     }
@@ -216,7 +221,7 @@ impl Said {
             [] => Some(""),
             [
                 Part {
-                    what: What::Text(text),
+                    content: PartContent::Text(text),
                     about,
                 },
             ] if about.is_empty() => Some(text),
@@ -231,13 +236,16 @@ impl Said {
     }
 
     /// Returns the id of a call.
-    pub(super) fn id_of<'c>(&self, call: &'c Asked) -> Result<&'c str, Cannot> {
+    pub(super) fn id_of<'c>(&self, call: &'c NeutralCall) -> Result<&'c str, Cannot> {
         let why = || self.cannot(format!("has a call of `{}` without an id", call.tool));
         call.id.as_deref().ok_or_else(why)
     }
 
     /// Returns the arguments of a call as an object.
-    pub(super) fn object<'c>(&self, call: &'c Asked) -> Result<&'c Map<String, Json>, Cannot> {
+    pub(super) fn object<'c>(
+        &self,
+        call: &'c NeutralCall,
+    ) -> Result<&'c Map<String, Json>, Cannot> {
         match &call.arguments {
             Arguments::Object(map) => Ok(map),
             Arguments::Text(_) => Err(self.cannot(format!(
@@ -277,37 +285,37 @@ impl Part {
         };
         let about = taken_map(&mut rest, Recorded::ABOUT);
         let mut about = joined(about, rest);
-        let what = match kind {
-            "thinking" => What::Thinking(text),
-            "refusal" => What::Refusal(text),
+        let content = match kind {
+            "thinking" => PartContent::Thinking(text),
+            "refusal" => PartContent::Refusal(text),
             "redacted_thinking" => match about.shift_remove("data") {
-                Some(Json::String(data)) if redacted(&data) == text => What::Redacted(data),
-                _ => What::Other(kind.to_owned(), text),
+                Some(Json::String(data)) if redacted(&data) == text => PartContent::Redacted(data),
+                _ => PartContent::Other(kind.to_owned(), text),
             },
             // No reader understands this part, so the model gets its JSON.
-            "opaque" => What::Text(text),
+            "opaque" => PartContent::Text(text),
             "image" | "audio" | "video" | "file" => {
                 let mut left = about.clone();
                 match Media::take(kind, &mut left).filter(|media| media.text() == text) {
                     Some(media) => {
                         about = left;
-                        What::Media(media)
+                        PartContent::Media(media)
                     }
-                    None => What::Other(kind.to_owned(), text),
+                    None => PartContent::Other(kind.to_owned(), text),
                 }
             }
             "text" | "input_text" | "output_text" | "document" if text.is_empty() => {
                 *beside = joined(std::mem::take(beside), about);
                 return None;
             }
-            "text" | "input_text" | "output_text" | "document" => What::Text(text),
-            other => What::Other(other.to_owned(), text),
+            "text" | "input_text" | "output_text" | "document" => PartContent::Text(text),
+            other => PartContent::Other(other.to_owned(), text),
         };
-        Some(Self { what, about })
+        Some(Self { content, about })
     }
 }
 
-impl What {
+impl PartContent {
     pub(super) fn described(&self) -> String {
         match self {
             Self::Text(_) => "has a text".to_owned(),
@@ -320,7 +328,7 @@ impl What {
     }
 }
 
-impl Asked {
+impl NeutralCall {
     fn of(call: Call<'_>) -> Self {
         let recorded = call.as_json().get(Recorded::ABOUT);
         let mut about = recorded
@@ -388,38 +396,44 @@ impl Asked {
 
 /// Gives ids to the calls of a conversation that has none, in their order. A result answers the
 /// first call before it that has no answer.
-pub(super) fn number(all: &[Said]) -> Vec<Said> {
+pub(super) fn number(all: &[NeutralMessage]) -> Vec<NeutralMessage> {
     let mut all = all.to_vec();
-    let has_id = |said: &Said| said.call_id.is_some() || said.calls.iter().any(|c| c.id.is_some());
+    let has_id = |neutral: &NeutralMessage| {
+        neutral.call_id.is_some() || neutral.calls.iter().any(|c| c.id.is_some())
+    };
     if all.iter().any(has_id) {
         return all;
     }
     let mut open: Vec<(String, String)> = Vec::new();
     let mut next = 1;
-    for said in &mut all {
-        for call in &mut said.calls {
+    for neutral in &mut all {
+        for call in &mut neutral.calls {
             let id = format!("call_{next}");
             next += 1;
             open.push((id.clone(), call.tool.clone()));
             call.id = Some(id);
         }
-        let fits = |(_, tool): &(String, String)| said.tool.as_ref().is_none_or(|own| own == tool);
-        if said.is_result()
+        let fits =
+            |(_, tool): &(String, String)| neutral.tool.as_ref().is_none_or(|own| own == tool);
+        if neutral.is_result()
             && let Some(at) = open.iter().position(fits)
         {
             let (id, tool) = open.remove(at);
-            said.call_id = Some(id);
-            said.tool = Some(tool);
+            neutral.call_id = Some(id);
+            neutral.tool = Some(tool);
         }
     }
     all
 }
 
 /// Returns these messages with ids if `found` has them: a writer gave them.
-pub(crate) fn numbered_like(all: &[Said], found: &[Said]) -> Vec<Said> {
+pub(crate) fn numbered_like(
+    all: &[NeutralMessage],
+    found: &[NeutralMessage],
+) -> Vec<NeutralMessage> {
     let ids = found
         .iter()
-        .any(|said| said.calls.iter().any(|call| call.id.is_some()));
+        .any(|neutral| neutral.calls.iter().any(|call| call.id.is_some()));
     if ids { number(all) } else { all.to_vec() }
 }
 
