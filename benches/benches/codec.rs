@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 
 use accp_bench::{contender, race};
-use accp_runtime::{AccpFrame, AgentId, EncodeOptions, DynamicFrame, Registry, Typed};
+use accp_runtime::{AccpFrame, AgentId, DynamicFrame, EncodeOptions, Registry, Typed};
 use prost::Message as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -2,7 +2,7 @@
 //! reader accepts every repaired frame.
 #![no_main]
 
-use accp_runtime::{EncodeOptions, Frame, DynamicFrame, Registry};
+use accp_runtime::{DynamicFrame, EncodeOptions, Frame, Registry};
 
 libfuzzer_sys::fuzz_target!(|text: &str| {
     let registry = Registry::shared();

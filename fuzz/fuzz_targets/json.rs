@@ -1,7 +1,7 @@
 //! Every JSON value travels in a frame and comes back equal.
 #![no_main]
 
-use accp_runtime::{DecodeOptions, EncodeOptions, Limits, DynamicFrame, Registry, Value};
+use accp_runtime::{DecodeOptions, DynamicFrame, EncodeOptions, Limits, Registry, Value};
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let Ok(json) = serde_json::from_slice::<serde_json::Value>(bytes) else {
@@ -26,7 +26,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         limits: Limits::NONE,
         marks: true,
     };
-    let back = DynamicFrame::decode_with(&frame, registry, &options).expect("what was encoded decodes");
+    let back =
+        DynamicFrame::decode_with(&frame, registry, &options).expect("what was encoded decodes");
     assert_eq!(
         back.payload.get("field").map(Value::to_exact_json),
         Some(json)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use accp_runtime::context::CachePrices;
 use accp_runtime::view::{PRIMER, PartKind, Prompt, PromptLimits, View};
-use accp_runtime::{Envelope, DynamicFrame, Registry, TokenCounter, Value};
+use accp_runtime::{DynamicFrame, Envelope, Registry, TokenCounter, Value};
 
 struct Quarters;
 

@@ -4,7 +4,7 @@
 
 extern crate alloc;
 
-use accp_runtime::{Frame, DynamicFrame, Registry};
+use accp_runtime::{DynamicFrame, Frame, Registry};
 
 #[global_allocator]
 static ALLOCATOR: linked_list_allocator::LockedHeap = linked_list_allocator::LockedHeap::empty();
