@@ -2,7 +2,7 @@
 use std::fmt;
 
 use crate::interface::inbound::Inbound;
-use accp_frame::{DecodeError, DecodeFrame, DecodeOptions, FrameFamily, Header, Reader, Typed};
+use accp_frame::{DecodeError, DecodeFrame, FrameFamily, Header, Typed};
 
 /// Hands frames to handlers by their type.
 ///
@@ -97,9 +97,7 @@ impl<S, R> Router<S, R> {
     }
 
     fn route(&self, inbound: &Inbound) -> Result<Option<&Route<S, R>>, DecodeError> {
-        let mut r = Reader::new(inbound.text(), DecodeOptions::default())?;
-        let header = r.header()?;
-        let schema = r.schema_ahead()?;
+        let (header, schema) = inbound.head()?;
         let mut routes = self.routes.iter();
         Ok(routes.find(|route| (route.accepts)(&header, schema)))
     }

@@ -12,8 +12,8 @@ use crate::log::mid::{MemberId, Mid};
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 use accp_frame::{
-    DecodeError, DecodeFrame, DynamicFrame, EncodeOptions, FrameFamily, Intent, Limits, Reader,
-    Registry, Typed, Value,
+    DecodeError, DecodeFrame, DecodeOptions, DynamicFrame, EncodeOptions, FrameFamily, Header,
+    Intent, Limits, Reader, Registry, Typed, Value,
 };
 
 /// An accepted frame of another member, for a handler on this side.
@@ -213,12 +213,17 @@ impl Inbound {
     /// assert!(inbound.is::<Result<ChatDone, ErrorFail>>());
     /// ```
     pub fn is<F: FrameFamily>(&self) -> bool {
-        let accepts = || {
-            let mut r = Reader::new(&self.text, UNBOUNDED)?;
-            let header = r.header()?;
-            Ok::<_, DecodeError>(F::Frame::accepts(&header, r.schema_ahead()?))
-        };
-        accepts().unwrap_or(false)
+        let head = self.head();
+        // A session delivers no frame without a head.
+        head.is_ok_and(|(header, schema)| F::Frame::accepts(&header, schema))
+    }
+
+    /// Reads the header and the schema, which choose the type of the frame.
+    pub(crate) fn head(&self) -> Result<(Header<'_>, Option<&str>), DecodeError> {
+        let mut r = Reader::new(&self.text, DecodeOptions::default())?;
+        let header = r.header()?;
+        let schema = r.schema_ahead()?;
+        Ok((header, schema))
     }
 
     /// Decodes the frame as a type of the application, with the values that stand in the place of

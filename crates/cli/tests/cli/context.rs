@@ -4,7 +4,7 @@ mod bad_input;
 
 use serde_json::{Value as Json, json};
 
-use crate::cli::{Folder, Run, Words};
+use crate::cli::{Folder, Run, Words, workspace};
 
 const INTENT: &str = "Plan a garden shed and write the plan to shed/plan.md.";
 
@@ -33,6 +33,44 @@ fn compressed() -> Folder {
     let folder = Folder::with(&[("messages.json", &messages().to_string())]);
     quick(&folder, "compress", "--window 64000 messages.json").code_is(0);
     folder
+}
+
+/// Each command is a process of its own, on the list that the README names.
+#[test]
+fn the_commands_of_the_readme_shorten_its_list_and_find_what_left() {
+    let read = |name: &str| std::fs::read_to_string(workspace().join(name)).unwrap();
+    let list = read("examples/readme/messages.json");
+    let folder = Folder::with(&[("messages.json", &list)]);
+    let readme = read("README.md");
+    let commands = readme
+        .lines()
+        .filter_map(|line| line.strip_prefix("accp context "));
+    let commands: Vec<_> = commands.collect();
+    let [compress, check, recover] = commands[..] else {
+        panic!("{commands:?}");
+    };
+    let (compress, file) = compress.split_once(" > ").unwrap();
+    let run = folder.run(("context", compress), "");
+    let (sent, before) = (
+        run.code_is(0).json().remove(0),
+        list.parse::<Json>().unwrap(),
+    );
+    std::fs::write(folder.path(file), run.stdout.as_str()).unwrap();
+    folder.run(("context", check), "").code_is(0);
+    assert!(run.stdout.len() * 2 < list.len(), "{}", run.stdout);
+    let of_user = |list: &Json| -> Vec<Json> {
+        let all = list.as_array().unwrap().iter();
+        all.filter(|message| message["role"] == "user")
+            .cloned()
+            .collect()
+    };
+    assert_eq!(of_user(&sent), of_user(&before));
+    // This flight left the list: only the first result had it.
+    assert!(list.contains("BF385") && !run.stdout.contains("BF385"));
+    folder
+        .run(("context", recover), "")
+        .code_is(0)
+        .stdout_has("BF385");
 }
 
 #[test]

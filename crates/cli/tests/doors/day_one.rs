@@ -2,7 +2,6 @@
 //! around the limits of a frame, failures under a registry of one's own, and two registries that do not agree.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use accp_client::{Agent, Error, Hub as OwnHub};
 use accp_runtime::profiles::ErrorFail;
@@ -276,6 +275,9 @@ struct NoteFail<'a> {
     left: Option<i64>,
 }
 
+/// What a note gets.
+type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
+
 #[tokio::test]
 async fn a_failure_is_read_as_its_type() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -295,7 +297,6 @@ async fn a_failure_is_read_as_its_type() {
             _ => cx.reply(NoteFail { why, left }).await,
         }
     });
-    type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
     let answer: Answer = desk.ask(note("soup")).await.unwrap();
     assert_eq!(answer.unwrap().text, "soup");
     let long = text_of(30_000);
@@ -313,8 +314,10 @@ async fn a_failure_is_read_as_its_type() {
     assert_eq!(error.code(), Some(ErrorCode::REF_NOT_FOUND));
     let other = error.frame::<NoteFail<'static>>().unwrap_err();
     assert!(matches!(other, Error::Answer(..)), "{other}");
-    let timeout = desk.ask::<Answer>(ErrorFail::new("E2001", "no flour", false));
-    let error = timeout.within(Duration::ZERO).await.unwrap_err();
+    // An error that is no failure stays as it is.
+    desk.close().await.unwrap();
+    let error = desk.ask::<Answer>(note("soup")).await.unwrap_err();
+    assert!(matches!(error, Error::Ended(_)), "{error}");
     let same = error.frame::<NoteFail<'static>>().unwrap_err();
     assert_eq!(same.to_string(), error.to_string());
 }

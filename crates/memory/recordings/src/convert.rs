@@ -96,23 +96,23 @@ impl<C: TokenCounter> Converter<C> {
         conversation: &Conversation,
         externals: &mut dyn Externals,
     ) -> Result<String, EncodeError> {
-        let mut told = Told::default();
+        let mut lines = FrameLines::default();
         let mut recorder = Recorder::new(Registry::shared(), self.options.start);
         let opening = recorder.opening(conversation)?;
-        self.frame(&opening, &mut told, externals)?;
+        self.frame(&opening, &mut lines, externals)?;
         for recorded in conversation.messages() {
             let frames = recorder.message(recorded)?;
             self.summary.verbatim += u64::from(frames[0].operation == VERBATIM);
             for frame in &frames {
-                self.frame(frame, &mut told, externals)?;
+                self.frame(frame, &mut lines, externals)?;
             }
             self.summary.messages += 1;
         }
         self.summary.conversations += 1;
         let json = conversation.as_json().to_string();
         self.summary
-            .texts(&json, &told.frames, &told.bare, &self.counter);
-        Ok(told.frames)
+            .texts(&json, &lines.frames, &lines.bare, &self.counter);
+        Ok(lines.frames)
     }
 
     /// Writes a conversation as frames, restores it in memory, and compares the two.
@@ -137,7 +137,7 @@ impl<C: TokenCounter> Converter<C> {
     fn frame(
         &mut self,
         message: &DynamicFrame<'_>,
-        told: &mut Told,
+        lines: &mut FrameLines,
         externals: &mut dyn Externals,
     ) -> Result<(), EncodeError> {
         for (_, value) in message.payload.iter() {
@@ -156,7 +156,7 @@ impl<C: TokenCounter> Converter<C> {
         let text = message.encode_with(Registry::shared(), options)?;
         let metadata = message.envelope.to_string();
         let bare = text.strip_suffix(&metadata).unwrap_or(&text);
-        for (out, frame) in [(&mut told.frames, text.as_str()), (&mut told.bare, bare)] {
+        for (out, frame) in [(&mut lines.frames, text.as_str()), (&mut lines.bare, bare)] {
             out.push_str(frame);
             out.push('\n');
         }
@@ -167,7 +167,7 @@ impl<C: TokenCounter> Converter<C> {
 
 /// A conversation as frames, one a line.
 #[derive(Default)]
-struct Told {
+struct FrameLines {
     frames: String,
     /// The same frames without metadata.
     bare: String,

@@ -107,7 +107,7 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Parsed>, Fault>
     if format == Format::OpenAi && !answers::has_beside(json) {
         return chat::read(json);
     }
-    envelope::model(json, format).map(Some)
+    envelope::parse(json, format).map(Some)
 }
 
 /// Returns one message of a list as messages of the model: one for each result that it has, and one for the rest.
@@ -126,7 +126,7 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Parsed>, Fault>
 /// ```
 pub fn message(json: Json, format: Format) -> Vec<Json> {
     let list = Json::Array(vec![json]);
-    envelope::model(&list, format).map_or_else(|_| Vec::new(), |parsed| parsed.messages)
+    envelope::parse(&list, format).map_or_else(|_| Vec::new(), |parsed| parsed.messages)
 }
 
 /// The key beside the messages of a written document that leads from new ids of calls to the recorded ones.

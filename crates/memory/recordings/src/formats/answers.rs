@@ -24,26 +24,26 @@ pub(super) const BESIDE: [&str; 5] = [
 pub(super) const DEPTH: usize = 4;
 
 /// Reads a document that is not wrapped, with the answer that stands beside its messages. `None` for a trace.
-pub(super) fn model(json: &Json, format: Format) -> Option<Result<Parsed, Fault>> {
+pub(super) fn parse(json: &Json, format: Format) -> Option<Result<Parsed, Fault>> {
     let read = readers::of(format)?(json.clone());
-    Some(read.map(|mut model| {
+    Some(read.map(|mut parsed| {
         let has_answers = matches!(
             format,
             Format::OpenAi | Format::Anthropic | Format::Gemini | Format::LangChain
         );
         if has_answers {
-            self::beside(&mut model);
+            self::beside(&mut parsed);
         }
-        model
+        parsed
     }))
 }
 
 /// Takes the answer that stands beside the messages of a document.
-fn beside(model: &mut Parsed) {
+fn beside(parsed: &mut Parsed) {
     for key in BESIDE {
-        let value = model.rest.get_mut(key);
+        let value = parsed.rest.get_mut(key);
         let answers = value.and_then(|value| answer(value, DEPTH, false));
-        add(answers, model);
+        add(answers, parsed);
     }
 }
 
@@ -57,7 +57,7 @@ pub(super) fn has_beside(json: &Json) -> bool {
 
 /// Adds answers. An answer that begins with all messages before it repeats them, and one that
 /// is the last message is there already.
-pub(super) fn add(answer: Option<Answer>, model: &mut Parsed) {
+pub(super) fn add(answer: Option<Answer>, parsed: &mut Parsed) {
     let Some(Answer {
         messages: mut answers,
         format,
@@ -65,22 +65,22 @@ pub(super) fn add(answer: Option<Answer>, model: &mut Parsed) {
     else {
         return;
     };
-    model.answered = format.or(model.answered);
+    parsed.answered = format.or(parsed.answered);
     let same = |(a, b): (&Json, &Json)| Recorded::of(a).shown() == Recorded::of(b).shown();
-    let before = &model.messages;
+    let before = &parsed.messages;
     let is_last = answers.len() == 1 && before.last().is_some_and(|last| same((last, &answers[0])));
     let repeats = !before.is_empty()
         && before.len() <= answers.len()
         && before.iter().zip(&answers).all(same);
     if is_last || repeats {
         let rest = answers.split_off(if is_last { 1 } else { before.len() });
-        let slot = model.rest.entry("repeated");
+        let slot = parsed.rest.entry("repeated");
         if let Json::Array(slot) = slot.or_insert_with(|| Json::Array(Vec::new())) {
             slot.append(&mut answers);
         }
         answers = rest;
     }
-    model.messages.append(&mut answers);
+    parsed.messages.append(&mut answers);
 }
 
 /// What a model answered.
@@ -141,12 +141,12 @@ pub(super) fn provider(json: &mut Json, format: Format) -> Option<Vec<Json>> {
     let is_answer = format == Format::Responses && json.get("input").is_none();
     let map = json.as_object_mut().filter(|_| is_answer);
     let repeated = map.and_then(|map| map.shift_remove("instructions"));
-    let mut model = self::model(json, format)?.ok()?;
+    let mut parsed = self::parse(json, format)?.ok()?;
     if let Some(instructions) = repeated {
-        model.rest.insert("instructions".to_owned(), instructions);
+        parsed.rest.insert("instructions".to_owned(), instructions);
     }
-    *json = Json::Object(model.rest);
-    Some(model.messages)
+    *json = Json::Object(parsed.rest);
+    Some(parsed.messages)
 }
 
 /// Returns whether this is a message of Anthropic's, as the provider answers.

@@ -1,5 +1,5 @@
-//! OpenAI chat: `messages` with `role`, `content` and `tool_calls`. The model has this form, so
-//! most messages stay as they were recorded.
+//! OpenAI chat: `messages` with `role`, `content` and `tool_calls`. All formats are read into this
+//! form, so most messages stay as they were recorded.
 
 use accp_context::{Call, Recorded};
 use serde_json::{Map, Value as Json, json};
@@ -12,7 +12,7 @@ use super::neutral::{NeutralMessage, Part, PartContent, carried, number};
 use super::parts;
 use super::signature;
 
-/// Keys of a message that the model has, or that only say how the message was recorded.
+/// Keys of a message that are read, or that only say how the message was recorded.
 const KNOWN: [&str; 23] = [
     "role",
     "content",
@@ -69,11 +69,11 @@ fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
     }
 }
 
-/// Reads a document into the model, also if the document has its form.
+/// Reads a document, also one that is in the form into which all are read.
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
-pub(super) fn model(json: Json) -> Result<Parsed, Fault> {
+pub(super) fn parse(json: Json) -> Result<Parsed, Fault> {
     if let Some(parsed) = read(&json)? {
         return Ok(parsed);
     }
@@ -245,12 +245,12 @@ pub(super) fn message(map: Map<String, Json>) -> Json {
             draft.set(key, value);
         }
     }
-    let told = thinking(
+    let thoughts = thinking(
         &mut draft,
         fields.list("reasoning_details").unwrap_or_default(),
     );
     for key in THINKING {
-        if !told.is_empty() && fields.str(key) == Some(&told) {
+        if !thoughts.is_empty() && fields.str(key) == Some(&thoughts) {
             let text = fields.take(key).unwrap_or_default();
             draft.about([(key.to_owned(), text)].into_iter().collect());
         } else if let Some(text) = fields.text(key).filter(|text| !text.is_empty()) {
@@ -290,7 +290,7 @@ pub(super) fn message(map: Map<String, Json>) -> Json {
 /// Adds reasoning in pieces, and returns their texts joined: servers say that, too.
 fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
     const ABOUT: [&str; 5] = ["id", "index", "format", "signature", "data"];
-    let mut told = String::new();
+    let mut thoughts = String::new();
     for json in pieces {
         let Some((kind, mut piece, whole)) = draft.open(json) else {
             continue;
@@ -304,14 +304,14 @@ fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
         let data = data.map(redacted);
         match (text, data) {
             (Some(text), _) => {
-                told.push_str(&text);
+                thoughts.push_str(&text);
                 draft.part("thinking", text, piece, &ABOUT);
             }
             (None, Some(text)) => draft.part("redacted_thinking", text, piece, &ABOUT),
             (None, None) => draft.opaque(&whole),
         }
     }
-    told
+    thoughts
 }
 
 /// Writes a conversation.

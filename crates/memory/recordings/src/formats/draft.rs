@@ -1,4 +1,4 @@
-//! A message of the model in the making.
+//! A message in the making.
 
 use accp_context::{Call, Recorded};
 use serde_json::{Map, Value as Json, json};
@@ -8,7 +8,7 @@ use super::fields::{Fields, is_void, merge};
 /// The roles that a message with a result may have in a recording.
 const ROLES: [&str; 4] = ["user", "assistant", "tool", "system"];
 
-/// A message of the model in the making: what a model saw of the message as parts with a `text`,
+/// A message in the making: what a model saw of the message as parts with a `text`,
 /// calls, and what only says how the message was recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {

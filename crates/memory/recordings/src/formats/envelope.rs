@@ -98,7 +98,7 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Parsed, Fault>>
     if !path.is_empty() {
         let pointer = pointer(&path);
         let part = whole.pointer_mut(&pointer)?;
-        match self::model(part, format) {
+        match self::parse(part, format) {
             Ok(inner) => {
                 parsed.messages = inner.messages;
                 *part = Json::Object(inner.rest);
@@ -160,8 +160,8 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Parsed, Fault>>
 ///
 /// # Errors
 /// When the document does not have this format.
-pub(super) fn model(json: &Json, format: Format) -> Result<Parsed, Fault> {
-    match answers::model(json, format) {
+pub(super) fn parse(json: &Json, format: Format) -> Result<Parsed, Fault> {
+    match answers::parse(json, format) {
         Some(read) => read,
         None if format == Format::Otel => otel::read(json.clone()),
         None => langsmith::read(json.clone()),

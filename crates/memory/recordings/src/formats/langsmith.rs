@@ -129,14 +129,17 @@ fn merged(runs: &mut Json) -> Merge {
             place.pointer.matches('/').count() == 1
         }
     };
-    let mut told = Merge::default();
+    let mut before = Merge::default();
     for place in places.iter().filter(|place| speaks(place)) {
         let run = runs.pointer(&place.pointer);
         let run = run.map(|run| json!({ "inputs": run["inputs"], "outputs": run["outputs"] }));
-        take(&mut run.unwrap_or_default(), &mut told);
+        take(&mut run.unwrap_or_default(), &mut before);
     }
     let mut leaves = Leaves::default();
-    told.messages.iter().for_each(|message| leaves.add(message));
+    before
+        .messages
+        .iter()
+        .for_each(|message| leaves.add(message));
     let mut merge = Merge::default();
     for place in &places {
         match runs.pointer_mut(&place.pointer) {

@@ -24,8 +24,8 @@ const ABOUT: [&str; 13] = [
     "index",
 ];
 
-/// A message of the model. Two messages are equal if the same was said in them, whatever was
-/// recorded about them.
+/// A message that can be written in any format. Two messages are equal if their texts, calls and results are,
+/// whatever was recorded about them.
 #[derive(Debug, Clone)]
 pub(crate) struct NeutralMessage {
     /// The index of the message, from 0.
@@ -104,7 +104,7 @@ impl PartialEq for NeutralCall {
 }
 
 impl NeutralMessage {
-    /// Takes messages of the model apart.
+    /// Takes messages apart.
     pub(crate) fn all<'m>(messages: impl Iterator<Item = Recorded<'m>>) -> Vec<Self> {
         let mut calls = Calls::default();
         let all = messages.enumerate().map(|(index, message)| {

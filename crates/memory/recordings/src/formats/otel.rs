@@ -84,8 +84,11 @@ pub(crate) fn read(mut json: Json) -> Result<Parsed, Fault> {
             .iter()
             .filter(|found| !matches!(found.value, Value::Tool(_)));
         add(others.cloned(), &leaves, &mut merge);
-        let told = std::mem::take(&mut merge);
-        told.messages.iter().for_each(|message| leaves.add(message));
+        let before = std::mem::take(&mut merge);
+        before
+            .messages
+            .iter()
+            .for_each(|message| leaves.add(message));
     }
     add(found.into_iter(), &leaves, &mut merge);
     if merge.messages.is_empty() {

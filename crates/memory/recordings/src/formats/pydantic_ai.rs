@@ -85,12 +85,12 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
         rest,
         ..Parsed::default()
     };
-    let mut told = Told::default();
+    let mut current = CurrentInstructions::default();
     for message in all {
         let mut fields = Fields::of(Json::Object(message)).unwrap_or_default();
         let mut messages = Vec::new();
         match fields.text("kind").as_deref() {
-            Some("request") => told.request(&mut fields, &mut messages),
+            Some("request") => current.request(&mut fields, &mut messages),
             _ => response(&mut fields, &mut messages),
         }
         let (about, unknown) = fields.split(&MESSAGE);
@@ -107,11 +107,11 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
 
 /// The instructions that stand in force. Each request repeats them.
 #[derive(Default)]
-struct Told {
+struct CurrentInstructions {
     instructions: Option<String>,
 }
 
-impl Told {
+impl CurrentInstructions {
     fn request(&mut self, fields: &mut Fields, out: &mut Vec<Json>) {
         if let Some(text) = fields.text("instructions") {
             if self.instructions.as_ref() == Some(&text) {

@@ -16,7 +16,7 @@ pub(super) type Read = fn(Json) -> Result<Parsed, Fault>;
 pub(super) fn of(format: Format) -> Option<Read> {
     Some(match format {
         Format::LangSmith | Format::Otel => return None,
-        Format::OpenAi => chat::model,
+        Format::OpenAi => chat::parse,
         Format::Responses => responses::read,
         Format::Anthropic => anthropic::read,
         Format::Gemini => gemini::read,

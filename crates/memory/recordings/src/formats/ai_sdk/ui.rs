@@ -57,7 +57,7 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
         role,
         results: Vec::new(),
         ids: Vec::new(),
-        told: Vec::new(),
+        shown: Vec::new(),
     };
     let has_parts = fields.get("parts").is_some_and(Json::is_array);
     for json in fields.list("parts").into_iter().flatten() {
@@ -77,7 +77,7 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
         let Some(text) = fields.text(key) else {
             continue;
         };
-        let repeats = has_parts && step.told.concat().contains(&text);
+        let repeats = has_parts && step.shown.concat().contains(&text);
         if repeats {
             step.draft
                 .about([(key.to_owned(), text.into())].into_iter().collect());
@@ -119,7 +119,7 @@ struct Step {
     /// The calls so far.
     ids: Vec<String>,
     /// The texts so far.
-    told: Vec<String>,
+    shown: Vec<String>,
 }
 
 impl Step {
@@ -161,7 +161,7 @@ impl Step {
             self.end(out);
         }
         for key in ["text", "reasoning"] {
-            self.told.extend(json[key].as_str().map(str::to_owned));
+            self.shown.extend(json[key].as_str().map(str::to_owned));
         }
         if let Err(odd) = super::shared(&mut self.draft, json) {
             self.draft.opaque(&odd);
