@@ -45,6 +45,7 @@ pub(crate) fn expand(
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, item);
+    let holders = shapes::holders(input, item);
     let (impls, family) = match item {
         ResolvedItem::Frame(frame) if frame.fields.is_text => {
             (packet::expand(protocol, input, frame), None)
@@ -66,6 +67,7 @@ pub(crate) fn expand(
         const _: () = {
             #imports
             #tracked
+            #holders
             #impls
             #family
             #owned

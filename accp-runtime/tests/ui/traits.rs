@@ -44,6 +44,26 @@ fn map_whose_keys_are_no_texts_inside_a_list() {
     }
 }
 
+fn nested_struct_without_the_derive() {
+    struct Place {
+        aisle: String,
+    }
+
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/warehouse.json", schema = "SV")]
+    #[accp(
+        ignore = "count",
+        ignore = "fragile",
+        ignore = "tags",
+        ignore = "speed"
+    )]
+    struct Move {
+        item: String,
+        target: Place,
+        stops: Vec<Place>,
+    }
+}
+
 fn packet_skip_without_a_default() {
     struct Clock;
 

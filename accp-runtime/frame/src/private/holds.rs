@@ -20,10 +20,12 @@ pub trait Nothing {}
 ///
 /// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
 /// compiler would report them, and not this trait.
-macro_rules! holds {
-    ($(#[$about:meta])* $name:ident) => {
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __holder {
+    ($(#[$about:meta])* $vis:vis trait $name:ident) => {
         $(#[$about])*
-        pub trait $name<'a, K, How>: Sized {
+        $vis trait $name<'a, K, How>: Sized {
             /// The type itself.
             type Type;
             /// Returns the value itself, for writing.
@@ -33,7 +35,10 @@ macro_rules! holds {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<'a, K, T: EncodeValue<K> + DecodeValue<'a, K>> $name<'a, K, Codec> for T {
+        impl<'a, K, T> $name<'a, K, $crate::__private::Codec> for T
+        where
+            T: $crate::EncodeValue<K> + $crate::DecodeValue<'a, K>,
+        {
             type Type = Self;
 
             #[inline]
@@ -48,7 +53,7 @@ macro_rules! holds {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<K, T: Nothing> $name<'_, K, Never> for T {
+        impl<K, T: $crate::__private::Nothing> $name<'_, K, $crate::__private::Never> for T {
             type Type = Self;
 
             fn of(&self) -> &Self {
@@ -62,11 +67,13 @@ macro_rules! holds {
     };
 }
 
+pub use __holder as holder;
+
 /// Declares the trait for types that have the name of a type of another crate, for which a feature
 /// is needed.
 macro_rules! holds_with {
     ($name:ident, $feature:tt, $message:tt, $line:tt) => {
-        holds! {
+        holder! {
             /// A type that holds the type of its field, with a feature.
             #[cfg_attr(not(feature = $feature), diagnostic::on_unimplemented(
                 message = $message,
@@ -79,12 +86,12 @@ macro_rules! holds_with {
                 label = "the registry declares this field as `{K}`",
                 note = "the documentation of `accp_runtime::kind` lists the types that fit"
             ))]
-            $name
+            pub trait $name
         }
     };
 }
 
-holds! {
+holder! {
     /// A type that holds the type of its field.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot hold a value of type `{K}`",
@@ -93,7 +100,7 @@ holds! {
         note = "derive `AccpFrame` for a type of your own; for another crate's type, name a module that converts it: \
                 `#[accp(with = module)]`"
     )]
-    Holds
+    pub trait Holds
 }
 
 /// An owned type (`Text<'static>`) that holds the type of its field, and is read as its borrowing twin `Read`.
