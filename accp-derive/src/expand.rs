@@ -45,7 +45,6 @@ pub(crate) fn expand(
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, item);
-    let holders = shapes::holders(input, item);
     let (impls, family) = match item {
         ResolvedItem::Frame(frame) if frame.fields.is_text => {
             (packet::expand(protocol, input, frame), None)
@@ -67,7 +66,6 @@ pub(crate) fn expand(
         const _: () = {
             #imports
             #tracked
-            #holders
             #impls
             #family
             #owned

@@ -9,7 +9,6 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 use super::kind;
 use super::owned::borrowing;
 use crate::ast::{Field, Input, mentions};
-use crate::check::innermost;
 use crate::resolved::Wire;
 
 /// Returns `<T as Holds<..>>` for a type that only the compiler can check, and `None` for a type
@@ -34,32 +33,15 @@ pub(super) fn compiler_checked(
     }
     let kind = kind(span, &wire.ty);
     let holds = Ident::new(holds(ty).unwrap_or("Holds"), span);
-    let record = record(&wire.ty).map(|code| holder(code, span));
     // All tokens have one span, so that the compiler reports one error and not two.
     let read = borrowing(ty, "_").map(|read| placed(read, span));
     let ty = placed(ty.to_token_stream(), span);
     let holds = if let Some(read) = read {
         quote_spanned!(span=> HoldsOwned<'_, #kind, _, #read>)
-    } else if let Some(holder) = record {
-        return Some(quote_spanned!(span=> <#ty as #holder<'_, #kind, _>>));
     } else {
         quote_spanned!(span=> #holds<'_, #kind, _>)
     };
     Some(quote_spanned!(span=> <#ty as _p::#holds>))
-}
-
-/// Returns the code of the schema whose records a type holds.
-pub(super) fn record(of: &Type) -> Option<&str> {
-    match innermost(of) {
-        Type::Schema(code) => Some(code),
-        _ => None,
-    }
-}
-
-/// Returns the name of the trait of types that hold records of a schema, in the case that the compiler wants.
-pub(super) fn holder(code: &str, span: Span) -> Ident {
-    let code = code.replace('Z', "Zz").replace('_', "Zu");
-    Ident::new(&format!("Holds{code}"), span)
 }
 
 /// Returns the trait whose error names the feature for a type of another crate, by the name of the type. A type of the

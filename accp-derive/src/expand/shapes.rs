@@ -1,21 +1,16 @@
 //! Compile-time checks that depend on another derived type.
 
-use std::collections::BTreeSet;
-
 use accp_registry::Type;
-use accp_registry::lexical::{self, Literal};
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
-use super::compiler_checked::{compiler_checked, holder, record};
 use super::fields::wires;
 use super::generics::peel;
 use super::lifetimes::{span_of, without_lifetimes};
-use super::owned::borrowing;
 use crate::ast::Input;
 use crate::check::innermost;
-use crate::resolved::{ArmContent, Fields, ResolvedItem, Wire};
+use crate::resolved::{Fields, Wire};
 
 /// The greatest number of bytes of a type in an error.
 const SHOWN: usize = 300;
@@ -42,51 +37,6 @@ pub(super) fn assertions(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream 
     }
 }
 
-/// Returns a trait for each schema whose records the item holds, so that the error for a type without the derive names
-/// the schema.
-pub(super) fn holders(input: &Input<'_>, item: &ResolvedItem<'_>) -> TokenStream {
-    let all: Vec<&Fields<'_>> = match item {
-        ResolvedItem::Frame(frame) => vec![&frame.fields],
-        ResolvedItem::Nested(fields) => vec![fields],
-        ResolvedItem::Frames(arms) => {
-            let arms = arms.iter();
-            let fields = arms.filter_map(|arm| match &arm.content {
-                ArmContent::Fields(frame) => Some(&frame.fields),
-                ArmContent::Newtype(_) => None,
-            });
-            fields.collect()
-        }
-        ResolvedItem::Newtype(..) | ResolvedItem::Enumeration(_) => Vec::new(),
-    };
-    let mut codes = BTreeSet::new();
-    for fields in all {
-        for (at, ty, wire) in wires(fields) {
-            let is_checked = || compiler_checked(input, fields.members[at].field, wire).is_some();
-            if let Some(code) = record(&wire.ty).filter(|_| borrowing(ty, "_").is_none())
-                && is_checked()
-            {
-                codes.insert(code);
-            }
-        }
-    }
-    let holders = codes.into_iter().map(|code| {
-        let holder = holder(code, Span::call_site());
-        let message = format!("`{{Self}}` cannot hold a record of schema {code}");
-        let label = format!("the registry declares this field as {code}");
-        let cure = format!(
-            "derive `AccpFrame` with `#[accp(schema = \"{code}\")]` for a type of your own; for another crate's type, \
-             name a module that converts it: `#[accp(with = module)]`"
-        );
-        quote! {
-            _p::holder! {
-                #[diagnostic::on_unimplemented(message = #message, label = #label, note = #cure)]
-                trait #holder
-            }
-        }
-    });
-    holders.collect()
-}
-
 /// Asserts that the type is the enumeration that the registry declares, or follows the declared
 /// schema.
 fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> Option<TokenStream> {
@@ -108,11 +58,8 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
                 "schema {code} declares `{name}` as {}: expected a struct with `schema = {nested:?}`",
                 wire.ty
             );
-            Some(refused_unless(
-                span,
-                &quote_spanned!(span=> _p::has_schema(#shape, #nested)),
-                &message,
-                &format!("this type does not follow schema {nested}"),
+            Some(quote_spanned!(span=>
+                const _: () = ::core::assert!(_p::has_schema(#shape, #nested), "{}", #message);
             ))
         }
         _ => None,
@@ -143,21 +90,7 @@ fn shown(ty: &Type) -> String {
     }
 }
 
-/// Refuses a type unless the condition holds, which the compiler evaluates, with a message that is known here. A panic in
-/// a constant would say the same behind words about the compiler's own work.
-fn refused_unless(span: Span, condition: &TokenStream, message: &str, label: &str) -> TokenStream {
-    quote_spanned!(span=>
-        const _: () = {
-            #[diagnostic::on_unimplemented(message = #message, label = #label)]
-            trait Fits {}
-            impl Fits for _p::Verdict<true> {}
-            const fn fits<T: Fits>() {}
-            fits::<_p::Verdict<{ #condition }>>()
-        };
-    )
-}
-
-/// Asserts that an enumeration in a field of type `string` or `any` has the registry's default among its values.
+/// Asserts that an enumeration in a `string` field has the registry's default among its values.
 fn holds_default(
     input: &Input<'_>,
     ty: &RustType,
@@ -165,14 +98,7 @@ fn holds_default(
     fields: &Fields<'_>,
 ) -> Option<TokenStream> {
     const TEXTS: &[&str] = &["String", "Cow", "Value", "AgentId"];
-    let raw = wire.default.as_deref()?;
-    let default = match (&wire.ty, Literal::classify(raw)) {
-        (Type::String, _) | (Type::Any, Literal::String(_) | Literal::Text(_)) => {
-            lexical::decode_string(raw)
-        }
-        _ => return None,
-    };
-    let default = &*default;
+    let default = wire.default.as_ref().filter(|_| wire.ty == Type::String)?;
     let RustType::Path(path) = peel(ty, &wire.ty).0 else {
         return None;
     };
@@ -186,11 +112,8 @@ fn holds_default(
         fields.schema.as_deref().unwrap_or_default(),
         wire.name
     );
-    Some(refused_unless(
-        span,
-        &quote_spanned!(span=> _p::has_value(#shape, #default)),
-        &message,
-        &format!("this type has no variant `{default}`"),
+    Some(quote_spanned!(span=>
+        const _: () = ::core::assert!(_p::has_value(#shape, #default), "{}", #message);
     ))
 }
 

@@ -20,12 +20,10 @@ pub trait Nothing {}
 ///
 /// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
 /// compiler would report them, and not this trait.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __holder {
-    ($(#[$about:meta])* $vis:vis trait $name:ident) => {
+macro_rules! holds {
+    ($(#[$about:meta])* $name:ident) => {
         $(#[$about])*
-        $vis trait $name<'a, K, How>: Sized {
+        pub trait $name<'a, K, How>: Sized {
             /// The type itself.
             type Type;
             /// Returns the value itself, for writing.
@@ -35,10 +33,7 @@ macro_rules! __holder {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<'a, K, T> $name<'a, K, $crate::__private::Codec> for T
-        where
-            T: $crate::EncodeValue<K> + $crate::DecodeValue<'a, K>,
-        {
+        impl<'a, K, T: EncodeValue<K> + DecodeValue<'a, K>> $name<'a, K, Codec> for T {
             type Type = Self;
 
             #[inline]
@@ -53,7 +48,7 @@ macro_rules! __holder {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<K, T: $crate::__private::Nothing> $name<'_, K, $crate::__private::Never> for T {
+        impl<K, T: Nothing> $name<'_, K, Never> for T {
             type Type = Self;
 
             fn of(&self) -> &Self {
@@ -67,13 +62,11 @@ macro_rules! __holder {
     };
 }
 
-pub use __holder as holder;
-
 /// Declares the trait for types that have the name of a type of another crate, for which a feature
 /// is needed.
 macro_rules! holds_with {
     ($name:ident, $feature:tt, $message:tt, $line:tt) => {
-        holder! {
+        holds! {
             /// A type that holds the type of its field, with a feature.
             #[cfg_attr(not(feature = $feature), diagnostic::on_unimplemented(
                 message = $message,
@@ -86,12 +79,12 @@ macro_rules! holds_with {
                 label = "the registry declares this field as `{K}`",
                 note = "the documentation of `accp_runtime::kind` lists the types that fit"
             ))]
-            pub trait $name
+            $name
         }
     };
 }
 
-holder! {
+holds! {
     /// A type that holds the type of its field.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot hold a value of type `{K}`",
@@ -100,7 +93,7 @@ holder! {
         note = "derive `AccpFrame` for a type of your own; for another crate's type, name a module that converts it: \
                 `#[accp(with = module)]`"
     )]
-    pub trait Holds
+    Holds
 }
 
 /// An owned type (`Text<'static>`) that holds the type of its field, and is read as its borrowing twin `Read`.

@@ -79,10 +79,6 @@ pub const fn shape_of(inner: Option<Shape>) -> Shape {
     }
 }
 
-/// The result of a check in a constant, as a type: the error of a trait is one that the derive words.
-#[derive(Debug)]
-pub struct Verdict<const IS_FINE: bool>;
-
 /// Returns whether a type can hold a default with this text.
 pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     let Some(Shape::Names(own)) = shape else {
