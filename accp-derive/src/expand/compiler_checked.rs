@@ -51,7 +51,14 @@ fn holds(ty: &RustType) -> Option<&'static str> {
         return None;
     };
     let last = path.path.segments.last()?;
+    // The types of `formats` have some of these names, and a lifetime.
+    let is_own = matches!(
+        &last.arguments,
+        PathArguments::AngleBracketed(arguments)
+            if matches!(arguments.args.first(), Some(GenericArgument::Lifetime(_)))
+    );
     match last.ident.to_string().as_str() {
+        _ if is_own => {}
         "DateTime" | "NaiveDate" => return Some("HoldsChrono"),
         "Decimal" => return Some("HoldsRustDecimal"),
         "OffsetDateTime" | "Date" => return Some("HoldsTime"),

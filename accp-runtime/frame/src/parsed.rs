@@ -38,6 +38,10 @@ pub fn encode<T: Display>(value: &T) -> Result<String, Infallible> {
 ///
 /// # Errors
 /// When the type refuses the text.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a conversion takes the value that was read"
+)]
 pub fn decode<T: FromStr>(text: String) -> Result<T, T::Err> {
     text.parse()
 }

@@ -281,7 +281,7 @@ fn generate_writes_the_tools_of_a_model() {
     none.code_is(2);
     insta::assert_snapshot!(none.stderr, @"error: the registry has no request and no query; choose frames with --frame, or take all with --all-frames");
     let names = |options: &str| {
-        let run = accp(&format!("generate --standard --tools mcp {options}"), "");
+        let run = accp(format!("generate --standard --tools mcp {options}"), "");
         run.code_is(0);
         let tools: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
         let names = tools.as_array().unwrap().iter();
