@@ -31,7 +31,7 @@
 //! | `Arc<str>` | as `String` |
 //! | `HashMap` (`std`) | as `BTreeMap`; written ascending by key |
 //! | `serde_json::Value` | `any`; an object is data, and a reference is refused |
-//! | `rust_decimal::Decimal` | `decimal` |
+//! | `rust_decimal::Decimal` | `decimal`, without the zeros at its end; `string`, `text` with all its places |
 //! | `uuid::Uuid` | `uuid`, `string`, `text`, `any` |
 //! | `url::Url` | `url`, `string`, `text`, `any` |
 //! | `chrono::DateTime<Utc>`, `time::OffsetDateTime` | `timestamp`, `string`, `text`, `any` as RFC 3339; `integer` as seconds since 1970, like `ts` |

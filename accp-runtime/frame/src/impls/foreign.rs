@@ -34,7 +34,8 @@ impl<'a> DecodeValue<'a, kind::Any> for Json {
     feature = "chrono",
     feature = "time",
     feature = "uuid",
-    feature = "url"
+    feature = "url",
+    feature = "rust_decimal"
 ))]
 macro_rules! texts {
     ($ty:ty, $what:literal, $write:expr, $parse:expr; $($kind:ident)*) => {
@@ -62,7 +63,8 @@ macro_rules! texts {
     feature = "chrono",
     feature = "time",
     feature = "uuid",
-    feature = "url"
+    feature = "url",
+    feature = "rust_decimal"
 ))]
 #[cold]
 fn unfit(at: usize, what: &'static str) -> crate::error::DecodeError {
@@ -188,11 +190,11 @@ mod of_time {
 mod of_rust_decimal {
     use alloc::format;
 
-    use super::{DecodeValue, Decoded, EncodeValue, Encoded, Reader, Writer, kind, own, refused};
+    use super::{
+        DecodeValue, Decoded, EncodeValue, Encoded, Reader, Writer, kind, own, refused, unfit,
+    };
     use crate::impls::parsed;
     use crate::value::Decimal;
-
-    own!(rust_decimal::Decimal);
 
     impl EncodeValue<kind::Decimal> for rust_decimal::Decimal {
         fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
@@ -205,13 +207,18 @@ mod of_rust_decimal {
     }
 
     impl<'a> DecodeValue<'a, kind::Decimal> for rust_decimal::Decimal {
+        /// Keeps the places of the text. Frames of this crate have no trailing zeros; those of a peer may.
         fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
             parsed(r, "a decimal of at most 6 places", |raw| {
-                let decimal: Decimal = raw.parse().ok()?;
-                Self::try_from_i128_with_scale(decimal.millionths(), 6)
-                    .ok()
-                    .map(|d| d.normalize())
+                raw.parse::<Decimal>().ok()?;
+                Self::from_str_exact(raw).ok()
             })
         }
+    }
+
+    texts! {
+        rust_decimal::Decimal, "a decimal of at most 28 digits",
+        |decimal: &rust_decimal::Decimal| Ok(format!("{decimal}")), rust_decimal::Decimal::from_str_exact;
+        String Text
     }
 }
