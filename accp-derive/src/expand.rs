@@ -17,7 +17,7 @@ mod shapes;
 mod texts;
 mod with;
 
-use accp_registry::{Protocol, Type};
+use accp_registry::{Format, Protocol, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Path;
@@ -144,6 +144,7 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
         Type::Number => "Number",
         Type::Boolean => "Boolean",
         Type::Agent => "Agent",
+        Type::Formatted(format) => return marker(span, &marker_name(*format)),
         Type::Enum(_) => "Enum",
         Type::Schema(_) => "Schema",
         Type::List(item) => {
@@ -156,8 +157,18 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
         }
         _ => "Any",
     };
+    marker(span, word)
+}
+
+fn marker(span: Span, word: &str) -> TokenStream {
     let word = Ident::new(word, span);
     quote_spanned!(span=> _accp::kind::#word)
+}
+
+/// Returns the word of a format as the name of a type.
+fn marker_name(format: Format) -> String {
+    let (first, rest) = format.word().split_at(1);
+    first.to_uppercase() + rest
 }
 
 /// Returns an optional text as an expression.

@@ -47,7 +47,7 @@ pub use accp_frame::{
     EncodeError, EncodeFrame, EncodeOptions, EncodeValue, Envelope, ErrorCode, Exact, External,
     Externals, Frame, FrameFamily, FrameTokenLimits, FrameTokens, Intent, IntoOwned, Limits, Map,
     Param, RawValue, Reason, Registry, Repair, Shorthand, TokenCounter, TokenLimit, ToolCallError,
-    Typed, Value, Within, exact_numbers, kind,
+    Typed, Value, Within, exact_numbers, formats, kind, parsed,
 };
 
 /// The context that a model reads, and the facts of which it is reminded (draft section 5).

@@ -354,11 +354,18 @@ impl Changes {
         (new_schema, new): (&Schema, &FrameSpec),
     ) {
         let in_frame = format!(" in {}", self.title(new));
+        let requires = |schema: &Schema, name: &str| {
+            named(schema, name).is_some_and(|field| schema.requires(field, &new.head))
+        };
         for name in only(&old.required, &new.required) {
-            self.required(&format!("{at}/required"), name, &in_frame, false);
+            if !requires(new_schema, name) {
+                self.required(&format!("{at}/required"), name, &in_frame, false);
+            }
         }
         for name in only(&new.required, &old.required) {
-            self.required(&format!("{at}/required"), name, &in_frame, true);
+            if !requires(old_schema, name) {
+                self.required(&format!("{at}/required"), name, &in_frame, true);
+            }
         }
         for (list, now, reader) in [
             (only(&old.envelope, &new.envelope), "no longer", Broken::Old),
@@ -381,6 +388,19 @@ impl Changes {
         };
         if about(old) == about(new) {
             return;
+        }
+        for field in &new_schema.fields {
+            let Some(before) = named(old_schema, &field.name) else {
+                continue;
+            };
+            let is_listed = |frame: &FrameSpec| frame.required.contains(&field.name);
+            // Other changes have been told.
+            let is_inherited =
+                before.required && field.required && !is_listed(old) && !is_listed(new);
+            let now = requires(new_schema, &field.name);
+            if is_inherited && requires(old_schema, &field.name) != now {
+                self.required(&format!("{at}/fields"), &field.name, &in_frame, now);
+            }
         }
         let fills = |schema: &Schema, frame: &FrameSpec, name: &str| {
             let index = schema.fields.iter().position(|field| field.name == name);

@@ -94,7 +94,7 @@ pub struct Field {
     pub default: Option<Value>,
     /// The default as its wire text. An encoder leaves out a value with this text.
     pub default_wire: Option<String>,
-    /// Whether every frame with this schema must carry the field.
+    /// Whether each frame with this schema must carry the field, unless its `fields` leave the field out.
     pub required: bool,
     /// Whether the field stands under `optional`: beyond the field set of the draft.
     pub optional: bool,
@@ -116,8 +116,8 @@ pub struct FrameSpec {
     pub head: Vec<String>,
     /// Fields that this frame must carry, beyond those that the schema requires.
     pub required: Vec<String>,
-    /// The fields that may take their defaults in this frame; other fields get none. `None`: all
-    /// fields.
+    /// The fields that this frame is about: it takes no default for another field, and requires none
+    /// beyond its own `required`. `None`: all fields.
     pub fields: Option<Vec<String>>,
     /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
@@ -284,22 +284,30 @@ impl Schema {
     }
 
     /// Returns the full names of the fields that a frame with this head must carry: first those
-    /// that the schema requires, then those of the matching `frames` entry.
+    /// that the schema requires and that the frame is about, then those of the matching `frames` entry.
     pub fn required<'s, S: AsRef<str>>(
         &'s self,
         head: &[S],
     ) -> impl Iterator<Item = &'s str> + use<'s, S> {
-        let always = self.fields.iter().filter(|field| field.required);
-        let here = self.frame(head).into_iter();
+        let frame = self.frame(head);
+        let always = move |field: &Field| {
+            field.required && frame.is_none_or(|frame| frame.is_about(&field.name))
+        };
+        let here = frame.into_iter();
         let here = here.flat_map(|frame| &frame.required).map(String::as_str);
-        let here = here.filter(|name| self.field(name).is_none_or(|(_, field)| !field.required));
-        always.map(|field| field.name.as_str()).chain(here)
+        let is_new = move |name: &&str| self.field(name).is_none_or(|(_, field)| !always(field));
+        let fields = self.fields.iter().filter(move |field| always(field));
+        fields
+            .map(|field| field.name.as_str())
+            .chain(here.filter(is_new))
     }
 
     /// Returns whether a frame with this head must carry this field, with a value.
     pub fn requires<S: AsRef<str>>(&self, field: &Field, head: &[S]) -> bool {
-        let here = |frame: &FrameSpec| frame.required.contains(&field.name);
-        field.required || self.frame(head).is_some_and(here)
+        let here = |frame: &FrameSpec| {
+            field.required && frame.is_about(&field.name) || frame.required.contains(&field.name)
+        };
+        self.frame(head).map_or(field.required, here)
     }
 
     /// Returns whether two schemas differ only in their docs, aliases, `keep`, `rules` and `to`.
@@ -397,8 +405,12 @@ impl FrameSpec {
 
     /// Returns whether a field with a default takes it when this frame leaves the field out.
     fn fills(&self, name: &str) -> bool {
-        let about = self.fields.as_ref();
+        self.is_about(name) && !self.required.iter().any(|other| other == name)
+    }
+
+    /// Returns whether `fields` hold a field, or there are no `fields`.
+    fn is_about(&self, name: &str) -> bool {
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);
-        about.is_none_or(has) && !has(&self.required)
+        self.fields.as_ref().is_none_or(has)
     }
 }

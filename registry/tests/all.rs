@@ -3,6 +3,7 @@
 mod aliases;
 mod diff;
 mod format;
+mod formats;
 mod kinds;
 mod lexical;
 mod model;

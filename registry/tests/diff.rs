@@ -222,3 +222,26 @@ fn docs_and_what_is_kept_are_no_difference() {
         r#""doc": "A.", "docs": { "x": "X." }, "keep": ["x"], "rules": { "idempotency": "x" }"#;
     assert_eq!(changes(terse, &format!("{terse}, {wordy}")), "");
 }
+
+#[test]
+fn a_frame_inherits_what_is_required_of_the_fields_that_it_is_about() {
+    let frames = |fields: &str| {
+        format!(
+            r#""fields": ["order", "note"], "required": ["order"],
+            "frames": [{{ "intent": "done", "operation": "refund" {fields} }}]"#
+        )
+    };
+    let (whole, about) = (frames(""), frames(r#", "fields": ["note"]"#));
+    assert_snapshot!(changes(&whole, &about), @"
+    /schemas/a/frames/0/fields: `order` is no longer required in done:refund
+        breaks: one side leaves out a field that the other requires (E1004)
+    /schemas/a/frames/0/fields: the fields with defaults in done:refund changed
+    ");
+    assert_snapshot!(changes(&about, &whole), @"
+    /schemas/a/frames/0/fields: `order` is now required in done:refund
+        breaks: one side leaves out a field that the other requires (E1004)
+    /schemas/a/frames/0/fields: the fields with defaults in done:refund changed
+    ");
+    let own = frames(r#", "fields": ["note"], "required": ["order"]"#);
+    assert_snapshot!(changes(&whole, &own), @"/schemas/a/frames/0/fields: the fields with defaults in done:refund changed");
+}

@@ -14,6 +14,7 @@ const GOLDENS: &[&str] = &[
     "draft",
     "enums",
     "every_type",
+    "formats",
     "frames",
     "names",
     "nested",
@@ -39,6 +40,7 @@ const ASKING: &[(&str, &str, Asks)] = &[
             .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
     }),
     ("enums_open", "enums", |builder| builder.open_enums(true)),
+    ("formats_owned", "formats", |builder| builder.owned(true)),
     ("nested_owned", "nested", |builder| {
         builder.owned(true).type_attribute(".", SERDE)
     }),

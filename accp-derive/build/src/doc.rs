@@ -134,6 +134,7 @@ fn words(ty: &Type, plural: bool) -> String {
         Type::Number => choose("a number", "numbers"),
         Type::Boolean => choose("a boolean", "booleans"),
         Type::Agent => choose("an agent id", "agent ids"),
+        Type::Formatted(format) => choose("a value", "values") + " of type " + &code(format.word()),
         Type::Any => choose("any value", "any values"),
         Type::List(item) => choose("a list", "lists") + " of " + &words(item, true),
         Type::Map(item) => choose("a map", "maps") + " of " + &words(item, true),

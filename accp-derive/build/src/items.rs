@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use accp_registry::{Field, Protocol, Schema, Type};
+use accp_registry::{Field, Format, Protocol, Schema, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
@@ -296,6 +296,21 @@ impl<'f> File<'f> {
             Type::String | Type::Text => self.text(),
             Type::Decimal => self.runtime_type("Decimal", false),
             Type::Agent => self.runtime_type("AgentId", true),
+            Type::Formatted(Format::Bytes) => {
+                self.prelude("vec::Vec");
+                quote!(Vec<u8>)
+            }
+            Type::Formatted(format) => {
+                // A schema may have the name of one of these types, so only their module is imported.
+                self.uses.runtime.insert("formats");
+                let name = Ident::new(&pascal(format.word()), Span::call_site());
+                let lifetime = if self.options.owned {
+                    quote!('static)
+                } else {
+                    quote!('a)
+                };
+                quote!(formats::#name<#lifetime>)
+            }
             Type::Map(item) if **item == Type::Any => self.runtime_type("Map", true),
             Type::List(item) => {
                 self.prelude("vec::Vec");

@@ -72,6 +72,7 @@ pub(crate) fn read<'a>(
     let wrong = || {
         let expected = match ty {
             Type::Decimal => String::from("a decimal of at most 6 places"),
+            Type::Formatted(format) => String::from(format.expected()),
             ty => format!("a value of type {ty}"),
         };
         Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
@@ -285,6 +286,9 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             }
             (Value::String(text), Type::Text) => EncodeValue::<kind::Text>::encode_value(text, w),
             (Value::String(text), Type::Agent) => EncodeValue::<kind::Agent>::encode_value(text, w),
+            (Value::String(text), Type::Formatted(format)) => {
+                impls::write_formatted(*format, text, w)
+            }
             (Value::String(text), Type::Enum(values)) => match enum_value(values, text) {
                 Some(value) => {
                     lexical::write_string(w.out(), value.wire());

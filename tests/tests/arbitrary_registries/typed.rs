@@ -10,7 +10,9 @@ use proptest::sample::{Index, select};
 
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
 use crate::arbitrary_registries::{inline, shortened};
-use crate::generated::goldens::{enums, every_type, frames, names, nested, renamed};
+use crate::generated::goldens::{
+    enums, every_type, formats, formats_owned, frames, names, nested, renamed,
+};
 
 /// Reads a text as a type, and writes it again.
 pub(crate) type Through = fn(&str) -> Result<String, ErrorCode>;
@@ -74,6 +76,10 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
             every_type::StoreReq<'_>: "SM" "req" "store",
             every_type::StoreDone<'_>: "SM" "done" "store";
         of(enums::REGISTRY_JSON) => enums::SignalSync<'_>: "SG" "sync" "signal";
+        of(formats::REGISTRY_JSON) =>
+            formats::StampReq<'_>: "SP" "req" "stamp",
+            formats::StampDone<'_>: "SP" "done" "stamp",
+            formats_owned::StampReq: "SP" "req" "stamp";
         of(frames::REGISTRY_JSON) =>
             frames::JobRunReq<'_>: "JB" "req" "run",
             frames::RunDone<'_>: "JB" "done" "run",

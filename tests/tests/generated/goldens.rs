@@ -22,6 +22,12 @@ pub mod every_type_owned;
 /// Fields of every type, for serde.
 #[path = "../../goldens/every_type_serde.rs"]
 pub mod every_type_serde;
+/// Texts of one form.
+#[path = "../../goldens/formats.rs"]
+pub mod formats;
+/// Texts of one form, owned.
+#[path = "../../goldens/formats_owned.rs"]
+pub mod formats_owned;
 /// Frames that share schemas and names.
 #[path = "../../goldens/frames.rs"]
 pub mod frames;
