@@ -190,7 +190,7 @@ impl World {
         if self.plan.addresses && matches!(intent, "req" | "qry") && self.rng.per_mille(400) {
             let at = self.rng.below(self.nodes.len() as u64 + 1) as usize;
             let name = self.nodes.get(at).map_or("nobody", |node| node.agent);
-            message.envelope.extra.insert("to", name);
+            message.envelope.extra.insert("to", Value::from(name));
             self.counts.addressed += 1;
         }
         Ok(Some(message))
