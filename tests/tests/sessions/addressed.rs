@@ -156,7 +156,7 @@ fn a_name_that_no_agent_can_have_and_two_names_are_refused() {
             (ErrorCode::INVALID_TYPE, expected)
         );
     }
-    host.takes(101, &frame(task, 8, 1, ",to:@qa"));
+    host.takes(101, &frame(task, 8, 1, ",to:qa"));
     let error = host
         .session_mut()
         .send(&Outbound::owned(ChatDone::new("rye")).to("qa"), NOW);
