@@ -136,10 +136,7 @@ impl ChainHost {
             talk::rules(Scope::Sender),
             talk::NOW,
         );
-        let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
-        // A host takes no frame of a member before its hello (draft section 6.4).
-        let hello = "@planner>sync:registry{ext:[log]|hash:ffffff|pos:0|v:1}[mid:910000000001,seq:0]";
-        host.receive(member, hello.as_bytes(), talk::NOW);
+        let member = talk::join(&mut host);
         while host.poll().is_some() {}
         let mut chains = Self {
             host,
@@ -180,7 +177,7 @@ impl ChainHost {
         let text = |number: u64, fate: Fate| {
             let (mid, ts, chain) = (talk::mid(number), fate.ts, talk::mid(fate.chain));
             format!(
-                "@planner>req:schedule{{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|\
+                "@planner>req:schedule{{asgn:hub|task:impl_auth|pri:high|dead:sprint_14|\
                  deps:[plan,design]|schema:TA}}\
                  [mid:{mid},seq:{number},ts:{ts},ttl:600,cid:{chain}]"
             )
