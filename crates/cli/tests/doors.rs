@@ -11,6 +11,7 @@ mod evolution;
 mod http;
 mod killed;
 mod long_values;
+mod one_agent;
 mod processes;
 mod registries;
 mod table;
