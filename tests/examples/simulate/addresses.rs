@@ -29,6 +29,12 @@ fn ends(text: &str) -> bool {
     matches!(intent(text), "done" | "fail" | "end")
 }
 
+/// Returns the name in the metadata of a request; `None` if it is for all.
+pub(super) fn addressee(text: &str) -> Option<&str> {
+    let name = meta(text, "to").filter(|name| *name != "~")?;
+    matches!(intent(text), "req" | "qry").then_some(name)
+}
+
 impl Addresses {
     /// Takes note of the host or of a member that joins.
     pub(super) fn joins(&mut self, member: MemberId, text: &str) {
@@ -41,12 +47,6 @@ impl Addresses {
         }
     }
 
-    /// Returns the name in the metadata of a request; `None` if it is for all.
-    pub(super) fn name<'t>(&self, text: &'t str) -> Option<&'t str> {
-        let name = meta(text, "to").filter(|name| *name != "~")?;
-        matches!(intent(text), "req" | "qry").then_some(name)
-    }
-
     /// Returns whether an agent has ever joined.
     pub(super) fn knows(&self, name: &str) -> bool {
         self.members.contains_key(name)
@@ -54,7 +54,7 @@ impl Addresses {
 
     /// Checks that the entry of a request has the member that the request names.
     pub(super) fn judge(&self, entry: &Entry) -> Result<(), String> {
-        let name = self.name(&entry.text);
+        let name = addressee(&entry.text);
         let member = name.map(|name| self.members.get(name).copied());
         if member == entry.to.map(Some) {
             return Ok(());
@@ -121,9 +121,12 @@ impl Addresses {
                 let aid = mid_in(text, "aid");
                 if let Some(asked) = self.asked.get_mut(chain) {
                     let by_id = asked.iter().any(|one| Some(&one.mid) == aid.as_ref());
-                    asked.retain(|one| match by_id {
-                        true => Some(&one.mid) != aid.as_ref(),
-                        false => Some(one.by) != starter,
+                    asked.retain(|one| {
+                        if by_id {
+                            Some(&one.mid) != aid.as_ref()
+                        } else {
+                            Some(one.by) != starter
+                        }
                     });
                     if asked.is_empty() {
                         self.asked.remove(chain);

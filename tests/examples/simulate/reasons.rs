@@ -4,6 +4,7 @@ use accp_runtime::session::{MemberId, Mid};
 use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{Entry, EntryKind};
 
+use super::addresses::addressee;
 use super::node::{REGISTRY, Result};
 use super::observer::Observer;
 use super::rights::follows;
@@ -64,8 +65,7 @@ impl Observer {
     /// Returns whether a request is for an agent that never joined.
     pub(super) fn is_for_nobody(&self, text: &str) -> bool {
         let addresses = &self.chains.addresses;
-        let name = addresses.name(text);
-        name.is_some_and(|name| !addresses.knows(name))
+        addressee(text).is_some_and(|name| !addresses.knows(name))
     }
 
     /// Returns whether something is missing that the frame needs: the target of a reference, or

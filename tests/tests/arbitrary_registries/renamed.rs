@@ -286,7 +286,7 @@ proptest! {
         if case.message.payload.iter().any(|(_, value)| holds_reference(value)) {
             return Ok(());
         }
-        let through: Option<Through> = match (&*case.message.intent.as_str(), &*case.message.operation) {
+        let through: Option<Through> = match (case.message.intent.as_str(), &*case.message.operation) {
             ("req", "pay") => Some(|text| through::<golden::PayReq<'_>>(text)),
             ("done", "pay") => Some(|text| through::<golden::PayDone<'_>>(text)),
             _ => None,

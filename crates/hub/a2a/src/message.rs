@@ -102,9 +102,10 @@ impl PartFrame {
     /// session does not know is a word, and the frame is for no agent in particular.
     pub(crate) fn outbound(self, session: &Session) -> Outbound<'static> {
         let knows = |name: &String| session.state().member_of(name).is_some();
-        match self.names.as_ref().is_none_or(knows) {
-            true => self.outbound,
-            false => self.outbound.to_anybody(),
+        if self.names.as_ref().is_none_or(knows) {
+            self.outbound
+        } else {
+            self.outbound.to_anybody()
         }
     }
 }

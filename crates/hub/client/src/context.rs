@@ -29,7 +29,7 @@ pub(crate) struct Marked {
     pub(crate) inbound: Inbound,
     pub(crate) reply: Option<Reply>,
     /// True if the frame was marked before, and its handler has ended now.
-    pub(crate) is_marked: bool,
+    pub(crate) was_handled: bool,
     /// Who wants to know when both are durable.
     pub(crate) done: Option<Done<Kept>>,
 }
@@ -220,11 +220,11 @@ impl Ticket {
         }
     }
 
-    fn tell(&self, reply: Option<Reply>, done: Option<Done<Kept>>, is_marked: bool) {
+    fn tell(&self, reply: Option<Reply>, done: Option<Done<Kept>>, was_handled: bool) {
         (self.mark)(Marked {
             inbound: self.inbound.clone(),
             reply,
-            is_marked,
+            was_handled,
             done,
         });
     }

@@ -74,6 +74,8 @@ async fn the_page_is_one_file_that_runs_its_own_script_alone() {
 #[tokio::test]
 async fn a_log_is_read_as_lines_in_plain_words() {
     let hub = TestHub::start(Config::default()).await;
+    let here = frame("@dev>sync:note{n:1}", "abc102000001", 1, "sid:lunch");
+    assert_eq!(hub.post(&here).await.0, StatusCode::OK);
     let head = "@planner>req:schedule{asgn:dev|task:soup|schema:TA}";
     let sent = frame(head, "abc101000001", 1, "sid:lunch");
     assert_eq!(hub.post(&sent).await.0, StatusCode::OK);

@@ -189,7 +189,7 @@ impl Work {
             Err(error) => self.late.push_back(Marked {
                 inbound: whole.clone(),
                 reply: Some(Reply::Error(error.code(), error.to_string())),
-                is_marked: false,
+                was_handled: false,
                 done: None,
             }),
         }
@@ -204,7 +204,7 @@ impl Work {
         member: MemberId,
         marked: Marked,
     ) -> Result<(), DriverError> {
-        if !marked.is_marked {
+        if !marked.was_handled {
             self.late.push_back(marked);
         } else if sender.driver.session().is_owed(member, &marked.inbound) {
             let end = end_of(&self.name, &marked.inbound);
