@@ -121,7 +121,7 @@ async fn a_log_is_read_as_lines_in_plain_words() {
     );
     assert_eq!(
         (&line["sender"], &line["checkpoint"]),
-        (&json!(101), &Value::Null)
+        (&json!(102), &Value::Null)
     );
     assert_eq!(line["position"], lines.len());
     let seconds: i64 = between(&sent, "ts:", ",").parse().expect("seconds");
@@ -134,7 +134,7 @@ async fn a_log_is_read_as_lines_in_plain_words() {
     assert_eq!(join["kind"], "control");
     assert_eq!(
         join["words"],
-        "hub lets a member in: agents [planner], member 101"
+        "hub lets a member in: agents [dev], member 101"
     );
     hub.stop().await;
 }
