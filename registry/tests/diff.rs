@@ -234,12 +234,12 @@ fn a_frame_inherits_what_is_required_of_the_fields_that_it_is_about() {
     let (whole, about) = (frames(""), frames(r#", "fields": ["note"]"#));
     assert_snapshot!(changes(&whole, &about), @"
     /schemas/a/frames/0/fields: `order` is no longer required in done:refund
-        breaks: one side leaves out a field that the other requires (E1004)
+        breaks the old reader: it refuses a frame without the field (E1004)
     /schemas/a/frames/0/fields: the fields with defaults in done:refund changed
     ");
     assert_snapshot!(changes(&about, &whole), @"
     /schemas/a/frames/0/fields: `order` is now required in done:refund
-        breaks: one side leaves out a field that the other requires (E1004)
+        breaks the new reader: it refuses a frame without the field (E1004)
     /schemas/a/frames/0/fields: the fields with defaults in done:refund changed
     ");
     let own = frames(r#", "fields": ["note"], "required": ["order"]"#);
