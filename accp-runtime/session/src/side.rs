@@ -23,6 +23,7 @@ use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
 use crate::state::effect::Effect;
 use crate::state::{Applied, State, chain};
 use crate::wire::control::Control;
+use crate::wire::inline;
 use crate::wire::link::{Hello, Link, Piece, want};
 use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
@@ -106,6 +107,8 @@ pub(crate) fn is_for(
 
 /// The key of a whole registry.
 pub(crate) const ALL_SCHEMAS: &str = "reg_all";
+/// The key of the same schemas, which a host compares with its own and does not take over.
+pub(crate) const COMPARED_SCHEMAS: &str = "reg_compared";
 
 impl Side {
     pub(crate) fn new(options: Options, member: MemberId, epoch: u32, now: Time) -> Self {
@@ -438,6 +441,16 @@ impl Side {
     pub(crate) fn set_registry(&mut self, registry: Registry) {
         self.schemas = registry.hash();
         self.options.registry = Arc::new(registry);
+    }
+
+    /// Reports what breaks between the registry of a peer and that of this side, and returns whether anything does.
+    pub(crate) fn compare_schemas(&mut self, peer: MemberId, theirs: &Registry) -> bool {
+        let changes = inline::clashes(theirs, &self.options.registry);
+        let clashes = !changes.is_empty();
+        if clashes {
+            self.emit(Event::SchemasDiffer(peer, changes));
+        }
+        clashes
     }
 
     /// Keeps a registry in the store.

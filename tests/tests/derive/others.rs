@@ -62,7 +62,7 @@ fn an_unknown_value_is_written_as_it_was_read() {
     assert_eq!(moved.encode().unwrap(), text);
     // A closed enumeration and a registry refuse it.
     insta::assert_snapshot!(Typed::<Closed>::decode(text).unwrap_err(), @"E1004 at byte 35 in Closed.trend: expected one of up, down, level");
-    insta::assert_snapshot!(DynamicFrame::decode(text, &warehouse()).unwrap_err(), @"E1004 at byte 35 in trend: expected one of up, down, level");
+    insta::assert_snapshot!(DynamicFrame::decode(text, &warehouse()).unwrap_err(), @"E1004 at byte 35 in trend: expected a value of type enum(up=+,down=-,level)");
     let known = text.replace("sideways", "up");
     assert_eq!(
         Typed::<Open>::decode(&known).unwrap().frame.trend,

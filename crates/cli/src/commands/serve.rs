@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use accp_frame::AgentId;
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
-use accp_session::Options;
+use accp_session::{Options, Rules, SchemaClashes};
 use accp_store::{Committer, MemoryStore, PostgresStore};
 
 use crate::registries::RegistryArgs;
@@ -76,6 +76,9 @@ pub(crate) struct Args {
     print_config: bool,
     #[command(flatten)]
     registry: RegistryArgs,
+    /// Refuse agents whose registry breaks a reader beside the one of the hub, as `accp registry diff --breaking` says
+    #[arg(long)]
+    strict_registry: bool,
 }
 
 /// The number of connections below which the command warns.
@@ -144,7 +147,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Sessions::new(&config, move || Committer::new(PostgresStore::open(&url)?))
         }
     }?;
-    let sessions = sessions.with_options(options);
+    let clashes = if args.strict_registry {
+        SchemaClashes::Refused
+    } else {
+        SchemaClashes::Served
+    };
+    let rules = Rules {
+        clashes,
+        ..Rules::default()
+    };
+    let sessions = sessions.with_options(options).with_rules(rules);
     let ended = runtime()?.block_on(async {
         let idle = Duration::from_secs(config.idle);
         let bound = match args.admission.access()? {

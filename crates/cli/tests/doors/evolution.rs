@@ -406,6 +406,27 @@ fn the_table_of_changes() {
     shown("log", each(&|writer| log(&rows, writer)));
 }
 
+/// A hub logs what breaks between its registry and that of an agent, and not what was only added. A strict hub serves an agent
+/// with its own registry; what it does with others, a test of the sessions says.
+#[test]
+fn a_hub_says_what_breaks_at_joining() {
+    for strict in ["", "--strict-registry"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut hub = Hub::with(folder.path(), &Old.registry());
+        let mut said = hub.start_with(strict);
+        drop(Program::of(Old, "same", folder.path(), &hub));
+        let _other = Program::start(folder.path(), &hub, "evolution new other");
+        let is_told = |line: &String| line.contains("the registry of a peer differs");
+        let told: Vec<String> = said.by_ref().filter(is_told).take(3).collect();
+        for line in &told {
+            assert!(line.contains("other") && line.contains("breaks "), "{line}");
+            let added = ["optional_field", "default_field", "schema_added"];
+            assert!(added.iter().all(|name| !line.contains(name)), "{line}");
+        }
+        assert_eq!(told.len(), 3, "the hub has ended");
+    }
+}
+
 /// The types are those that the command makes of the registries.
 #[test]
 fn the_types_of_the_registries() {
