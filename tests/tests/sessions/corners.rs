@@ -208,7 +208,7 @@ fn with_fields(agent: &'static str, fields: &[(&str, Type)]) -> Options {
     let mut schema = Schema::new("finding", "FD");
     let fields = fields.iter();
     schema.fields = fields
-        .map(|(name, ty)| Field::new(*name, ty.clone()))
+        .map(|(name, ty)| Field::new(name, ty.clone()))
         .collect();
     registry.register(schema).unwrap();
     let mut options = options(agent);

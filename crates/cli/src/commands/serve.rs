@@ -37,6 +37,10 @@ use no_traces as traces;
   accp serve team.accp --listen 0.0.0.0:7337 --tokens tokens.toml --tls-cert hub.pem --tls-key hub.key
   accp serve postgres://accp@db.example/accp?sslmode=require --advertise http://10.0.0.5:7337
   accp serve --print-config > hub.toml && accp serve --config hub.toml")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Args {
     /// The file of the sessions, which is made if there is none, or the URL of a database of PostgreSQL
     #[arg(default_value = "hub.accp", env = "ACCP_STORE", hide_env_values = true)]

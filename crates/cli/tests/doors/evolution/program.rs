@@ -61,15 +61,14 @@ fn said(typed: &Typed<'_, AnyFrame>) -> Json {
     let frame = Typed::new(agent, typed.frame.clone(), Envelope::default());
     let text = frame.encode().unwrap();
     let registry = Registry::from_json(REGISTRY_JSON).unwrap();
-    let held = match DynamicFrame::decode(&text, &registry) {
-        Ok(frame) => frame.to_json()["payload"].clone(),
-        // A value that the registry does not know, in an open enumeration.
-        Err(_) => {
-            let frame = Frame::parse(&text).unwrap();
-            let params = frame.payload.iter();
-            let params = params.map(|param| (param.key.to_string(), param.value.as_str().into()));
-            Json::Object(params.collect::<Map<_, _>>())
-        }
+    let held = if let Ok(frame) = DynamicFrame::decode(&text, &registry) {
+        frame.to_json()["payload"].clone()
+    } else {
+        // The registry does not know a value of an open enumeration.
+        let frame = Frame::parse(&text).unwrap();
+        let params = frame.payload.iter();
+        let params = params.map(|param| (param.key.to_string(), param.value.as_str().into()));
+        Json::Object(params.collect::<Map<_, _>>())
     };
     json!({ "held": held, "dropped": typed.dropped() })
 }
