@@ -17,7 +17,7 @@ mod shapes;
 mod texts;
 mod with;
 
-use accp_registry::{Protocol, Type};
+use accp_registry::{Format, Protocol, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Path;
@@ -53,13 +53,15 @@ pub(crate) fn expand(
         ResolvedItem::Newtype(member, ty) if protocol.is_text() => {
             (texts::newtype(input, member, ty), None)
         }
-        ResolvedItem::Enumeration(choices) if protocol.is_text() => {
+        ResolvedItem::Enumeration(choices, _) if protocol.is_text() => {
             (texts::enumeration(input, choices), None)
         }
         ResolvedItem::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         ResolvedItem::Nested(fields) => (nested::expand(input, fields), None),
         ResolvedItem::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
-        ResolvedItem::Enumeration(choices) => (enumeration::expand(input, choices), None),
+        ResolvedItem::Enumeration(choices, other) => {
+            (enumeration::expand(input, choices, *other), None)
+        }
         ResolvedItem::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
     quote! {
@@ -142,6 +144,7 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
         Type::Number => "Number",
         Type::Boolean => "Boolean",
         Type::Agent => "Agent",
+        Type::Formatted(format) => return marker(span, &marker_name(*format)),
         Type::Enum(_) => "Enum",
         Type::Schema(_) => "Schema",
         Type::List(item) => {
@@ -154,8 +157,18 @@ fn kind(span: Span, ty: &Type) -> TokenStream {
         }
         _ => "Any",
     };
+    marker(span, word)
+}
+
+fn marker(span: Span, word: &str) -> TokenStream {
     let word = Ident::new(word, span);
     quote_spanned!(span=> _accp::kind::#word)
+}
+
+/// Returns the word of a format as the name of a type.
+fn marker_name(format: Format) -> String {
+    let (first, rest) = format.word().split_at(1);
+    first.to_uppercase() + rest
 }
 
 /// Returns an optional text as an expression.

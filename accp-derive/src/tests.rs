@@ -132,7 +132,7 @@ fn another_protocol_has_its_own_mistakes() {
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(schema = "P", task = "FETCH", area = "HR")] struct A { pri: i64, #[toy(flatten)] rest: Map }"#), @r#"
     "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields, ignore, new, transparent, rename_all, bound"
-    "unknown attribute `flatten`; on a field there are default, rename, skip, extra, with"
+    "unknown attribute `flatten`; on a field there are default, rename, alias, skip, extra, with"
     "schema P has no field `pri`; its fields: schema, priority, parts"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(task = "FETCH", area = "HR")] struct A { prority: i64, parts: String }"#), @r#"

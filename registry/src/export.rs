@@ -39,6 +39,7 @@
 //!   decoders accept, and allows up to 15 digits behind the mark `#`.
 
 mod builder;
+mod formats;
 mod frames;
 mod gbnf;
 mod grammar;

@@ -94,7 +94,7 @@ pub struct Field {
     pub default: Option<Value>,
     /// The default as its wire text. An encoder leaves out a value with this text.
     pub default_wire: Option<String>,
-    /// Whether every frame with this schema must carry the field.
+    /// Whether each frame with this schema must carry the field, unless its `fields` leave the field out.
     pub required: bool,
     /// Whether the field stands under `optional`: beyond the field set of the draft.
     pub optional: bool,
@@ -102,6 +102,9 @@ pub struct Field {
     pub inline: bool,
     /// The meaning of the field.
     pub doc: Option<String>,
+    /// Further keys that a reader takes for the field: the names that it had before, each with its
+    /// standard abbreviation. Nobody writes them, so the hash does not cover them.
+    pub aliases: Vec<String>,
 }
 
 /// The demands that a frame with one head makes on its schema.
@@ -113,11 +116,15 @@ pub struct FrameSpec {
     pub head: Vec<String>,
     /// Fields that this frame must carry, beyond those that the schema requires.
     pub required: Vec<String>,
-    /// The fields that may take their defaults in this frame; other fields get none. `None`: all
-    /// fields.
+    /// The fields that this frame is about: it takes no default for another field, and requires none
+    /// beyond its own `required`. `None`: all fields.
     pub fields: Option<Vec<String>>,
     /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
+    /// The full name of the field that names the agent that the frame is for: a field of type `agent`
+    /// of a `req` or a `qry`. The host of a session hands the frame to the handlers of that agent alone.
+    /// Nobody else looks at it, so the hash does not cover it.
+    pub to: Option<String>,
     /// The meaning of the frame.
     pub doc: Option<String>,
 }
@@ -241,10 +248,14 @@ impl Schema {
         }
     }
 
-    /// Returns the field with this full or short name, and its index in [`Schema::fields`].
+    /// Returns the field with this full name, short name or alias, and its index in
+    /// [`Schema::fields`].
     pub fn field(&self, key: &str) -> Option<(usize, &Field)> {
-        let mut fields = self.fields.iter().enumerate();
-        fields.find(|(_, field)| field.name == key || field.short == key)
+        let fields = || self.fields.iter().enumerate();
+        // No alias is the name of a field, so a known name is found without a look at the aliases.
+        fields()
+            .find(|(_, field)| field.name == key || field.short == key)
+            .or_else(|| fields().find(|(_, field)| field.aliases.iter().any(|alias| alias == key)))
     }
 
     /// Returns the demands of a frame with this head, if the registry declares them.
@@ -273,33 +284,46 @@ impl Schema {
     }
 
     /// Returns the full names of the fields that a frame with this head must carry: first those
-    /// that the schema requires, then those of the matching `frames` entry.
+    /// that the schema requires and that the frame is about, then those of the matching `frames` entry.
     pub fn required<'s, S: AsRef<str>>(
         &'s self,
         head: &[S],
     ) -> impl Iterator<Item = &'s str> + use<'s, S> {
-        let always = self.fields.iter().filter(|field| field.required);
-        let here = self.frame(head).into_iter();
+        let frame = self.frame(head);
+        let always = move |field: &Field| {
+            field.required && frame.is_none_or(|frame| frame.is_about(&field.name))
+        };
+        let here = frame.into_iter();
         let here = here.flat_map(|frame| &frame.required).map(String::as_str);
-        let here = here.filter(|name| self.field(name).is_none_or(|(_, field)| !field.required));
-        always.map(|field| field.name.as_str()).chain(here)
+        let is_new = move |name: &&str| self.field(name).is_none_or(|(_, field)| !always(field));
+        let fields = self.fields.iter().filter(move |field| always(field));
+        fields
+            .map(|field| field.name.as_str())
+            .chain(here.filter(is_new))
     }
 
     /// Returns whether a frame with this head must carry this field, with a value.
     pub fn requires<S: AsRef<str>>(&self, field: &Field, head: &[S]) -> bool {
-        let here = |frame: &FrameSpec| frame.required.contains(&field.name);
-        field.required || self.frame(head).is_some_and(here)
+        let here = |frame: &FrameSpec| {
+            field.required && frame.is_about(&field.name) || frame.required.contains(&field.name)
+        };
+        self.frame(head).map_or(field.required, here)
     }
 
-    /// Returns whether two schemas differ only in their docs, `keep` and `rules`.
+    /// Returns whether two schemas differ only in their docs, aliases, `keep`, `rules` and `to`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
             bare.doc = None;
             bare.keep = None;
             bare.rules = SchemaRules::default();
-            bare.fields.iter_mut().for_each(|field| field.doc = None);
-            bare.frames.iter_mut().for_each(|frame| frame.doc = None);
+            for field in &mut bare.fields {
+                field.doc = None;
+                field.aliases.clear();
+            }
+            for frame in &mut bare.frames {
+                (frame.doc, frame.to) = (None, None);
+            }
             bare
         };
         bare(self) == bare(other)
@@ -326,7 +350,28 @@ impl Field {
             optional: false,
             inline: false,
             doc: None,
+            aliases: Vec::new(),
         }
+    }
+
+    /// Returns every key that a reader takes for the field: the full name, the short name, if it is
+    /// another, and the aliases.
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    ///
+    /// let registry = Registry::from_json(r#"{ "schemas": { "sales_report": {
+    ///     "code": "SR", "fields": ["urgency"], "aliases": { "urgency": ["priority"] }
+    /// } } }"#)?;
+    /// let (_, urgency) = registry.schema("SR").and_then(|schema| schema.field("priority")).expect("an alias");
+    /// // `pri` is the standard abbreviation of `priority`.
+    /// assert_eq!(urgency.keys().collect::<Vec<_>>(), ["urgency", "priority", "pri"]);
+    /// # Ok::<(), accp_registry::Problems>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let short = (self.short != self.name).then_some(&self.short);
+        let names = [&self.name].into_iter().chain(short);
+        names.chain(&self.aliases).map(String::as_str)
     }
 }
 
@@ -338,6 +383,7 @@ impl FrameSpec {
             required: Vec::new(),
             fields: None,
             envelope: Vec::new(),
+            to: None,
             doc: None,
         }
     }
@@ -359,8 +405,12 @@ impl FrameSpec {
 
     /// Returns whether a field with a default takes it when this frame leaves the field out.
     fn fills(&self, name: &str) -> bool {
-        let about = self.fields.as_ref();
+        self.is_about(name) && !self.required.iter().any(|other| other == name)
+    }
+
+    /// Returns whether `fields` hold a field, or there are no `fields`.
+    fn is_about(&self, name: &str) -> bool {
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);
-        about.is_none_or(has) && !has(&self.required)
+        self.fields.as_ref().is_none_or(has)
     }
 }

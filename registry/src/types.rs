@@ -10,6 +10,7 @@ use core::str::FromStr;
 
 use serde_json::Value;
 
+use crate::format::Format;
 use crate::lexical::{self, Literal};
 
 /// The deepest nesting of lists and maps in one type.
@@ -42,6 +43,8 @@ pub enum Type {
     Boolean,
     /// `agent`: an agent id, without its `@`.
     Agent,
+    /// `date`, `time`, `timestamp`, `duration`, `uuid`, `url`, `bytes`: a text of one form.
+    Formatted(Format),
     /// `enum(a,b=+)`: one of these values.
     Enum(Vec<EnumValue>),
     /// `[T]`: a list.
@@ -89,7 +92,21 @@ impl TypeSyntax {
 impl Type {
     /// The built-in types that are one word.
     pub const WORDS: &[&str] = &[
-        "string", "text", "integer", "decimal", "number", "boolean", "agent", "any",
+        "string",
+        "text",
+        "integer",
+        "decimal",
+        "number",
+        "boolean",
+        "agent",
+        "date",
+        "time",
+        "timestamp",
+        "duration",
+        "uuid",
+        "url",
+        "bytes",
+        "any",
     ];
 
     /// Returns whether a schema cannot have this code, because it is the name of a type.
@@ -167,6 +184,9 @@ impl Type {
             "agent" => Type::Agent,
             "any" => Type::Any,
             _ => {
+                if let Some(format) = Format::named(text) {
+                    return Ok(Type::Formatted(format));
+                }
                 if let Some(inner) = enclosed(text, "[", "]")? {
                     return nested(inner).map(Type::List);
                 }
@@ -284,6 +304,7 @@ impl fmt::Display for Type {
             Type::Number => f.write_str("number"),
             Type::Boolean => f.write_str("boolean"),
             Type::Agent => f.write_str("agent"),
+            Type::Formatted(format) => f.write_str(format.word()),
             Type::Any => f.write_str("any"),
             Type::Enum(values) => {
                 f.write_str("enum(")?;

@@ -132,6 +132,9 @@ impl Writer<'_> {
                 }
                 self.out.push_str(id);
             }
+            (Type::Formatted(format), Value::String(text)) if format.holds(text) => {
+                lexical::write_string(self.out, text);
+            }
             (Type::Enum(values), Value::String(text)) => {
                 let is_it =
                     |value: &&EnumValue| value.name == *text || value.symbol.as_ref() == Some(text);
@@ -304,6 +307,7 @@ fn expected(ty: &Type) -> Cow<'static, str> {
         Type::Number => "a number".into(),
         Type::Boolean => "true or false".into(),
         Type::Agent => "an agent id".into(),
+        Type::Formatted(format) => format.expected().into(),
         Type::List(_) => "an array".into(),
         Type::Map(_) => "an object".into(),
         Type::Any => "a value".into(),

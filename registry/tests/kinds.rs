@@ -1,4 +1,4 @@
-//! Registries that replace a profile, that hold no errors, and whose records have no end.
+//! Registries that replace a profile, that hold no errors, and whose records have no end; what a frame requires.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_registry::Registry;
@@ -117,4 +117,33 @@ fn records_without_end() {
     let leads = node("ND", "next") + other;
     assert_eq!(of(&leads).unwrap_err().into_iter().count(), 1);
     assert!(of(&(node("TR", "name") + other)).is_ok());
+}
+
+#[test]
+fn a_frame_requires_of_its_schema_the_fields_that_it_is_about() {
+    let registry = Registry::from_json(
+        r#"{ "schemas": { "refund": {
+            "code": "RF", "fields": ["order", "amount", "reason"], "required": ["order", "amount"],
+            "frames": [
+                { "intent": "req", "operation": "refund" },
+                { "intent": "done", "operation": "refund", "fields": ["order", "reason"] },
+                { "intent": "wait", "operation": "refund", "fields": [], "required": ["amount", "reason"] }
+            ] } } }"#,
+    )
+    .unwrap();
+    let schema = registry.schema("RF").unwrap();
+    for (head, required) in [
+        (["req", "refund"], &["order", "amount"][..]),
+        (["done", "refund"], &["order"]),
+        (["wait", "refund"], &["amount", "reason"]),
+        (["fail", "refund"], &["order", "amount"]),
+    ] {
+        assert_eq!(schema.required(&head).collect::<Vec<_>>(), required);
+        let by_field = schema
+            .fields
+            .iter()
+            .filter(|field| schema.requires(field, &head));
+        let by_field: Vec<_> = by_field.map(|field| field.name.as_str()).collect();
+        assert_eq!(by_field, required);
+    }
 }

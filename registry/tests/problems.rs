@@ -111,7 +111,7 @@ fn unknown_keys() {
     registry:2:1 at /schemas/a/abbrevations: unknown key `abbrevations`
         did you mean `abbreviations`?
     registry:2:21 at /schemas/a/xyz: unknown key `xyz`
-        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, required, inline, docs, frames, keep, rules
+        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, aliases, required, inline, docs, frames, keep, rules
     ");
     assert_snapshot!(with(r#""frames": [{ "intent": "req", "operation": "o", "require": [] }]"#), @"
     registry:2:49 at /schemas/a/frames/0/require: unknown key `require`
@@ -272,11 +272,11 @@ fn types() {
     registry:2:12 at /schemas/a/types/x: `strng` is neither a type nor the code of a schema
         did you mean `string`?
     registry:2:26 at /schemas/a/types/priority: `XYZ` is neither a type nor the code of a schema
-        the types are string, text, integer, decimal, number, boolean, agent, any, enum(a,b), [T], {T} and the codes of the schemas here
+        the types are string, text, integer, decimal, number, boolean, agent, date, time, timestamp, duration, uuid, url, bytes, any, enum(a,b), [T], {T} and the codes of the schemas here
     ");
     assert_snapshot!(with(r#""types": { "x": "[string", "priority": "" }"#), @"
     registry:2:12 at /schemas/a/types/x: `[string` opens `[` without a closing `]`
-    registry:2:28 at /schemas/a/types/priority: `` is not a type; expected one of string, text, integer, decimal, number, boolean, agent, any, enum(a,b), [T], {T} or the code of a schema
+    registry:2:28 at /schemas/a/types/priority: `` is not a type; expected one of string, text, integer, decimal, number, boolean, agent, date, time, timestamp, duration, uuid, url, bytes, any, enum(a,b), [T], {T} or the code of a schema
     ");
     assert_snapshot!(with(r#""types": { "x": "enum(a,a)", "priority": "enum(a=+,b=+)" }"#), @"
     registry:2:12 at /schemas/a/types/x: the enum value `a` stands twice
@@ -293,7 +293,7 @@ fn types() {
     assert_snapshot!(with(r#""types": { "x": "enum(up=↑)", "priority": "enum" }"#), @"
     registry:2:12 at /schemas/a/types/x: the enum value `↑` holds more than printable ASCII without spaces
         spell it otherwise, as in in_progress
-    registry:2:31 at /schemas/a/types/priority: `enum` is not a type; expected one of string, text, integer, decimal, number, boolean, agent, any, enum(a,b), [T], {T} or the code of a schema
+    registry:2:31 at /schemas/a/types/priority: `enum` is not a type; expected one of string, text, integer, decimal, number, boolean, agent, date, time, timestamp, duration, uuid, url, bytes, any, enum(a,b), [T], {T} or the code of a schema
     ");
     assert_snapshot!(with(&format!(r#""types": {{ "x": "{}" }}"#, "[".repeat(20) + "any" + &"]".repeat(20))), @"registry:2:12 at /schemas/a/types/x: a type nests at most 16 deep");
 }

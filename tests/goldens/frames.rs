@@ -42,7 +42,6 @@ pub struct JobRunReq<'a> {
     pub progress: Option<i64>,
 }
 
-#[allow(clippy::doc_markdown)]
 /// Reports on it.
 ///
 /// The frame `done:run` of schema `JB`. Its envelope must carry `cid`.
@@ -51,10 +50,6 @@ pub struct JobRunReq<'a> {
 #[accp(schema = "JB", intent = "done", operation = "run", new)]
 #[accp(registry = "goldens/frames.json")]
 pub struct RunDone<'a> {
-    /// See \[the list\] or <https://example.org/jobs>, not \<b\>here\</b\>.
-    ///
-    /// `name` on the wire: a string.
-    pub name: Cow<'a, str>,
     /// `open`,
     /// then `done`.
     ///
@@ -365,13 +360,15 @@ pub const REGISTRY_JSON: &str = r#"{
           "doc": "Gives the task to an agent.",
           "intent": "req",
           "operation": "schedule",
-          "required": ["assignee"]
+          "required": ["assignee"],
+          "to": "assignee"
         },
         {
           "doc": "Asks an agent to do the task.",
           "intent": "req",
           "operation": "execute",
-          "required": ["assignee"]
+          "required": ["assignee"],
+          "to": "assignee"
         },
         {
           "doc": "Reports on the task.",

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 use accp_registry::protocol::NO_HEAD;
-use accp_registry::{Field, Schema, Type};
+use accp_registry::{Field, Format, Schema, Type};
 use accp_runtime::{Decimal, DynamicFrame, Envelope, Map, Registry, Value};
 use proptest::prelude::*;
 
@@ -38,6 +38,16 @@ pub const OWN: &str = r#"{ "schemas": {
     "order_ack": {
         "code": "OR2", "fields": ["id", "paid", "idx"], "types": { "id": "integer", "paid": "any", "idx": "{any}" },
         "frames": [{ "intent": "req", "operation": "ack_it" }, { "intent": "ack", "operation": "x" }]
+    },
+    "stamp": {
+        "code": "SP", "fields": ["on", "at", "when", "span", "key", "link", "raw", "days"],
+        "types": {
+            "on": "date", "at": "time", "when": "timestamp", "span": "duration", "key": "uuid", "link": "url",
+            "raw": "bytes", "days": "[date]"
+        },
+        "defaults": { "at": "09:30:00Z" },
+        "required": ["on", "raw"],
+        "frames": [{ "intent": "req", "operation": "stamp" }]
     }
 } }"#;
 
@@ -259,6 +269,7 @@ fn given(
         Type::Number => number().boxed(),
         Type::Boolean => any::<bool>().prop_map(Value::from).boxed(),
         Type::Agent => "[A-Za-z0-9_-]{1,8}".prop_map(Value::from).boxed(),
+        Type::Formatted(format) => formatted(*format).prop_map(Value::from).boxed(),
         Type::Enum(values) => {
             let names: Vec<_> = values.iter().map(|value| value.name.clone()).collect();
             prop::sample::select(names).prop_map(Value::from).boxed()
@@ -277,6 +288,31 @@ fn given(
         _ => any_value(depth).boxed(),
     };
     prop_oneof![8 => value, 1 => carried].boxed()
+}
+
+/// Returns any text of a format.
+pub fn formatted(format: Format) -> BoxedStrategy<String> {
+    const DATE: &str = "[0-9]{4}-(0[1-9]|1[0-2])-([0-2][0-9]|3[01])";
+    const TIME: &str = "([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\\.[0-9]{1,9})?(Z|[+-]([01][0-9]|2[0-3]):[0-5][0-9])";
+    const DURATION: &str = "P((([0-9]{1,3}Y([0-9]{1,3}M([0-9]{1,3}D)?)?)|[0-9]{1,3}M|[0-9]D)(T[0-9]{1,3}(H|M|S))?\
+        |T[0-9]H([0-9]M([0-9]S)?)?|[0-9]{1,3}W)";
+    let text = match format {
+        Format::Date => DATE.prop_map(String::from).boxed(),
+        Format::Time => TIME.prop_map(String::from).boxed(),
+        Format::Timestamp => (DATE, TIME)
+            .prop_map(|(date, time)| date + "T" + &time)
+            .boxed(),
+        Format::Duration => DURATION.prop_map(String::from).boxed(),
+        Format::Uuid => "[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}".boxed(),
+        Format::Url => {
+            "[A-Za-z][A-Za-z0-9+.-]{0,5}:([!#$&-;=?-Z\\[\\]_a-z~]|%[0-9A-Fa-f]{2}){1,20}".boxed()
+        }
+        _ => prop::collection::vec(any::<u8>(), 0..20)
+            .prop_map(|bytes| accp_registry::to_base64(&bytes))
+            .boxed(),
+    };
+    text.prop_filter("a text of the format", move |text| format.holds(text))
+        .boxed()
 }
 
 /// Returns a value without a declared type.

@@ -12,6 +12,7 @@
 mod faults;
 mod host;
 mod registries;
+mod renamed;
 mod typed;
 
 use std::cell::RefCell;

@@ -8,9 +8,11 @@
 )]
 
 mod agreement;
+mod aliases;
 mod converted;
 mod held;
 mod made;
+mod others;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -57,6 +57,33 @@ pub mod bare {
         pub to: ::core::option::Option<::std::boxed::Box<Self>>,
     }
 
+    /// A place.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(crate = crate::renamed, registry = "registry/warehouse.json", schema = "LC")]
+    #[accp(ignore = "shelf")]
+    pub struct Place {
+        /// The aisle.
+        pub aisle: ::std::string::String,
+    }
+
+    /// A stay at places, which are records of a schema.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(crate = crate::renamed, registry = "registry/warehouse.json", schema = "SV")]
+    #[accp(
+        ignore = "count",
+        ignore = "fragile",
+        ignore = "tags",
+        ignore = "speed"
+    )]
+    pub struct Stay {
+        /// The goods.
+        pub item: ::std::string::String,
+        /// The place now.
+        pub target: ::core::option::Option<Place>,
+        /// The places before.
+        pub stops: ::std::vec::Vec<Place>,
+    }
+
     /// Several frames.
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     #[accp(crate = crate::renamed)]

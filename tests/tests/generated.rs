@@ -224,13 +224,12 @@ fn a_frame_has_the_fields_that_its_entry_lists() {
         "@dev>req:notify{name:etl|rt:5|queue:night|schema:JB}[mid:100001000001,seq:1,cid:c1]",
     );
     let done = RunDone {
-        name: "etl".into(),
         state: "done".into(),
         progress: Some(100),
     };
     travels(
         JobFrame::RunDone(done.clone()),
-        "@dev>done:run{name:etl|st:done|prog:100|schema:JB}[mid:100001000001,seq:1,cid:c1]",
+        "@dev>done:run{st:done|prog:100|schema:JB}[mid:100001000001,seq:1,cid:c1]",
     );
     travels(
         ProbeRunReq {

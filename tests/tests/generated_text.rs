@@ -10,7 +10,16 @@ use accp_build::{Builder, Options, check, generate, write};
 use accp_registry::Registry;
 
 /// The registries in `goldens/`, each with the text that is generated from it.
-const GOLDENS: &[&str] = &["draft", "enums", "every_type", "frames", "names", "nested"];
+const GOLDENS: &[&str] = &[
+    "draft",
+    "enums",
+    "every_type",
+    "formats",
+    "frames",
+    "names",
+    "nested",
+    "renamed",
+];
 
 /// What a golden asks of the builder besides its registry.
 type Asks = fn(Builder) -> Builder;
@@ -30,6 +39,8 @@ const ASKING: &[(&str, &str, Asks)] = &[
             .field_attribute("sample.note", r#"#[serde(rename = "remark")]"#)
             .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
     }),
+    ("enums_open", "enums", |builder| builder.open_enums(true)),
+    ("formats_owned", "formats", |builder| builder.owned(true)),
     ("nested_owned", "nested", |builder| {
         builder.owned(true).type_attribute(".", SERDE)
     }),

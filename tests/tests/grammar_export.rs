@@ -7,6 +7,7 @@
     reason = "a test that panics has failed"
 )]
 
+mod formats;
 mod gbnf;
 mod json_form;
 mod views;

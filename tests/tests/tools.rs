@@ -38,13 +38,14 @@ fn parts(definition: &Json) -> (&str, &Json) {
 
 /// Fails unless a schema keeps to what strict modes accept.
 fn is_strict(schema: &Json, depth: usize) {
-    const KEYS: [&str; 7] = [
+    const KEYS: [&str; 8] = [
         "type",
         "properties",
         "required",
         "additionalProperties",
         "items",
         "enum",
+        "format",
         "description",
     ];
     let object = schema.as_object().unwrap();

@@ -89,6 +89,12 @@ impl Builder {
         self
     }
 
+    /// Sets whether each enum takes the values that the registry does not list; see [`Options::open_enums`].
+    pub fn open_enums(mut self, yes: bool) -> Self {
+        self.options.open_enums = yes;
+        self
+    }
+
     /// Sets whether the types own their texts and have no lifetime; see [`Options::owned`].
     pub fn owned(mut self, yes: bool) -> Self {
         self.options.owned = yes;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::protocol::NO_HEAD;
-use accp_registry::{Field, FrameSpec, Protocol, Registry, Schema, Type};
+use accp_registry::{Field, Format, FrameSpec, Protocol, Registry, Schema, Type};
 use proc_macro2::Ident;
 
 use crate::error::{Error, NameFault};
@@ -70,6 +70,7 @@ impl<'r> Catalog<'r> {
             Type::Schema(code) => self.borrowing.contains(code.as_str()),
             _ if self.owned => false,
             Type::Integer | Type::Decimal | Type::Number | Type::Boolean | Type::Enum(_) => false,
+            Type::Formatted(Format::Bytes) => false,
             _ => true,
         }
     }

@@ -93,7 +93,12 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         }
         _ => " Absent and `~` mean `None`.".to_owned(),
     };
-    let what = format!("`{short}` on the wire: {ty}.{absent}");
+    let aliases: Vec<String> = field.aliases.iter().map(|alias| code(alias)).collect();
+    let also = match &aliases[..] {
+        [] => String::new(),
+        _ => format!(" Read from {} too.", aliases.join(", ")),
+    };
+    let what = format!("`{short}` on the wire: {ty}.{absent}{also}");
     attributes(&[prose(field.doc.as_ref()), what])
 }
 
@@ -113,6 +118,11 @@ pub(crate) fn variant(variant: &Variant<'_>) -> TokenStream {
     }])
 }
 
+/// Returns the doc of the variant that takes the values that the registry does not list.
+pub(crate) fn other() -> TokenStream {
+    attributes(&["Any other value, as it was read.".to_owned()])
+}
+
 /// Returns a type in words.
 fn words(ty: &Type, plural: bool) -> String {
     let choose = |one: &str, many: &str| if plural { many } else { one }.to_owned();
@@ -124,6 +134,7 @@ fn words(ty: &Type, plural: bool) -> String {
         Type::Number => choose("a number", "numbers"),
         Type::Boolean => choose("a boolean", "booleans"),
         Type::Agent => choose("an agent id", "agent ids"),
+        Type::Formatted(format) => choose("a value", "values") + " of type " + &code(format.word()),
         Type::Any => choose("any value", "any values"),
         Type::List(item) => choose("a list", "lists") + " of " + &words(item, true),
         Type::Map(item) => choose("a map", "maps") + " of " + &words(item, true),

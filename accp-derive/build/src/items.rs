@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use accp_registry::{Field, Protocol, Schema, Type};
+use accp_registry::{Field, Format, Protocol, Schema, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
@@ -147,7 +147,8 @@ impl<'f> File<'f> {
         };
         let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
         let default = (*presence == Presence::Default).then(|| quote!(default));
-        let accp = self.attribute(default.into_iter().chain(rename));
+        let aliases = field.aliases.iter().map(|alias| quote!(alias = #alias));
+        let accp = self.attribute(default.into_iter().chain(rename).chain(aliases));
         let own = self.catalog.overrides.of_field(owner, ident);
         let mut ty = match own {
             Some(own) => quote!(#own),
@@ -212,8 +213,11 @@ impl<'f> File<'f> {
         variants: &[Variant<'_>],
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
-        let derived = ["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
+        let mut derived = vec!["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
+        // A text is not `Copy`.
+        derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
+        let other = self.options.open_enums.then(|| self.other(variants));
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -234,8 +238,20 @@ impl<'f> File<'f> {
             #doc
             #head
             #place
-            pub enum #ident { #(#variants)* }
+            pub enum #ident { #(#variants)* #other }
         }
+    }
+
+    /// Returns the variant that takes other values, under a name that no value has.
+    fn other(&mut self, variants: &[Variant<'_>]) -> TokenStream {
+        self.prelude("string::String");
+        let is_free = |name: &String| variants.iter().all(|variant| variant.ident != name);
+        let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
+        let mut names = plain.chain((2_u32..).map(|number| format!("Other{number}")));
+        let name = names.find(is_free).unwrap_or_default();
+        let name = Ident::new(&name, Span::call_site());
+        let (doc, accp) = (doc::other(), self.attribute([quote!(other)]));
+        quote!(#doc #accp #name(String),)
     }
 
     /// Returns the attribute with the place of the registry and of the runtime, as far as the
@@ -280,6 +296,21 @@ impl<'f> File<'f> {
             Type::String | Type::Text => self.text(),
             Type::Decimal => self.runtime_type("Decimal", false),
             Type::Agent => self.runtime_type("AgentId", true),
+            Type::Formatted(Format::Bytes) => {
+                self.prelude("vec::Vec");
+                quote!(Vec<u8>)
+            }
+            Type::Formatted(format) => {
+                // A schema may have the name of one of these types, so only their module is imported.
+                self.uses.runtime.insert("formats");
+                let name = Ident::new(&pascal(format.word()), Span::call_site());
+                let lifetime = if self.options.owned {
+                    quote!('static)
+                } else {
+                    quote!('a)
+                };
+                quote!(formats::#name<#lifetime>)
+            }
             Type::Map(item) if **item == Type::Any => self.runtime_type("Map", true),
             Type::List(item) => {
                 self.prelude("vec::Vec");

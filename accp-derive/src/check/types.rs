@@ -1,7 +1,7 @@
 //! Well-known Rust types that cannot hold a registry type. The compiler checks all other types by
 //! their traits. These are reported here, once, in the words of the registry.
 
-use accp_registry::{Protocol, Type};
+use accp_registry::{Format, Protocol, Type};
 use quote::ToTokens as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
@@ -28,6 +28,7 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
         ("Vec", [inner]) => match of {
             Type::List(item) => return misfit_item(inner, item),
             Type::Any => return misfit(inner, of),
+            Type::Formatted(Format::Bytes) => is_one_of(inner, &["u8"]),
             _ => false,
         },
         ("BTreeMap", [_, inner]) | ("HashMap", [_, inner] | [_, inner, _]) => match of {
@@ -35,7 +36,10 @@ pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType
             Type::Any => return misfit(inner, of),
             _ => false,
         },
-        ("String", []) => matches!(of, Type::String | Type::Text | Type::Agent | Type::Any),
+        ("String", []) => match of {
+            Type::Formatted(format) => *format != Format::Bytes,
+            of => matches!(of, Type::String | Type::Text | Type::Agent | Type::Any),
+        },
         ("bool", []) => matches!(of, Type::Boolean | Type::Any),
         ("f64", []) => matches!(of, Type::Number | Type::Any),
         ("f32" | "char" | "i128" | "u128", []) => false,
@@ -260,6 +264,12 @@ pub(super) fn holders(protocol: &Protocol, of: &Type) -> String {
         Type::Number => "`f64`".to_owned(),
         Type::Boolean => "`bool`".to_owned(),
         Type::Agent => "`AgentId<'_>`".to_owned(),
+        Type::Formatted(Format::Bytes) => "`Vec<u8>`".to_owned(),
+        Type::Formatted(format) => {
+            let (first, rest) = format.word().split_at(1);
+            let name = first.to_uppercase() + rest;
+            format!("`{}::formats::{name}<'_>` or `String`", names.runtime)
+        }
         Type::Enum(_) => format!(
             "an enum that derives `{}`, with these variants",
             names.derive

@@ -52,7 +52,14 @@ fn holds(ty: &RustType) -> Option<&'static str> {
         return None;
     };
     let last = path.path.segments.last()?;
+    // The types of `formats` have some of these names, and a lifetime.
+    let is_own = matches!(
+        &last.arguments,
+        PathArguments::AngleBracketed(arguments)
+            if matches!(arguments.args.first(), Some(GenericArgument::Lifetime(_)))
+    );
     match last.ident.to_string().as_str() {
+        _ if is_own => {}
         "DateTime" | "NaiveDate" => return Some("HoldsChrono"),
         "Decimal" => return Some("HoldsRustDecimal"),
         "OffsetDateTime" | "Date" => return Some("HoldsTime"),
@@ -95,6 +102,8 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("Option" | "Box", _) => holds(of),
         ("Vec", Type::List(item)) => holds(item),
         ("Vec", Type::Any) => holds(of),
+        // The check has refused any other item.
+        ("Vec", Type::Formatted(_)) => true,
         ("BTreeMap" | "HashMap", Type::Map(item)) => has_text_keys() && holds(item),
         ("BTreeMap" | "HashMap", Type::Any) => has_text_keys() && holds(of),
         ("String" | "bool" | "f64" | "i8" | "i16" | "i32" | "i64" | "isize", _) => true,

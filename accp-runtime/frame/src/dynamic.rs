@@ -72,6 +72,7 @@ pub(crate) fn read<'a>(
     let wrong = || {
         let expected = match ty {
             Type::Decimal => String::from("a decimal of at most 6 places"),
+            Type::Formatted(format) => String::from(format.expected()),
             ty => format!("a value of type {ty}"),
         };
         Err(DecodeError::new(ErrorCode::INVALID_TYPE, at, expected))
@@ -285,6 +286,9 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
             }
             (Value::String(text), Type::Text) => EncodeValue::<kind::Text>::encode_value(text, w),
             (Value::String(text), Type::Agent) => EncodeValue::<kind::Agent>::encode_value(text, w),
+            (Value::String(text), Type::Formatted(format)) => {
+                impls::write_formatted(*format, text, w)
+            }
             (Value::String(text), Type::Enum(values)) => match enum_value(values, text) {
                 Some(value) => {
                     lexical::write_string(w.out(), value.wire());
@@ -361,7 +365,7 @@ pub(crate) struct Entry<'v, 'a> {
 }
 
 /// Returns the entries on the wire for a map of full names: the schema's fields in their order,
-/// then the other keys ascending. Either name of a field is accepted.
+/// then the other keys ascending. Each name of a field is accepted.
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,
@@ -417,10 +421,15 @@ pub(crate) fn fields<'v, 'a>(
 
 #[cold]
 fn both_names(field: &Field) -> EncodeError {
-    let message = format!(
-        "`{}` stands under its full and under its short name `{}`",
-        field.name, field.short
-    );
+    let message = if field.aliases.is_empty() {
+        format!(
+            "`{}` stands under its full and under its short name `{}`",
+            field.name, field.short
+        )
+    } else {
+        let keys: Vec<_> = field.keys().collect();
+        format!("a map has one of the keys {}", keys.join(", "))
+    };
     EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 

@@ -98,7 +98,7 @@ impl Externaliser<'_, '_> {
         sink: &mut Sink<'_>,
     ) -> Result<(), EncodeError> {
         match (&mut *value, ty) {
-            (Value::String(text), Type::String | Type::Text | Type::Any)
+            (Value::String(text), Type::String | Type::Text | Type::Formatted(_) | Type::Any)
                 if text.len() > LONG_VALUE && text.chars().count() > LONG_VALUE =>
             {
                 sink.take(value, Reason::Characters)?;

@@ -2,6 +2,7 @@
 
 mod containers;
 mod foreign;
+mod formatted;
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -23,6 +24,7 @@ use crate::writer::{EncodeValue, Writer};
 pub(crate) use containers::{
     Pair, PairKind, decode_entries, decode_list, encode_entries, encode_items,
 };
+pub(crate) use formatted::{unfit, write as write_formatted};
 
 type Decoded<T> = Result<T, DecodeError>;
 type Encoded = Result<(), EncodeError>;
@@ -169,7 +171,9 @@ macro_rules! owned_text {
     )*};
 }
 
-owned_text!(String, Text, Any, Agent);
+owned_text!(
+    String, Text, Any, Agent, Date, Time, Timestamp, Duration, Uuid, Url
+);
 
 macro_rules! unsized_text {
     ($($kind:ident),*) => {$(
@@ -196,7 +200,9 @@ macro_rules! unsized_text {
     )*};
 }
 
-unsized_text!(String, Text, Any, Agent);
+unsized_text!(
+    String, Text, Any, Agent, Date, Time, Timestamp, Duration, Uuid, Url
+);
 
 impl EncodeValue<kind::Agent> for AgentId<'_> {
     #[inline]

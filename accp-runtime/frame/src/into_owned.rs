@@ -69,6 +69,14 @@ impl IntoOwned for Cow<'_, str> {
     }
 }
 
+impl IntoOwned for Cow<'_, [u8]> {
+    type Owned = Cow<'static, [u8]>;
+
+    fn into_owned(self) -> Cow<'static, [u8]> {
+        Cow::Owned(Cow::into_owned(self))
+    }
+}
+
 /// Implements the trait for types that never borrow.
 macro_rules! own {
     ($($ty:ty),* $(,)?) => {$(

@@ -14,6 +14,8 @@
 //! | `number` | `f64` |
 //! | `boolean` | `bool` |
 //! | `agent` | [`AgentId`](crate::AgentId); `Cow<str>` and `String`, which are checked when they are written |
+//! | `date`, `time`, `timestamp`, `duration`, `uuid`, `url` | the type of that name in [`formats`](crate::formats); `Cow<str>` and `String`, which are checked when they are written |
+//! | `bytes` | `Vec<u8>`, `Cow<[u8]>` |
 //! | `enum(..)` | an enum without data that derives `AccpFrame`, with these variants |
 //! | `[T]` | `Vec` of a type that holds `T` |
 //! | `{T}` | `BTreeMap` from texts to a type that holds `T`; of `{any}` also [`Map`](crate::Map) |
@@ -29,15 +31,17 @@
 //! | `Arc<str>` | as `String` |
 //! | `HashMap` (`std`) | as `BTreeMap`; written ascending by key |
 //! | `serde_json::Value` | `any`; an object is data, and a reference is refused |
-//! | `rust_decimal::Decimal` | `decimal` |
-//! | `uuid::Uuid`, `url::Url` | `string`, `text`, `any` |
-//! | `chrono::DateTime<Utc>`, `time::OffsetDateTime` | `integer` as seconds since 1970, like `ts`; `string`, `text`, `any` as RFC 3339 |
-//! | `chrono::NaiveDate`, `time::Date` | `string`, `text`, `any` as `YYYY-MM-DD` |
+//! | `rust_decimal::Decimal` | `decimal`, without the zeros at its end; `string`, `text` with all its places |
+//! | `uuid::Uuid` | `uuid`, `string`, `text`, `any` |
+//! | `url::Url` | `url`, `string`, `text`, `any` |
+//! | `chrono::DateTime<Utc>`, `time::OffsetDateTime` | `timestamp`, `string`, `text`, `any` as RFC 3339; `integer` as seconds since 1970, like `ts` |
+//! | `chrono::NaiveDate`, `time::Date` | `date`, `string`, `text`, `any` as `YYYY-MM-DD` |
 //!
 //! A time between two seconds is refused by an integer, because nothing is rounded. A time that is
 //! written as seconds comes back in UTC.
 //!
-//! Any other type converts to one of these by two functions of a module, or implements
+//! A type that is made of a text and written as one needs `#[accp(with = accp_runtime::parsed)]`
+//! ([`parsed`](crate::parsed)). Any other type converts to one of these by two functions of a module, or implements
 //! [`EncodeValue`](crate::EncodeValue) and [`DecodeValue`](crate::DecodeValue):
 //!
 //! ```
@@ -102,6 +106,27 @@ pub struct Boolean(());
 /// `agent`: an agent id.
 #[derive(Debug)]
 pub struct Agent(());
+/// `date`: a day of the calendar.
+#[derive(Debug)]
+pub struct Date(());
+/// `time`: a time of the day with its offset.
+#[derive(Debug)]
+pub struct Time(());
+/// `timestamp`: a date and a time.
+#[derive(Debug)]
+pub struct Timestamp(());
+/// `duration`.
+#[derive(Debug)]
+pub struct Duration(());
+/// `uuid`.
+#[derive(Debug)]
+pub struct Uuid(());
+/// `url`: an absolute one.
+#[derive(Debug)]
+pub struct Url(());
+/// `bytes`: base64 on the wire.
+#[derive(Debug)]
+pub struct Bytes(());
 /// `enum(..)`: one of the names of a closed set.
 #[derive(Debug)]
 pub struct Enum(());
@@ -125,7 +150,8 @@ macro_rules! items {
 }
 
 items!(
-    String, Text, Integer, Decimal, Number, Boolean, Agent, Enum, Schema
+    String, Text, Integer, Decimal, Number, Boolean, Agent, Date, Time, Timestamp, Duration, Uuid,
+    Url, Bytes, Enum, Schema
 );
 
 impl<K> OfItem for List<K> {}

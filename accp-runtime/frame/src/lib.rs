@@ -7,7 +7,7 @@
 //! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
-//! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
+//! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`], [`Map`] and [`formats`], in
 //!   the form of [`Value::to_json`].
 //! - `words`: frames in plain words, for people.
 //! - `rust_decimal`, `chrono`, `time`, `uuid`, `url`: types of these crates in fields; [`kind`] lists them.
@@ -27,6 +27,7 @@ mod error;
 mod exact;
 mod external;
 mod externalise;
+pub mod formats;
 mod frame;
 mod frame_types;
 mod impls;
@@ -34,6 +35,7 @@ mod into_owned;
 mod json;
 pub mod kind;
 mod lenient;
+pub mod parsed;
 mod private;
 /// The frames of the standard profiles as types (draft sections 3.6 and 10), generated from the
 /// registry.

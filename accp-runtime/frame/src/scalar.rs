@@ -17,6 +17,10 @@ pub(crate) fn read<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<
         Type::String => Some(Value::String(r.string_of(raw))),
         Type::Text => Some(Value::String(r.text_of(raw))),
         Type::Agent => Some(Value::String(Cow::Borrowed(r.agent_of(raw)?))),
+        Type::Formatted(format) => {
+            let text = r.string_of(raw);
+            format.holds(&text).then_some(Value::String(text))
+        }
         Type::Enum(values) => named(values, &r.string_of(raw)),
         ty => number(raw, ty),
     }
@@ -29,6 +33,7 @@ pub fn plain(text: &str, ty: &Type) -> Option<Value<'static>> {
     match ty {
         Type::String | Type::Text | Type::Any => Some(same()),
         Type::Agent => lexical::is_agent_id(text).then(same),
+        Type::Formatted(format) => format.holds(text).then(same),
         Type::Enum(values) => named(values, text),
         ty => number(text, ty),
     }
@@ -76,6 +81,7 @@ pub fn wanted(ty: &Type, found: Option<&str>) -> String {
     match ty {
         Type::String | Type::Text => "a string".to_string(),
         Type::Agent => "an agent id: letters, digits, '-' and '_' only".to_string(),
+        Type::Formatted(format) => format.expected().to_string(),
         Type::Integer => "an integer of 64 bits".to_string(),
         Type::Decimal => "a number of at most 6 places".to_string(),
         Type::Number => "a number".to_string(),

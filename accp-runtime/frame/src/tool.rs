@@ -414,6 +414,9 @@ impl Call<'_> {
                 let text = text.strip_prefix('@').unwrap_or(text);
                 lexical::is_agent_id(text).then(|| Value::from(text.to_string()))
             }
+            (Json::String(text), Type::Formatted(format)) => {
+                format.holds(text).then(|| Value::from(text.clone()))
+            }
             (Json::String(text), Type::Enum(values)) => {
                 let mut values = values.iter();
                 let value = values.find(|value| value.name == *text || value.wire() == text);

@@ -124,6 +124,7 @@ fn uuids() {
 
     let text = "67e55044-10b1-426f-9247-bb680e5fe0c8";
     let uuid: Uuid = text.parse().unwrap();
+    comes_back::<kind::Uuid, _>(uuid, text);
     comes_back::<kind::String, _>(uuid, text);
     comes_back::<kind::Any, _>(uuid, text);
     insta::assert_snapshot!(read::<kind::Text, Uuid>("67e5").unwrap_err(), @"E1004 at byte 17 in Untyped.of: expected a UUID");
@@ -186,4 +187,45 @@ fn decimals() {
 
     comes_back::<kind::Decimal, Decimal>("142.5".parse().unwrap(), "142.5");
     assert!(written::<kind::Decimal, _>("0.1234567".parse::<Decimal>().unwrap()).is_err());
+    assert!(read::<kind::Decimal, Decimal>("0.1234567").is_err());
+}
+
+/// The draft strips trailing zeros from a decimal (section 3.1). A text has them.
+#[cfg(feature = "rust_decimal")]
+#[test]
+fn a_decimal_keeps_its_places_as_a_text() {
+    use rust_decimal::Decimal;
+
+    let price: Decimal = "4.10".parse().unwrap();
+    assert_eq!(price.scale(), 2);
+    assert_eq!(written::<kind::Decimal, _>(price).unwrap(), "4.1");
+    // Equal decimals may differ in their places, so the texts are compared.
+    let shown = |text| read::<kind::Decimal, Decimal>(text).unwrap().to_string();
+    assert_eq!(shown("4.10"), "4.10");
+    assert_eq!(shown("4"), "4");
+    assert_eq!(shown("-0.000100"), "-0.000100");
+
+    assert_eq!(written::<kind::String, _>(price).unwrap(), "4.10");
+    assert_eq!(written::<kind::Text, _>(price).unwrap(), "4.10");
+    let shown = |text| read::<kind::String, Decimal>(text).unwrap().to_string();
+    assert_eq!(shown("\"4.10"), "4.10");
+    assert_eq!(shown("\"0.0000000001"), "0.0000000001");
+    insta::assert_snapshot!(
+        read::<kind::String, Decimal>("about_4").unwrap_err(),
+        @"E1004 at byte 17 in Untyped.of: expected a decimal of at most 28 digits"
+    );
+}
+
+#[cfg(feature = "rust_decimal")]
+proptest::proptest! {
+    /// A decimal has the same value and the same places on the other side of a text.
+    #[test]
+    fn a_decimal_in_a_text_comes_back(digits in proptest::prelude::any::<i64>(), places in 0..=28_u32) {
+        use rust_decimal::Decimal;
+
+        let decimal = Decimal::new(digits, places);
+        let wire = written::<kind::String, _>(decimal).unwrap();
+        let back = read::<kind::String, Decimal>(&wire).unwrap();
+        proptest::prop_assert_eq!((back, back.scale()), (decimal, places));
+    }
 }

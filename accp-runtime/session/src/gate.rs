@@ -5,6 +5,7 @@
 //! consumed twice or out of turn. The host checks the content last ([`content`]), and a frame that
 //! passes becomes an [`Effect`](crate::state::effect::Effect).
 
+pub(crate) mod address;
 pub(crate) mod content;
 pub(crate) mod envelope;
 pub(crate) mod numbers;

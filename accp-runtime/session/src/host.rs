@@ -18,7 +18,7 @@ use accp_registry::ErrorCode;
 use crate::delivery::cursor::Offer;
 use crate::delivery::relay::Relays;
 use crate::gate::Gate;
-use crate::gate::content::check;
+use crate::gate::content::{Checked, check};
 use crate::gate::numbers::Numbers;
 use crate::gate::transactions::Transactions;
 use crate::host::checkpoint::CheckpointCauses;
@@ -324,7 +324,7 @@ impl Host {
         let text = control.encode(&self.side.options.agent, envelope)?;
         let frame = Scanned::of_entry(&text)?;
         let effect = Effect::Control(control);
-        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        self.append(MemberId::HOST, &frame, effect.into(), mid, 0, now);
         Ok(())
     }
 
@@ -349,21 +349,21 @@ impl Host {
         &self,
         frames: impl Iterator<Item = &'c Composed>,
         last_put: u64,
-    ) -> Result<Vec<Effect>, SendError> {
-        let mut effects: Vec<Effect> = Vec::new();
+    ) -> Result<Vec<Checked>, SendError> {
+        let mut all: Vec<Checked> = Vec::new();
         let mut transactions = BTreeSet::new();
         for composed in frames {
             let text = composed.text(&Mid::parse("100000000001"), 1, None);
             let frame = Scanned::new(&text, self.side.options.limits)?;
-            let effect = check(
+            let checked = check(
                 &self.side,
                 &self.gate,
                 MemberId::HOST,
                 &frame,
                 Some((MemberId::HOST, last_put)),
             )?;
-            let changes = |effect: &Effect| matches!(effect, Effect::State(_));
-            if changes(&effect) && effects.iter().any(changes) {
+            let changes = |checked: &Checked| matches!(checked.effect, Effect::State(_));
+            if changes(&checked) && all.iter().any(changes) {
                 let expected = "one change of the shared state at a time";
                 return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
             }
@@ -374,26 +374,26 @@ impl Host {
                 let expected = "one request of a transaction at a time";
                 return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
             }
-            effects.push(effect);
+            all.push(checked);
         }
-        Ok(effects)
+        Ok(all)
     }
 
     /// Accepts frames that were checked, and returns the id of the last.
     pub(crate) fn submit<'c>(
         &mut self,
-        frames: impl Iterator<Item = (&'c Composed, Effect)>,
+        frames: impl Iterator<Item = (&'c Composed, Checked)>,
         now: Time,
     ) -> Result<Mid, SendError> {
         // All ids are made first, so that nothing has changed if there are too few.
         let frames = frames.map(|frame| Ok((frame, self.next_mid()?)));
         let frames: Vec<_> = frames.collect::<Result<_, SendError>>()?;
         let mut last = None;
-        for ((composed, effect), mid) in frames {
+        for ((composed, checked), mid) in frames {
             let sequence = self.next_sequence();
             let text = composed.text(&mid, sequence, None);
             let frame = Scanned::of_entry(&text)?;
-            self.enter(MemberId::HOST, &frame, effect, mid.clone(), sequence, now);
+            self.enter(MemberId::HOST, &frame, checked, mid.clone(), sequence, now);
             last = Some(mid);
         }
         self.take_due_checkpoint(now);

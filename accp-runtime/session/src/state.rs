@@ -189,7 +189,7 @@ impl State {
             let shown = Shown { tokens, cut };
             self.hot.place(entry.position, frame.head(), shown);
         }
-        self.chains.apply(frame, entry.sender, entry.position);
+        self.chains.apply(frame, entry);
         applied.cancelled = frame.intent == Intent::CANCEL;
     }
 

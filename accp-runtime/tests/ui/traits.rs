@@ -1,5 +1,6 @@
 //! Faults that traits refuse: one function each.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -41,6 +42,26 @@ fn map_whose_keys_are_no_texts_inside_a_list() {
     #[accp(intent = "req", operation = "plan")]
     struct Plan {
         steps: Vec<BTreeMap<char, String>>,
+    }
+}
+
+fn nested_struct_without_the_derive() {
+    struct Place {
+        aisle: String,
+    }
+
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/warehouse.json", schema = "SV")]
+    #[accp(
+        ignore = "count",
+        ignore = "fragile",
+        ignore = "tags",
+        ignore = "speed"
+    )]
+    struct Move {
+        item: String,
+        target: Place,
+        stops: Vec<Place>,
     }
 }
 
@@ -95,6 +116,23 @@ fn struct_of_a_schema_in_an_untyped_field() {
     #[accp(intent = "qry", operation = "lookup")]
     struct Lookup {
         data: Payment,
+    }
+}
+
+fn text_of_another_form() {
+    use accp_runtime::AgentId;
+    use accp_runtime::formats::{Date, Time, Timestamp, Uuid};
+
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/stamps.json", schema = "SP")]
+    struct Stamp<'a> {
+        on: Timestamp<'a>,
+        when: Option<Date<'a>>,
+        span: Option<Duration>,
+        key: Option<AgentId<'a>>,
+        link: Option<Uuid<'a>>,
+        raw: Option<Cow<'a, str>>,
+        days: Option<Vec<Time<'a>>>,
     }
 }
 
@@ -206,6 +244,27 @@ fn with_a_module_for_another_wire_type() {
         task: String,
         #[accp(with = seconds)]
         deadline: Option<std::time::Duration>,
+    }
+}
+
+fn with_parsed_for_a_type_that_no_text_makes() {
+    struct Moment;
+
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/stamps.json", schema = "SP")]
+    struct Stamp {
+        #[accp(with = accp_runtime::parsed)]
+        on: Moment,
+    }
+}
+
+fn with_parsed_for_bytes() {
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/stamps.json", schema = "SP")]
+    struct Stamp {
+        on: String,
+        #[accp(with = accp_runtime::parsed)]
+        raw: Option<u64>,
     }
 }
 

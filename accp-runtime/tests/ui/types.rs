@@ -96,6 +96,22 @@ fn type_for_an_enumeration() {
     }
 }
 
+fn type_for_a_text_of_one_form() {
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/stamps.json", schema = "SP")]
+    struct Stamp {
+        on: i64,
+        at: Option<(u8, u8)>,
+        when: Option<f64>,
+        span: Option<Vec<String>>,
+        key: Option<[u8; 16]>,
+        link: Option<&'static str>,
+        raw: Option<String>,
+        days: Option<Vec<Option<String>>>,
+        keys: Option<std::collections::BTreeMap<String, Vec<u16>>>,
+    }
+}
+
 fn type_from_a_macro() {
     macro_rules! frame {
         ($name:ident, $ty:ty) => {
@@ -110,6 +126,15 @@ fn type_from_a_macro() {
     frame!(Text, &'static str);
     frame!(Number, i64);
     frame!(Maybe, Option<String>);
+}
+
+fn type_for_bytes_that_is_a_list_of_bytes() {
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/stamps.json", schema = "SP")]
+    struct Stamp {
+        on: Vec<u8>,
+        raw: Option<Vec<Vec<u8>>>,
+    }
 }
 
 fn type_inside_an_option() {

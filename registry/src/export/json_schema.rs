@@ -10,9 +10,11 @@ use alloc::vec::Vec;
 use ::serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::formats;
 use super::frames::{Frame, Pair, Param, record};
 use super::grammar::Expr;
 use super::{regex, tokens};
+use crate::format::Format;
 use crate::model::Registry;
 use crate::tables::EnvelopeKind;
 use crate::types::Type;
@@ -81,6 +83,17 @@ fn of_type(name: &str) -> Node {
 fn pattern(token: &Expr) -> Node {
     let pattern = format!("^(?:{})$", regex::pattern(token));
     object([("type", text("string")), ("pattern", text(&pattern))])
+}
+
+/// Returns the schema of a text of a format. The pattern says all; `format` is for people and programs that know its name.
+/// A `uri` is left out: engines differ in what they take for one.
+fn formatted(format: Format) -> Node {
+    let mut schema = pattern(&formats::plain(format));
+    let name = format.json_schema().filter(|_| format != Format::Url);
+    if let (Node::Object(entries), Some(name)) = (&mut schema, name) {
+        entries.push((String::from("format"), text(name)));
+    }
+    schema
 }
 
 fn any_of(options: Vec<Node>) -> Node {
@@ -193,6 +206,7 @@ impl Builder<'_> {
             (Type::Number, _) => vec![of_type("number")],
             (Type::Boolean, _) => vec![of_type("boolean")],
             (Type::Agent, _) => vec![pattern(&tokens::agent())],
+            (Type::Formatted(format), _) => vec![formatted(*format)],
             (Type::Enum(values), _) => {
                 let names = values.iter().map(|value| text(&value.name));
                 vec![object([("enum", Node::Array(names.collect()))])]

@@ -6,6 +6,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::builder::Builder;
+use super::formats;
 use super::frames::{Frame, Pair, Param, record};
 use super::grammar::{Expr, Grammar, choice, literal, many, optional, sequence, some};
 use super::tokens;
@@ -160,6 +161,10 @@ impl Text<'_> {
             Type::Number => options.push(self.builder.token("number", tokens::number)),
             Type::Boolean => options.extend(["true", "false"].map(literal)),
             Type::Agent => options.push(self.builder.token("agent", tokens::agent)),
+            Type::Formatted(format) => {
+                let texts = || formats::wire(*format);
+                options.push(self.builder.token(format.word(), texts));
+            }
             Type::Enum(values) => options.extend(values.iter().map(tokens::enum_value)),
             Type::Any => options.push(self.builder.token("scalar", tokens::scalar)),
             Type::List(_) | Type::Map(_) | Type::Schema(_) => {}

@@ -7,6 +7,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::json_schema::{Node, closed, object, text};
+use crate::format::Format;
 use crate::model::{Field, Registry};
 use crate::tool::Tool;
 use crate::types::Type;
@@ -35,7 +36,8 @@ pub(super) fn write(registry: &Registry, tools: &[Tool<'_>], form: ToolForm) -> 
 fn definition(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {
     let doc = tool.frame.doc.as_deref().or(tool.schema.doc.as_deref());
     let fields = tool.arguments();
-    let entries = fields.map(|(field, is_required)| argument(registry, field, is_required, &[]));
+    let entries =
+        fields.map(|(field, is_required)| argument(registry, form, field, is_required, &[]));
     let schema = closed(entries.collect());
     let name = ("name", text(&tool.name));
     let description = ("description", text(doc.unwrap_or(&tool.name)));
@@ -54,17 +56,23 @@ fn definition(registry: &Registry, tool: &Tool<'_>, form: ToolForm) -> Node {
 /// out may be null. `above` holds the schemas around the field.
 fn argument(
     registry: &Registry,
+    form: ToolForm,
     field: &Field,
     is_required: bool,
     above: &[&str],
 ) -> (String, Node, bool) {
-    let (mut schema, is_json) = value(registry, &field.ty, above);
+    let (mut schema, is_json) = value(registry, form, &field.ty, above);
     if !is_required {
         or_null(&mut schema);
     }
     let mut about: Vec<String> = field.doc.iter().cloned().collect();
     let default = field.default.as_ref().filter(|_| !is_required);
     about.extend(default.map(|default| format!("Default: {default}.")));
+    if let Type::Formatted(format) = item(&field.ty)
+        && name(*format, form).is_none()
+    {
+        about.push(format!("Expects {}.", format.expected()));
+    }
     about.extend(is_json.then(|| String::from("JSON in a string.")));
     if !about.is_empty() {
         schema.push((String::from("description"), text(&about.join(" "))));
@@ -74,7 +82,12 @@ fn argument(
 
 /// Returns the schema of a value, and whether the value travels as JSON in a string: strict modes
 /// have no maps with keys of the caller, and no schemas that hold themselves.
-fn value(registry: &Registry, ty: &Type, above: &[&str]) -> (Vec<(String, Node)>, bool) {
+fn value(
+    registry: &Registry,
+    form: ToolForm,
+    ty: &Type,
+    above: &[&str],
+) -> (Vec<(String, Node)>, bool) {
     let of = |name: &str| vec![(String::from("type"), text(name))];
     match ty {
         Type::Integer => (of("integer"), false),
@@ -86,8 +99,14 @@ fn value(registry: &Registry, ty: &Type, above: &[&str]) -> (Vec<(String, Node)>
             schema.push((String::from("enum"), Node::Array(names)));
             (schema, false)
         }
+        Type::Formatted(format) => {
+            let mut schema = of("string");
+            let name = name(*format, form).map(|name| (String::from("format"), text(name)));
+            schema.extend(name);
+            (schema, false)
+        }
         Type::List(item) => {
-            let (item, is_json) = value(registry, item, above);
+            let (item, is_json) = value(registry, form, item, above);
             if is_json {
                 return (of("string"), true);
             }
@@ -101,7 +120,7 @@ fn value(registry: &Registry, ty: &Type, above: &[&str]) -> (Vec<(String, Node)>
             let entries = fields
                 .into_iter()
                 .flatten()
-                .map(|field| argument(registry, field, field.required, &above));
+                .map(|field| argument(registry, form, field, field.required, &above));
             match closed(entries.collect()) {
                 Node::Object(schema) => (schema, false),
                 _ => (of("string"), true),
@@ -109,6 +128,20 @@ fn value(registry: &Registry, ty: &Type, above: &[&str]) -> (Vec<(String, Node)>
         }
         Type::Map(_) | Type::Any | Type::Schema(_) => (of("string"), true),
         _ => (of("string"), false),
+    }
+}
+
+/// Returns the name of a format in a schema. The strict mode of OpenAI knows no `uri`.
+fn name(format: Format, form: ToolForm) -> Option<&'static str> {
+    let is_known = format != Format::Url || form != ToolForm::OpenAi;
+    format.json_schema().filter(|_| is_known)
+}
+
+/// Returns the type of the items of lists.
+fn item(ty: &Type) -> &Type {
+    match ty {
+        Type::List(of) => item(of),
+        ty => ty,
     }
 }
 

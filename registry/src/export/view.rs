@@ -6,6 +6,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::builder::Builder;
+use super::formats;
 use super::frames::{Frame, Param};
 use super::grammar::{
     Expr, Grammar, choice, class, literal, many, optional, repeat, sequence, some,
@@ -238,6 +239,12 @@ impl View<'_> {
             Type::Number => options.push(self.builder.token("number", tokens::number)),
             Type::Boolean => options.extend(["true", "false"].map(literal)),
             Type::Agent => options.push(self.builder.token("name", agent)),
+            Type::Formatted(format) => {
+                let word = format.word();
+                let quoted = format!("quoted{word}");
+                options.push(self.builder.token(word, || formats::bare(*format)));
+                options.push(self.builder.token(&quoted, || formats::quoted(*format)));
+            }
             Type::Enum(values) => options.extend(values.iter().map(enum_value)),
             Type::Any => {
                 options.extend(self.text());

@@ -177,6 +177,10 @@ impl Enemy {
             2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
             _ => {}
         }
+        // An id decides here and not the dice, so that the other choices of a seed stay as they are.
+        if pairs.first().is_some_and(|pair| pair.contains("7,seq:")) {
+            pairs.push("to:a1".to_owned());
+        }
         format!("{head}[{}]", pairs.join(","))
     }
 

@@ -387,7 +387,13 @@ impl Observer {
             entry.position,
             self.chains.parent(text).filter(|_| !self.is_flooded),
         );
-        self.chains.apply(text, entry.position, entry.sender);
+        self.chains.addresses.judge(entry)?;
+        let may_all =
+            entry.sender == MemberId::HOST || self.rights.supervisors.contains(&entry.sender);
+        if !may_all && !self.is_flooded && !self.chains.may_answer(text, entry.sender) {
+            return Err(format!("{} answers for another: {text}", entry.mid));
+        }
+        self.chains.apply(entry);
         Ok(())
     }
 
@@ -402,6 +408,7 @@ impl Observer {
                 return Err(format!("nobody joins in {text}"));
             };
             self.left.remove(&member);
+            self.chains.addresses.joins(member, text);
             self.senders.entry(member).or_default().joined = entry.position;
             let who = usize::from(member.number() - MemberId::HOST.number());
             if let Some(side) = self
@@ -411,6 +418,8 @@ impl Observer {
             {
                 side.joins(entry.position);
             }
+        } else if text.contains(">sync:open{") {
+            self.chains.addresses.joins(MemberId::HOST, text);
         } else if text.contains(">sync:leave{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             self.left.extend(member);

@@ -76,6 +76,8 @@ pub(crate) struct RunPlan {
     pub(crate) streams: bool,
     /// Agents ask for transactions.
     pub(crate) pays: bool,
+    /// Agents send requests for one agent.
+    pub(crate) addresses: bool,
     /// All sides have a driver for asynchronous code, and a committer.
     pub(crate) awaited: bool,
     /// Every third member speaks the draft alone, the last one first.
@@ -100,7 +102,7 @@ pub(crate) struct Trim {
 
 impl RunPlan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 30] = [
+    pub(crate) const PIECES: [&str; 31] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -129,6 +131,7 @@ impl RunPlan {
         "queue",
         "streams",
         "transactions",
+        "addresses",
         "awaiting",
         "drafts",
     ];
@@ -220,6 +223,8 @@ impl RunPlan {
             drafts: false,
             tolerance: if rng.per_mille(300) { 1 } else { 30 },
             groups: if rng.per_mille(700) { 1 } else { 8 },
+            // A draw of its own, so that the other choices of a seed stay as they are.
+            addresses: rng.clone().per_mille(300),
         };
         if plan.tolerance == 1 {
             // If the tolerance is one second, a clock that stays ahead would delay every frame.
@@ -267,6 +272,7 @@ impl RunPlan {
                 "queue" => self.queued = false,
                 "streams" => self.streams = false,
                 "transactions" => self.pays = false,
+                "addresses" => self.addresses = false,
                 "awaiting" => self.awaited = false,
                 "drafts" => self.drafts = false,
                 "company" => {

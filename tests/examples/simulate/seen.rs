@@ -99,7 +99,7 @@ impl Seen {
     pub(super) fn took(&mut self, entry: &Entry) -> Result {
         let id = self.id;
         let is_due = match entry.kind {
-            EntryKind::Frame => entry.sender != id,
+            EntryKind::Frame => entry.to.map_or(entry.sender != id, |to| to == id),
             // The copy of an answer is for the side that has asked again.
             EntryKind::Repeat => entry.sender == id && intent(&entry.text) != "req",
             _ => false,

@@ -132,7 +132,7 @@ impl Observer {
             rest.iter().find(|entry| entry.kind.is_relayed())
         };
         let is_same = |entry: &Entry| {
-            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut);
+            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.to, e.tokens, e.cut);
             facts(entry) == facts(copy) && entry.mid == copy.mid && entry.text == copy.text
         };
         if side.lasts().iter().filter_map(after).any(is_same) {
@@ -217,7 +217,8 @@ impl Observer {
                 let of = error.of.clone().filter(|_| !is_consumed || has_lost);
                 let refused = (id, of.unwrap_or_else(|| mid.clone()));
                 let was_refused = self.refused.contains(&refused);
-                // The frame may need values that the host has refused.
+                // If an older copy of this member's store was put back, its frame may need values
+                // that the host has refused.
                 let may_be = self.timeline.was_put_back(id) && !is_consumed;
                 // The host logs only a limited number of frames of a member that has left.
                 let has_left = error.code == ErrorCode::POLICY_DENIED

@@ -187,6 +187,12 @@ impl World {
         if self.rng.per_mille(100) {
             message.envelope.ttl = Some(1 + self.rng.below(40) as i64);
         }
+        if self.plan.addresses && matches!(intent, "req" | "qry") && self.rng.per_mille(400) {
+            let at = self.rng.below(self.nodes.len() as u64 + 1) as usize;
+            let name = self.nodes.get(at).map_or("nobody", |node| node.agent);
+            message.envelope.extra.insert("to", Value::from(name));
+            self.counts.addressed += 1;
+        }
         Ok(Some(message))
     }
 

@@ -171,7 +171,13 @@ impl World {
             Some(id) => format!(",{key}:{id}"),
             None => String::new(),
         };
-        let text = format!("@a>req:plan{{}}[mid:0{}{}]", id("cid", cid), id("aid", aid));
+        let to = message.envelope.extra.get("to").and_then(Value::as_str);
+        let to = to.map_or_else(String::new, |to| format!(",to:{to}"));
+        let text = format!(
+            "@a>req:plan{{}}[mid:0{}{}{to}]",
+            id("cid", cid),
+            id("aid", aid)
+        );
         // The session may be ahead of its store. A side with an older copy may also follow a log
         // that is lost.
         let side = self.room.sides().nth(who);
@@ -190,6 +196,11 @@ impl World {
             }
             SendError::Cancelled => is_ahead || self.observer.chains.may_be_cancelled(&text),
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
+            SendError::Refused { code, .. }
+                if *code == ErrorCode::REF_NOT_FOUND && self.observer.is_for_nobody(&text) =>
+            {
+                who == 0
+            }
             error => match message.payload.get("see") {
                 Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
                 // Only the host checks a message against the rules when it sends it.

@@ -1,6 +1,7 @@
 //! The world of one run: a host and members, each with a store, a link between them, and an
 //! observer who sees everything.
 
+mod addresses;
 mod chains;
 mod clocks;
 mod company;
@@ -256,7 +257,7 @@ impl World {
         self.nodes[who].working.clear();
         self.set_alarm(who)?;
         self.observer.started(who);
-        // After a crash, a side may use an id again that is not durable and that no other side has
+        // After a crash, a side may reuse an id that is not durable and that no other side has
         // seen.
         let observer = &self.observer;
         let is_durable = |mid: &Mid| {

@@ -266,6 +266,15 @@ fn wrong(ty: &Type) -> Vec<Value<'static>> {
         Type::Number => vec![true.into(), "two words".into(), list()],
         Type::Boolean => vec![Value::Integer(1), "yes".into(), map()],
         Type::Agent => vec!["two words".into(), "a:b".into(), list()],
+        Type::Formatted(format) => {
+            let near = format.example().to_owned() + "!\"";
+            vec![
+                "two words".into(),
+                Value::from(near),
+                Value::Integer(1),
+                list(),
+            ]
+        }
         Type::Enum(_) => vec!["unlisted".into(), map()],
         Type::List(_) => vec![Value::Integer(1), "x".into(), map()],
         Type::Map(_) | Type::Schema(_) => vec![Value::Integer(1), "x".into(), list()],

@@ -10,10 +10,12 @@ use proptest::sample::{Index, select};
 
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
 use crate::arbitrary_registries::{inline, shortened};
-use crate::generated::goldens::{enums, every_type, frames, names, nested};
+use crate::generated::goldens::{
+    enums, every_type, formats, formats_owned, frames, names, nested, renamed,
+};
 
 /// Reads a text as a type, and writes it again.
-type Through = fn(&str) -> Result<String, ErrorCode>;
+pub(crate) type Through = fn(&str) -> Result<String, ErrorCode>;
 
 /// A type and its registry.
 #[derive(Clone)]
@@ -30,7 +32,9 @@ impl std::fmt::Debug for Subject {
     }
 }
 
-fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<String, ErrorCode> {
+pub(crate) fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(
+    text: &'a str,
+) -> Result<String, ErrorCode> {
     let typed = Typed::<T>::decode(text).map_err(|error| error.code())?;
     let mut out = String::new();
     let written = typed.encode_into(&mut out, inline());
@@ -72,6 +76,10 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
             every_type::StoreReq<'_>: "SM" "req" "store",
             every_type::StoreDone<'_>: "SM" "done" "store";
         of(enums::REGISTRY_JSON) => enums::SignalSync<'_>: "SG" "sync" "signal";
+        of(formats::REGISTRY_JSON) =>
+            formats::StampReq<'_>: "SP" "req" "stamp",
+            formats::StampDone<'_>: "SP" "done" "stamp",
+            formats_owned::StampReq: "SP" "req" "stamp";
         of(frames::REGISTRY_JSON) =>
             frames::JobRunReq<'_>: "JB" "req" "run",
             frames::RunDone<'_>: "JB" "done" "run",
@@ -83,6 +91,9 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         of(nested::REGISTRY_JSON) =>
             nested::FindingSync<'_>: "FD" "sync" "finding",
             nested::ReportDone<'_>: "RP" "done" "report";
+        of(renamed::REGISTRY_JSON) =>
+            renamed::PayReq<'_>: "IV" "req" "pay",
+            renamed::PayDone<'_>: "IV" "done" "pay";
     }
 });
 

@@ -24,7 +24,7 @@ fn a_frame_is_told_by_its_header_and_its_schema() {
     assert!(matches!(decode(job).frame, AnyFrame::JobRunReq(run) if run.name == "etl"));
     let probe = "@dev>req:run{who:db|depth:2|schema:PB}[mid:100001000001,seq:1]";
     assert!(matches!(decode(probe).frame, AnyFrame::ProbeRunReq(run) if run.depth == 2));
-    let done = "@dev>done:run{name:etl|st:done|schema:JB}[mid:100001000001,seq:1,cid:c1]";
+    let done = "@dev>done:run{st:done|schema:JB}[mid:100001000001,seq:1,cid:c1]";
     assert!(matches!(decode(done).frame, AnyFrame::RunDone(_)));
     for text in [job, probe, done] {
         assert_eq!(decode(text).encode().unwrap(), text);

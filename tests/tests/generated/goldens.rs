@@ -10,6 +10,9 @@ pub mod draft;
 /// Enumerations.
 #[path = "../../goldens/enums.rs"]
 pub mod enums;
+/// Enumerations that take other values.
+#[path = "../../goldens/enums_open.rs"]
+pub mod enums_open;
 /// Fields of every type.
 #[path = "../../goldens/every_type.rs"]
 pub mod every_type;
@@ -19,6 +22,12 @@ pub mod every_type_owned;
 /// Fields of every type, for serde.
 #[path = "../../goldens/every_type_serde.rs"]
 pub mod every_type_serde;
+/// Texts of one form.
+#[path = "../../goldens/formats.rs"]
+pub mod formats;
+/// Texts of one form, owned.
+#[path = "../../goldens/formats_owned.rs"]
+pub mod formats_owned;
 /// Frames that share schemas and names.
 #[path = "../../goldens/frames.rs"]
 pub mod frames;
@@ -31,6 +40,9 @@ pub mod nested;
 /// Schemas inside schemas, owned.
 #[path = "../../goldens/nested_owned.rs"]
 pub mod nested_owned;
+/// Fields that were renamed.
+#[path = "../../goldens/renamed.rs"]
+pub mod renamed;
 /// The workflows of AACP.
 #[rustfmt::skip]
 #[path = "../../goldens/workflows.rs"]

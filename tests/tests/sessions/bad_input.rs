@@ -185,13 +185,13 @@ fn is_refused_with_its_code_and_changes_nothing() {
     schemas: E5001 an operation that is not the host's own
     veto: E5001 an operation that is not the host's own
     checkpoint: E5001 an operation that is not the host's own
-    pos:7: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    prev:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    tok:9: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    cut:true: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    by:100: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    sum:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    proof:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    pos:7: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    prev:1: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    tok:9: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    cut:true: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    by:100: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    sum:1: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    proof:1: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
     ");
 }
 

@@ -26,7 +26,7 @@ fn host() -> Side {
 fn two_tasks(host: &mut Side) -> Heard {
     for (n, (head, more)) in (1..).zip([
         (
-            "@dev>req:schedule{asgn:qa|task:T1|pri:high|dead:2026-05-01|schema:TA}",
+            "@dev>req:schedule{asgn:dev|task:T1|pri:high|dead:2026-05-01|schema:TA}",
             "",
         ),
         (
@@ -34,7 +34,7 @@ fn two_tasks(host: &mut Side) -> Heard {
             ",cid:101000001001",
         ),
         (
-            "@dev>req:schedule{asgn:qa|task:T2|dead:2026-06-01|schema:TA}",
+            "@dev>req:schedule{asgn:dev|task:T2|dead:2026-06-01|schema:TA}",
             "",
         ),
     ]) {
@@ -94,7 +94,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
     );
     let context = host.session().context();
     let lines: Vec<&str> = context.lines().collect();
-    assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(qa,T2"));
+    assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(dev,T2"));
     assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
 }
 

@@ -198,7 +198,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
     let task = DynamicFrame::new("dev", "req", "schedule")
         .unwrap()
         .under("TA")
-        .with("assignee", "qa")
+        .with("assignee", "dev")
         .with("task", "T1")
         .with("priority", "high");
     let request = room.say(0, &Outbound::message(&task));

@@ -109,7 +109,8 @@ proptest! {
 
 #[test]
 fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
-    // The test sends a body of exactly 200 tokens, and then a body of 201.
+    // The test sends the longest body of whole words that has at most 200 tokens, which is 199, and
+    // then a body with one word more, 201.
     let body = |words: usize| {
         tokens(&format!(
             ":plan{{goal:[{}]}}",

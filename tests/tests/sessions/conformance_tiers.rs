@@ -151,7 +151,7 @@ proptest! {
 #[test]
 fn st_02_accepts_references_into_a_checkpoint() {
     let mut host = host(counting("hub"));
-    let request = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}";
+    let request = "@dev>req:schedule{asgn:dev|task:T1|pri:high|schema:TA}";
     host.takes(101, &frame(request, 1, 1, ""));
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
     host.takes(101, &frame(done, 2, 2, ",cid:101000001001"));

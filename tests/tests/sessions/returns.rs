@@ -76,7 +76,7 @@ fn a_host_is_asked_about_frames() {
     let ids: Vec<_> = (1..=6).map(|n| format!("101000001{n:03}")).collect();
     let (ids, position) = (ids.join(","), host.session().position());
     let hello = format!(
-        "@dev>sync:registry{{asks:[{ids},102000001001]|hash:ffffff|pos:{position}|v:1}}\
+        "@dev>sync:registry{{asks:[{ids},102000001001]|hash:a32838|pos:{position}|v:1}}\
          [mid:910100000001,seq:{position}]"
     );
     for _ in 0..2 {

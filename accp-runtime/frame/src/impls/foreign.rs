@@ -34,7 +34,8 @@ impl<'a> DecodeValue<'a, kind::Any> for Json {
     feature = "chrono",
     feature = "time",
     feature = "uuid",
-    feature = "url"
+    feature = "url",
+    feature = "rust_decimal"
 ))]
 macro_rules! texts {
     ($ty:ty, $what:literal, $write:expr, $parse:expr; $($kind:ident)*) => {
@@ -62,7 +63,8 @@ macro_rules! texts {
     feature = "chrono",
     feature = "time",
     feature = "uuid",
-    feature = "url"
+    feature = "url",
+    feature = "rust_decimal"
 ))]
 #[cold]
 fn unfit(at: usize, what: &'static str) -> crate::error::DecodeError {
@@ -88,13 +90,13 @@ fn between_seconds<T>(time: impl core::fmt::Display) -> Result<T, crate::error::
 #[cfg(feature = "uuid")]
 texts! {
     uuid::Uuid, "a UUID", |uuid: &uuid::Uuid| Ok(alloc::format!("{uuid}")), uuid::Uuid::try_parse;
-    String Text Any
+    Uuid String Text Any
 }
 
 #[cfg(feature = "url")]
 texts! {
     url::Url, "a URL", |url: &url::Url| Ok(alloc::string::String::from(url.as_str())), url::Url::parse;
-    String Text Any
+    Url String Text Any
 }
 
 #[cfg(feature = "chrono")]
@@ -111,12 +113,12 @@ mod of_chrono {
         DateTime<Utc>, "a time of RFC 3339",
         |time: &DateTime<Utc>| Ok(time.to_rfc3339_opts(SecondsFormat::AutoSi, true)),
         |text: &str| DateTime::parse_from_rfc3339(text).map(|time| time.to_utc());
-        String Text Any
+        Timestamp String Text Any
     }
 
     texts! {
         NaiveDate, "a date as YYYY-MM-DD", |date: &NaiveDate| Ok(format!("{date}")), str::parse;
-        String Text Any
+        Date String Text Any
     }
 
     impl EncodeValue<kind::Integer> for DateTime<Utc> {
@@ -154,14 +156,14 @@ mod of_time {
         OffsetDateTime, "a time of RFC 3339",
         |time: &OffsetDateTime| time.format(&Rfc3339).map_err(|error| refused(format!("{time}: {error}"))),
         |text: &str| OffsetDateTime::parse(text, &Rfc3339);
-        String Text Any
+        Timestamp String Text Any
     }
 
     texts! {
         Date, "a date as YYYY-MM-DD",
         |date: &Date| date.format(&Iso8601::DATE).map_err(|error| refused(format!("{date}: {error}"))),
         |text: &str| Date::parse(text, &Iso8601::DATE);
-        String Text Any
+        Date String Text Any
     }
 
     impl EncodeValue<kind::Integer> for OffsetDateTime {
@@ -188,11 +190,11 @@ mod of_time {
 mod of_rust_decimal {
     use alloc::format;
 
-    use super::{DecodeValue, Decoded, EncodeValue, Encoded, Reader, Writer, kind, own, refused};
+    use super::{
+        DecodeValue, Decoded, EncodeValue, Encoded, Reader, Writer, kind, own, refused, unfit,
+    };
     use crate::impls::parsed;
     use crate::value::Decimal;
-
-    own!(rust_decimal::Decimal);
 
     impl EncodeValue<kind::Decimal> for rust_decimal::Decimal {
         fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
@@ -205,13 +207,18 @@ mod of_rust_decimal {
     }
 
     impl<'a> DecodeValue<'a, kind::Decimal> for rust_decimal::Decimal {
+        /// Keeps the places of the text. Frames of this crate have no trailing zeros; those of a peer may.
         fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
             parsed(r, "a decimal of at most 6 places", |raw| {
-                let decimal: Decimal = raw.parse().ok()?;
-                Self::try_from_i128_with_scale(decimal.millionths(), 6)
-                    .ok()
-                    .map(|d| d.normalize())
+                raw.parse::<Decimal>().ok()?;
+                Self::from_str_exact(raw).ok()
             })
         }
+    }
+
+    texts! {
+        rust_decimal::Decimal, "a decimal of at most 28 digits",
+        |decimal: &rust_decimal::Decimal| Ok(format!("{decimal}")), rust_decimal::Decimal::from_str_exact;
+        String Text
     }
 }

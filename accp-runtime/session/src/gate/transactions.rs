@@ -364,6 +364,7 @@ mod tests {
             at: Time::from_secs(0),
             kind,
             sender: MemberId::LAST,
+            to: None,
             mid: frame.mid().unwrap().clone(),
             sequence: 1,
             tokens: 0,

@@ -8,7 +8,7 @@ use super::Host;
 use crate::delivery::groups::Progress;
 use crate::delivery::parts::Part;
 use crate::gate::Ruling;
-use crate::gate::content::check;
+use crate::gate::content::{Checked, check};
 use crate::gate::numbers::REFUSED;
 use crate::interface::event::Event;
 use crate::interface::input::Posted;
@@ -200,8 +200,8 @@ impl Host {
         if let Some(part) = Part::of(frame)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
-        let effect = check(&self.side, &self.gate, sender, frame, None)?;
-        self.enter(sender, frame, effect, mid, sequence, now);
+        let checked = check(&self.side, &self.gate, sender, frame, None)?;
+        self.enter(sender, frame, checked, mid, sequence, now);
         Ok(())
     }
 
@@ -210,14 +210,14 @@ impl Host {
         &mut self,
         sender: MemberId,
         frame: &Scanned<'_>,
-        effect: Effect,
+        checked: Checked,
         mid: Mid,
         sequence: u64,
         now: Time,
     ) {
         let parent = self.side.state.chains.parent(frame);
-        let kind = effect.kind();
-        if let Effect::Control(Control::Put { values }) = &effect
+        let kind = checked.effect.kind();
+        if let Effect::Control(Control::Put { values }) = &checked.effect
             && sender != MemberId::HOST
         {
             self.fetch_puts(sender, values);
@@ -225,7 +225,7 @@ impl Host {
         if kind == EntryKind::Frame {
             self.announce_level(now);
         }
-        self.append(sender, frame, effect, mid, sequence, now);
+        self.append(sender, frame, checked, mid, sequence, now);
         if kind == EntryKind::Frame {
             let turn = &mut self.causes;
             turn.current = Some(self.side.position);
@@ -274,15 +274,15 @@ impl Host {
         let whole = whole.transpose()?;
         let whole = whole.as_deref().map(Scanned::of_entry).transpose()?;
         let whole = whole.map(|whole| {
-            let effect = check(&self.side, &self.gate, sender, &whole, None)?;
-            Ok::<_, Refusal>((whole, effect))
+            let checked = check(&self.side, &self.gate, sender, &whole, None)?;
+            Ok::<_, Refusal>((whole, checked))
         });
         let whole = whole.transpose()?;
         let part_of = part.of.clone();
         let effect = Effect::Void(EntryKind::Part);
-        self.append(sender, frame, effect, mid, sequence, now);
-        if let Some((whole, effect)) = whole {
-            self.enter(sender, &whole, effect, part_of, 0, now);
+        self.append(sender, frame, effect.into(), mid, sequence, now);
+        if let Some((whole, checked)) = whole {
+            self.enter(sender, &whole, checked, part_of, 0, now);
         }
         Ok(())
     }
@@ -291,11 +291,12 @@ impl Host {
         &mut self,
         sender: MemberId,
         frame: &Scanned<'_>,
-        effect: Effect,
+        checked: Checked,
         mid: Mid,
         sequence: u64,
         now: Time,
     ) {
+        let Checked { effect, to } = checked;
         let (position, kind) = (self.side.position + 1, effect.kind());
         let shown = match (kind, &self.side.options.counter, &self.side.state.tokenizer) {
             (EntryKind::Frame, Some(counter), Some(_)) => {
@@ -315,11 +316,12 @@ impl Host {
             at: now,
             kind,
             sender,
+            to,
             mid,
             sequence,
             tokens,
             cut,
-            due: self.side.due(kind, sender, frame.intent),
+            due: self.side.due(kind, sender, to, frame.intent),
             text,
         };
         let before = self.side.hash.filter(|_| kind.is_relayed());
@@ -337,7 +339,7 @@ impl Host {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
             self.side.emit(Event::Dropped(mid.clone()));
             let effect = Effect::Void(EntryKind::Dropped);
-            self.append(from, frame, effect, mid, sequence, now);
+            self.append(from, frame, effect.into(), mid, sequence, now);
         }
     }
 
@@ -359,7 +361,7 @@ impl Host {
             .filter(|mid| refusal.is_for_good() && has_room && is_news(mid))
         {
             let effect = Effect::Void(EntryKind::Refused(refusal.code));
-            self.append(from, frame, effect, mid, 0, now);
+            self.append(from, frame, effect.into(), mid, 0, now);
         }
         self.send_refusal(from, mid.as_ref(), refusal, now);
     }

@@ -289,7 +289,7 @@ impl Host {
         };
         let mids = frames.iter().filter_map(|frame| frame.mid());
         // The host may have dropped one of these frames since it made them. Then the id of that
-        // frame is used, and the host takes none of the frames over.
+        // frame is already consumed, and the host takes over none of the frames.
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }
@@ -321,7 +321,7 @@ impl Host {
         let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
         let frame = Scanned::of_entry(&text)?;
         let effect = Effect::Void(EntryKind::Lost);
-        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        self.append(MemberId::HOST, &frame, effect.into(), mid, 0, now);
         Ok(())
     }
 

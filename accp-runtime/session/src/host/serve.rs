@@ -13,7 +13,7 @@ use crate::interface::output::{Cold, Read};
 use crate::log::entry::Entry;
 use crate::log::mid::MemberId;
 use crate::options::Scope;
-use crate::side::{ALL_SCHEMAS, PROOF};
+use crate::side::{ALL_SCHEMAS, COMPARED_SCHEMAS, PROOF};
 use crate::wire::control::put_key;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::stamp::About;
@@ -45,16 +45,8 @@ impl Host {
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
                 let cursor = self.relays.cursor(from);
                 (cursor.draft, cursor.vouched) = (None, Some(is_vouched));
-                self.hello(from, &hello, now);
-                let own = self.side.schemas.to_string();
-                let cursor = self.relays.cursor(from);
-                if self.rules.learn_schemas
-                    && hello.hash.len() <= 64
-                    && !own.starts_with(&hello.hash)
-                    && cursor.schemas.as_ref() != Some(&hello.hash)
-                {
-                    cursor.schemas = Some(hello.hash);
-                    self.side.transfers.want(ALL_SCHEMAS, from, None);
+                if self.admits(from, &hello, now) {
+                    self.hello(from, &hello, now);
                 }
             }
             Link::Error { error, .. } => {
@@ -209,7 +201,10 @@ impl Host {
     pub(crate) fn take_piece(&mut self, from: MemberId, piece: Piece, now: Time) {
         let key = piece.key.clone();
         match self.side.transfers.take(from, piece) {
-            TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
+            TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(from, &bytes, now),
+            TransferProgress::Whole(bytes) if key == COMPARED_SCHEMAS => {
+                self.compare_with(from, &bytes, now);
+            }
             TransferProgress::Whole(bytes) if log_key(&key).is_some() => {
                 self.recovered(from, &bytes, now);
             }

@@ -24,6 +24,9 @@ pub struct Entry {
     pub kind: EntryKind,
     /// The member that sent the frame.
     pub sender: MemberId,
+    /// The member that the frame is for: only its handlers get the frame, and only it answers. `None` for a
+    /// frame that all members handle.
+    pub to: Option<MemberId>,
     /// The id of the frame, unique in the session.
     pub mid: Mid,
     /// The `seq` that the frame took; 0 for an entry that takes no `seq`.
@@ -50,6 +53,7 @@ impl Entry {
             at,
             kind: EntryKind::Frame,
             sender: MemberId::HOST,
+            to: None,
             mid,
             sequence: 0,
             tokens: 0,

@@ -331,6 +331,7 @@ impl Member {
             frame: text.strip_suffix(']').unwrap_or(text),
             position,
             sender,
+            to: None,
             prev: self.side.position,
             tokens: 0,
             cut: false,

@@ -122,6 +122,11 @@ impl Member {
             Ok(delta) => {
                 let options = &self.side.options;
                 let result = delta.apply(&options.registry, options.schemas);
+                if result.is_err()
+                    && let Ok(theirs) = inline::whole(&delta)
+                {
+                    self.side.compare_schemas(MemberId::HOST, &theirs);
+                }
                 result.map_err(|error| error.to_string())
             }
             Err(error) => Err(error),

@@ -7,7 +7,7 @@ use crate::delivery::outbox::{Consumed, LATER};
 use crate::interface::event::Event;
 use crate::interface::output::{OutboxChange, Outgoing};
 use crate::log::mid::{MemberId, Mid};
-use crate::state::chain::Chains;
+use crate::state::chain::{self, Chains};
 use crate::wire::link::{Hello, PeerError};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
@@ -95,6 +95,16 @@ impl Member {
             self.reported = Some(part.of);
             self.side.emit(event);
         }
+    }
+
+    /// Returns whether an answer to this request waits to go out.
+    pub(crate) fn has_answered(&self, request: &Scanned<'_>) -> bool {
+        let (Some(mid), Some(chain)) = (request.mid(), chain::of(request)) else {
+            return false;
+        };
+        let answers = |sent: &Scanned<'_>| sent.answers(mid, chain);
+        let mut sent = self.outbox.frames();
+        sent.any(|sent| sent.scan(answers) == Some(true))
     }
 
     pub(crate) fn refused(&mut self, error: PeerError) {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use accp_registry::ErrorCode;
 
 use crate::delivery::parts::{Part, Split, split};
-use crate::interface::outbound::{Content, Outbound, SendError};
+use crate::interface::outbound::{Content, Outbound, SendError, TO, To};
 use crate::interface::output::Cold;
 use crate::log::mid::{MemberId, Mid};
 use crate::reference::UNBOUNDED;
@@ -232,6 +232,16 @@ impl Encoder<'_> {
     /// Returns the envelope, in which `mid` and `seq` are placeholders for schemas that require
     /// them.
     fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
+        let mut extra = Map::new();
+        match &outbound.to {
+            To::Unsaid => {}
+            To::Anybody => {
+                extra.insert(TO, Value::Null);
+            }
+            To::Agent(name) => {
+                extra.insert(TO, Value::from(name.clone()));
+            }
+        }
         Envelope {
             msg_id: Some(Cow::Borrowed("0")),
             sequence: Some(0),
@@ -242,7 +252,7 @@ impl Encoder<'_> {
                 .names_session(outbound)
                 .then(|| self.session.to_owned().into()),
             ttl: outbound.ttl,
-            extra: Map::new(),
+            extra,
         }
     }
 

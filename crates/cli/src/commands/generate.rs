@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::{env, io};
 
 use accp_build::{Builder, Error};
+use accp_registry::Registry;
 use accp_registry::export::{Export, Options, ToolForm};
 
 use super::aacp::structs;
@@ -21,6 +22,7 @@ use accp_console::output::{Output, SHARED};
   accp generate registry --field-type '.deadline=crate::Day' --extern-path 'TA=::frames'
   accp generate --standard
   accp generate --aacp -o src/workflows.rs
+  accp generate registry --tools openai
   accp generate registry --tools openai --frame req:schedule")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct Args {
@@ -50,6 +52,9 @@ pub(crate) struct Args {
     /// Generate types that own their texts, without lifetimes: a String, and no Cow
     #[arg(long, conflicts_with = "tools")]
     owned: bool,
+    /// Give each enum one variant more, which takes the values that the registry does not list
+    #[arg(long, conflicts_with = "tools")]
+    open_enums: bool,
     /// The name of the enum over all frames, if it is not to be `AnyFrame`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["tools", "schemaless"])]
     any_frame: Option<String>,
@@ -73,12 +78,15 @@ pub(crate) struct Args {
     /// it; by default that of the nearest crate around the output
     #[arg(long, value_name = "PATH", requires = "registry", conflicts_with_all = ["tools", "aacp"])]
     registry_path: Option<PathBuf>,
-    /// Generate tool definitions instead, for the API of a model provider: a tool for each frame
+    /// Generate tool definitions instead, for the API of a model provider: a tool for each request and query
     #[arg(long, value_enum, value_name = "API", conflicts_with_all = ["no_std", "schemaless"])]
     tools: Option<Api>,
-    /// A frame by intent and operation, as req:schedule; may be repeated. All frames by default
+    /// A frame by intent and operation, as req:schedule; may be repeated. Requests and queries by default
     #[arg(long, value_name = "INTENT:OPERATION", requires = "tools")]
     frame: Vec<String>,
+    /// With --tools: a tool for every frame, answers included
+    #[arg(long, requires = "tools", conflicts_with = "frame")]
+    all_frames: bool,
     /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -189,8 +197,12 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
     if args.standard {
         registry = registry.with_profiles();
     }
+    let mut frames = args.frame.clone();
+    if frames.is_empty() && !args.all_frames {
+        frames = asked(&registry)?;
+    }
     let options = Options {
-        frames: args.frame.clone(),
+        frames,
         ..Options::default()
     };
     let export = Export::of(&registry, &options).map_err(|error| export::failure(&error))?;
@@ -201,6 +213,19 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
     }))
 }
 
+/// Returns the frames with which an agent asks for something: a model calls these, and gets the others as answers.
+fn asked(registry: &Registry) -> Result<Vec<String>, Failure> {
+    let specs = || registry.schemas().flat_map(|schema| &schema.frames);
+    let asks = specs().filter(|spec| matches!(spec.intent(), "req" | "qry"));
+    let protocol = registry.protocol();
+    let asked: Vec<String> = asks.map(|spec| protocol.title(&spec.head)).collect();
+    if asked.is_empty() && specs().next().is_some() {
+        let message = "the registry has no request and no query; choose frames with --frame, or take all with --all-frames";
+        return Err(Failure::Misuse(message.into()));
+    }
+    Ok(asked)
+}
+
 /// Returns the Rust source.
 fn rust(args: &Args) -> Result<String, Failure> {
     let mut builder = Builder::new()
@@ -208,7 +233,8 @@ fn rust(args: &Args) -> Result<String, Failure> {
         .runtime(args.runtime.as_deref().unwrap_or("accp_runtime"))
         .no_std(args.no_std)
         .schemaless(args.schemaless)
-        .owned(args.owned);
+        .owned(args.owned)
+        .open_enums(args.open_enums);
     if let Some(name) = &args.any_frame {
         builder = builder.any_frame(name);
     }

@@ -270,12 +270,35 @@ fn every_command_has_its_page() {
 #[test]
 fn generate_writes_the_tools_of_a_model() {
     let folder = Folder::with(&[("registry.json", REGISTRY)]);
-    let run = folder.run("generate registry.json --tools anthropic", "");
+    let run = folder.run("generate registry.json --tools anthropic --all-frames", "");
     insta::assert_snapshot!(run.stdout, @r#"
     [
     {"name":"analyze_done","description":"analyze_done","input_schema":{"type":"object","properties":{"period":{"type":["string","null"],"description":"JSON in a string."}},"required":["period"],"additionalProperties":false}}
     ]
     "#);
+    // A model calls requests and queries; the other frames are answers.
+    let none = folder.run("generate registry.json --tools anthropic", "");
+    none.code_is(2);
+    insta::assert_snapshot!(none.stderr, @"error: the registry has no request and no query; choose frames with --frame, or take all with --all-frames");
+    let names = |options: &str| {
+        let run = accp(format!("generate --standard --tools mcp {options}"), "");
+        run.code_is(0);
+        let tools: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        let names = tools.as_array().unwrap().iter();
+        let names = names.map(|tool| tool["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let asked = names("");
+    assert!(asked.contains(&"schedule".to_owned()), "{asked:?}");
+    assert!(
+        asked.iter().all(|name| !name.ends_with("_done")),
+        "{asked:?}"
+    );
+    let all = names("--all-frames");
+    assert!(
+        all.contains(&"schedule_done".to_owned()) && asked.iter().all(|name| all.contains(name)),
+        "{all:?}"
+    );
     let chosen = "generate --standard --tools openai --frame req:schedule";
     let run = accp(chosen, "");
     run.code_is(0);

@@ -37,6 +37,9 @@ async fn plays_a_part() {
         say!("{}", super::registries::play(text).await);
         std::process::exit(0);
     }
+    if what == "evolution" {
+        return super::evolution::play(text).await;
+    }
     if what == "killed" {
         return super::killed::play(text).await;
     }

@@ -97,8 +97,8 @@ impl<A: Agents> SlotGuard<'_, A> {
             if tasks.log.position().await.is_ok() {
                 return Ok(Some(Arc::clone(tasks)));
             }
-            // The session was opened again, possibly after its data was erased, so the index of its
-            // tasks is built again.
+            // The hub or agent behind this log has ended, for example because data of the session
+            // was erased. So the index of the tasks is built again.
             *opened = Opened::default();
         }
         let Some(log) = self.log(&mut opened).await? else {

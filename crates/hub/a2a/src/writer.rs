@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::fault::{self, Failure};
 use crate::frame::TaskFrame;
-use crate::message::ClientMessage;
+use crate::message::{ClientMessage, PartFrame};
 use crate::pool::SlotGuard;
 use crate::reader::{TaskReader, ended};
 use crate::task::TaskRecord;
@@ -131,10 +131,13 @@ impl<A: Agents> TaskWriter<'_, A> {
         agent: &Agent,
         chain: &str,
         mut log: Frames,
-        frames: Vec<(usize, Outbound<'static>)>,
+        frames: Vec<PartFrame>,
     ) -> Result<(), Failure> {
         let chain = Mid::parse(chain);
-        for (part, outbound) in frames {
+        for frame in frames {
+            let part = frame.part;
+            let outbound = agent.look(move |session| frame.outbound(session)).await;
+            let outbound = outbound.map_err(|error| fault::of_session(part, &error))?;
             let asked = agent.ask_with::<()>(outbound).within(self.wait).frame();
             // An entry in the log shows that the host accepted the frame. The request fails if the
             // host refused the frame.

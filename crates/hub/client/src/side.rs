@@ -287,7 +287,10 @@ impl Side {
                 self.inbox.append(&mut self.unclaimed);
                 self.inbox.sort_by_key(Inbound::position);
             }
-            Command::Handled(marked) => self.work.late.push_back(marked),
+            Command::Handled(marked) => {
+                let me = own.driver.session().me();
+                self.work.ended(&mut own, me, marked)?;
+            }
             Command::Join {
                 agent,
                 wire,

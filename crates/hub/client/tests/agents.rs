@@ -287,6 +287,7 @@ fn a_session_goes_on_where_its_store_stands() {
 #[tokio::test]
 async fn an_agent_that_is_opened_again_ends_the_first() {
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    let _dev = hub.agent("dev").expect("an agent");
     let first = hub.agent("planner").expect("an agent");
     first.send(task(0)).await.expect("it is sent");
     let second = hub.agent("planner").expect("an agent");

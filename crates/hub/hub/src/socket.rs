@@ -424,8 +424,13 @@ impl Peer<'_> {
         if matches!(end, End::Silent) {
             add(&self.app.metrics.dropped);
         }
-        // The reason of a close has 123 bytes at most (RFC 6455), so it is cut.
-        let reason: String = reason.chars().take(100).collect();
+        // The reason of a close has at most 123 bytes (RFC 6455, section 5.5.1), so it is cut between two characters.
+        let mut ends = (0..=reason.len().min(123)).rev();
+        let end = ends.find(|at| reason.is_char_boundary(*at));
+        let reason = reason
+            .get(..end.unwrap_or_default())
+            .unwrap_or_default()
+            .to_owned();
         let close = Message::Close(Some(CloseFrame {
             code,
             reason: reason.into(),

@@ -75,6 +75,9 @@ async fn ws_02_accepts_a_peer_that_answers_pings() {
 #[tokio::test]
 async fn a_second_connection_of_an_agent_ends_the_first() {
     let hub = TestHub::start(Config::default()).await;
+    let _dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
     let first = Agent::connect(hub.ws(), "lunch", "cook")
         .await
         .expect("a hub");
@@ -96,6 +99,9 @@ async fn a_second_connection_of_an_agent_ends_the_first() {
 #[tokio::test]
 async fn an_agent_comes_back_whose_place_was_taken_once() {
     let hub = TestHub::start(Config::default()).await;
+    let _dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
     let agent = Agent::connect(hub.ws(), "lunch", "cook")
         .await
         .expect("a hub");

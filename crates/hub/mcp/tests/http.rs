@@ -209,6 +209,7 @@ async fn a_client_that_subscribes_hears_of_changes() {
 #[tokio::test]
 async fn a_place_that_rests_ends_by_itself() {
     let hub = hub().await;
+    let _qa = hub.agent("qa").unwrap();
     let before = hub.handles();
     let opens = hub.clone();
     let agents = move |who: Principal| {

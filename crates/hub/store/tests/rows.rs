@@ -109,7 +109,7 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
         assert_eq!(store.summary(&other).unwrap(), None);
     }
 
-    // The batch does not fit, so the row is not written.
+    // Position 1 is already marked, so the store refuses the batch, and the row is not written.
     let error = store
         .commit_with(&mut [Write::new(&side, &handled(1)).with(&mut insert(2))])
         .unwrap_err();

@@ -161,7 +161,7 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
         ),
         ("req:transaction{txn:t1|amt:1.5|schema:TX}", ""),
         ("stream:infer{idx:0|d:x|done:true|schema:ST}", ",cid:s"),
-        ("req:schedule{asgn:qa|task:t|schema:TA}", ""),
+        ("req:schedule{asgn:hub|task:t|schema:TA}", ""),
         ("req:move{item:box|target:{z:7b}|schema:SV}", ""),
     ];
     let mut host = open_host(options("hub"), Rules::default());

@@ -201,7 +201,7 @@ fn task() -> ScheduleReq<'static> {
 /// Short names travel, whatever a side calls the field, and a default does not.
 #[test]
 fn opt_02_short_names_leave_a_session() {
-    let mut room = Room::new(&["dev"]);
+    let mut room = Room::new(&["dev", "qa"]);
     let message = DynamicFrame::new("dev", "req", "schedule")
         .unwrap()
         .under("TA")
@@ -254,15 +254,19 @@ fn opt_04_defaults_stay_at_home_and_come_back() {
     assert_eq!(inbox[1].decode::<TransactionReq<'_>>().unwrap().frame, pay);
     // The host also reads a default that a peer writes out.
     let text = frame(
-        "@dev>req:schedule{asgn:qa|task:T1|pri:medium|schema:TA}",
+        "@dev>req:schedule{asgn:hub|task:T1|pri:medium|schema:TA}",
         1,
         1,
         "",
     );
     let heard = host().takes(101, &text);
+    let task = ScheduleReq {
+        assignee: AgentId::new("hub").unwrap(),
+        ..task()
+    };
     assert_eq!(
         heard.inbound[0].decode::<ScheduleReq<'_>>().unwrap().frame,
-        task()
+        task
     );
 }
 

@@ -88,6 +88,7 @@ fn value(ty: &Type, name: &str) -> Option<Value<'static>> {
         Type::Integer => Value::Integer(1),
         Type::Decimal | Type::Number => Value::Decimal("1.5".parse::<Decimal>().ok()?),
         Type::Boolean => Value::Boolean(true),
+        Type::Formatted(format) => Value::from(String::from(format.example())),
         Type::Enum(values) => Value::from(values.first()?.name.clone()),
         Type::List(_) => Value::Array(Vec::new()),
         Type::Map(_) => Value::Map(Map::new()),

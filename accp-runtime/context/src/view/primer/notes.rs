@@ -40,7 +40,7 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
     let listed = listed.map(|group| joined([group.heads.clone(), needed(group)], " "));
     let listed = joined(listed.chain([fields(view, schema, None)]), "; ");
     let mut out = match &groups[..] {
-        // The short note marks optional fields by their defaults. So it cannot be used if a
+        // In this form a field with a default reads as optional. So the form cannot be used if a
         // required field has a default.
         [only] if only.needed.iter().all(|field| field.default.is_none()) => {
             let fields = fields(view, schema, Some(&only.needed));

@@ -175,7 +175,12 @@ impl<'r> Cursor<'r, '_> {
     ) -> Value<'static> {
         let is_text = matches!(
             ty,
-            Type::String | Type::Text | Type::Agent | Type::Enum(_) | Type::Any
+            Type::String
+                | Type::Text
+                | Type::Agent
+                | Type::Formatted(_)
+                | Type::Enum(_)
+                | Type::Any
         );
         let value = plain(text, ty).filter(|_| is_text || !is_quoted);
         let value = value.or_else(|| self.respelt(start, text, ty));

@@ -51,6 +51,7 @@ fn fitting(registry: &Registry, ty: &Type, value: Value<'static>) -> Value<'stat
         (Type::Integer, _) => Value::Integer(-7),
         (Type::Boolean, value) => Value::Boolean(value == Value::Boolean(true)),
         (Type::Agent, _) => Value::from("a-1"),
+        (Type::Formatted(format), _) => Value::from(format.example()),
         (Type::Decimal, value @ Value::Decimal(_)) => value,
         (Type::Decimal, _) => Value::Decimal("2.0".parse().unwrap()),
         (Type::Number, value @ (Value::Decimal(_) | Value::Number(_))) => value,

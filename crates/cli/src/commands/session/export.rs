@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_frame::DynamicFrame;
-use accp_session::{Due, Entry, EntryKind, read_value};
+use accp_session::{Due, Entry, EntryKind, MemberId, read_value};
 use accp_store::{Kept, Log, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
@@ -131,7 +131,7 @@ fn to_json(entry: &Entry, message: Option<&DynamicFrame<'_>>) -> Json {
     };
     json!({
         "position": entry.position, "at": entry.at.as_millis(), "kind": kind, "code": code,
-        "sender": entry.sender.number(), "mid": entry.mid.to_string(),
+        "sender": entry.sender.number(), "to": entry.to.map(MemberId::number), "mid": entry.mid.to_string(),
         "sequence": entry.sequence, "tokens": entry.tokens, "cut": entry.cut,
         "due": entry.is_due(), "lapsed": entry.due == Due::Lapsed,
         "message": message.map(DynamicFrame::to_json), "frame": &*entry.text,

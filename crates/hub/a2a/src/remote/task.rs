@@ -60,7 +60,7 @@ impl TaskContext {
         let agent = cx.agent()?;
         let request = cx.inbound().message(&self.registry)?.into_owned();
         let is_own = request.intent == Intent::REQ;
-        if !is_own || message::is_for_another(&request, agent.name()) {
+        if !is_own {
             return Ok(());
         }
         let mid = cx.inbound().mid()?.to_string();

@@ -121,18 +121,20 @@ impl Guest {
         let registry = driver.session().options().registry.clone();
         let (member, offered) = (self.member, self.offered());
         let (begun, inbox) = (self.work.begun.clone(), &mut self.inbox);
-        self.work.mark_late(&registry, durable, |inbound, answers| {
-            let marked = marked(inbox, inbound.position(), offered, &begun);
-            let answer = answers.into_iter().next();
-            let answer = answer.map(|answer| answer.answering(inbound)).transpose();
-            let answer = answer.map_err(|error| InputError::Send(error.into()))?;
-            let text = marked.to_string();
-            let session = driver.session_mut()?;
-            let handled = session.handled_as(member, &text, answer.as_ref(), now());
-            let mid = handled.map_err(InputError::from)?;
-            *inbox = marked;
-            Ok(mid)
-        })
+        let owed = self.work.owed(driver.session(), member);
+        self.work
+            .mark_late(&registry, &owed, durable, |inbound, answers| {
+                let marked = marked(inbox, inbound.position(), offered, &begun);
+                let answer = answers.into_iter().next();
+                let answer = answer.map(|answer| answer.answering(inbound)).transpose();
+                let answer = answer.map_err(|error| InputError::Send(error.into()))?;
+                let text = marked.to_string();
+                let session = driver.session_mut()?;
+                let handled = session.handled_as(member, &text, answer.as_ref(), now());
+                let mid = handled.map_err(InputError::from)?;
+                *inbox = marked;
+                Ok(mid)
+            })
     }
 
     /// Marks a frame for an asker. Returns false if the session takes no mark now.

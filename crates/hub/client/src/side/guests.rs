@@ -53,7 +53,11 @@ impl Side {
                 guest.work.serve(add);
                 guest.begin_again();
             }
-            Command::Handled(marked) => guest.work.late.push_back(marked),
+            Command::Handled(marked) => {
+                let member = guest.member;
+                let mut sender = guest.sender(driver, durable);
+                guest.work.ended(&mut sender, member, marked)?;
+            }
             Command::Drain(done) => guest.work.drain(Some(done)),
             // The host already has the whole session, so the guest has joined.
             Command::Joined(done) => drop(done.send(Ok(()))),

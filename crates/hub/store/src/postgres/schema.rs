@@ -6,7 +6,7 @@ use super::link::{FlightStep, Link};
 use super::row::{Kind, Table};
 
 /// Each takes the tables from the version before to its own, 1 and up.
-const MIGRATIONS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
+const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// Since version 2, a text may be empty. A program that knows version 1 alone would relay it.
 const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was erased'";
@@ -53,6 +53,10 @@ INSERT INTO accp_inbox SELECT E'\x01', E'\x01', i, i, i FROM generate_series(1, 
 ANALYZE accp_inbox;
 DELETE FROM accp_inbox WHERE session = E'\x01';
 "#;
+
+/// Since version 5, an entry has the member that its frame is for. A program that knows version 4 alone would hand the
+/// frame to all.
+const FIFTH: &str = "COMMENT ON COLUMN accp_log.cut IS 'twice the number of the member that the frame is for, and 1 for a preview'";
 
 const FIRST: &str = r#"
 CREATE TABLE accp_lease (
