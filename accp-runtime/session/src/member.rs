@@ -54,6 +54,8 @@ pub(crate) struct Member {
     pub hello_position: u64,
     /// The last known position of the host.
     pub host_position: u64,
+    /// The last entry of the log that the host relays, as far as it has told.
+    pub log_end: u64,
     /// The frame in parts that was reported last.
     pub reported: Option<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
@@ -117,6 +119,7 @@ impl Member {
             first_of_run: stored.outbox.last().map_or(0, |last| last.order + 1),
             hello_position: 0,
             host_position: 0,
+            log_end: 0,
             reported: None,
             draft: None,
         }

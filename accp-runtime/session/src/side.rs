@@ -16,7 +16,7 @@ use crate::interface::event::Event;
 use crate::interface::inbound::Inbound;
 use crate::interface::outbound::{Outbound, SendError, asks};
 use crate::interface::output::{Batch, Read, Transmit};
-use crate::log::entry::{Due, Entry, EntryKind};
+use crate::log::entry::{Due, Entry, EntryKind, is_for};
 use crate::log::mid::{MemberId, Mid, MidSource};
 use crate::options::Options;
 use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
@@ -87,22 +87,6 @@ pub(crate) struct Side {
     /// The number of tokens at which unused ones are removed next.
     many: usize,
     schedule: Schedule,
-}
-
-/// Returns whether the handlers of a member get an entry like this: a frame for that member, a frame of
-/// another member for all, or the copy of an answer that was made for that member.
-pub(crate) fn is_for(
-    member: MemberId,
-    kind: EntryKind,
-    sender: MemberId,
-    to: Option<MemberId>,
-    intent: Intent,
-) -> bool {
-    match kind {
-        EntryKind::Frame => to.map_or(sender != member, |to| to == member),
-        EntryKind::Repeat => sender == member && intent != Intent::REQ,
-        _ => false,
-    }
 }
 
 /// The key of a whole registry.

@@ -8,6 +8,7 @@ use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleReq};
 use accp_runtime::session::{Event, Mid, Outbound, Rules, Scope, SendError};
 use accp_runtime::{AgentId, DynamicFrame, ErrorCode, Registry};
 use accp_session::Entry;
+use accp_testkit::Shared;
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
@@ -276,6 +277,26 @@ fn a_request_waits_for_an_agent_that_is_away() {
         Err(ErrorCode::POLICY_DENIED)
     );
     room.check_replicas();
+}
+
+/// A refused frame takes a position that no member gets. It does not keep a side that begins from having the whole log.
+#[test]
+fn a_side_that_begins_behind_a_refused_frame_has_the_log() {
+    let mut room = room();
+    let asked = room.say(SHOP, &soup().to("lab"));
+    let forged = Outbound::owned(ChatDone::new("rye")).in_chain(asked.to_string());
+    assert_eq!(
+        fate(&mut room, BANK, &forged),
+        Err(ErrorCode::POLICY_DENIED)
+    );
+    let lost = room.members.remove(LAB);
+    drop(lost);
+    let id = accp_testkit::Room::enter(&mut room, Shared::default(), options("lab")).unwrap();
+    assert_eq!(id, member(102));
+    room.settle();
+    let lab = room.members.last().unwrap().session();
+    assert!(lab.has_joined() && lab.position() < room.host.session().position());
+    assert_eq!(lab.known(), lab.position());
 }
 
 #[test]

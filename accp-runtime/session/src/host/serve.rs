@@ -93,8 +93,8 @@ impl Host {
             }
             answer.asks.clone_from(&hello.asks);
             let up = self.relays.last();
-            let is_short = !answer.gone.is_empty() && up < answer.position;
-            answer.up = is_short.then_some(up);
+            // Entries that are not relayed may stand behind the last one that is. The member never gets them.
+            answer.up = (up < answer.position).then_some(up);
             let (numbers, scope) = (&self.gate.numbers, self.side.state.scope);
             answer.next = Some(numbers.next(scope, member));
             answer.last = numbers.last(member).map(|(mid, _)| mid.clone());

@@ -184,6 +184,7 @@ impl Member {
                         self.outbox.consumed_up_to(&mid, up);
                     }
                     self.outbox.logged_by(&mid, up);
+                    self.log_end = self.log_end.max(up);
                     self.conclude();
                 }
                 None => {
@@ -226,6 +227,7 @@ impl Member {
         };
         self.hello.rest();
         self.host_position = hello.position;
+        self.log_end = hello.up.unwrap_or(hello.position);
         // A hello that offers a fold without `next` has no `epoch` either: it does not say which
         // ids of this side the host has seen. So it does not count as an answer. Frames of this run
         // may still need new ids.

@@ -50,7 +50,9 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn take_answers(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        let until = hello.up.unwrap_or(hello.position);
+        // If nothing was dropped, the whole log counts.
+        let up = hello.up.filter(|_| !hello.gone.is_empty());
+        let until = up.unwrap_or(hello.position);
         let asks_again = self.outbox.log_ends_at(until);
         let answered = self.outbox.answered(asked, &hello.gone, until);
         for frame in answered.into_iter().rev() {

@@ -15,7 +15,7 @@ const REGISTRY: &str = r#"{ "schemas": { "order": {
 } } }"#;
 
 /// Answers an order by the name of the agent.
-const ANSWERS: &str = "echo \"done:order{dish:by_$0|schema:OR}\"";
+const ANSWERS: &str = "echo '@$0>done:order{dish:by_$0|schema:OR}'";
 
 fn cook(hub: &Hub, name: &str) -> Cook {
     Cook::start_as(hub, name, "", &ANSWERS.replace("$0", name))
@@ -51,11 +51,8 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
 
     // Nobody of this name has ever joined.
     let (is_fine, said) = hub.accp(("ask", "@desk>req:order{cook:eve|dish:soup|schema:OR}"));
-    let has_names = said.contains("eve_has_not\\,_and_hub\\,_ann\\,_bob\\,_desk_have");
-    assert!(
-        !is_fine && said.contains("code:E2001|") && has_names,
-        "{said}"
-    );
+    let has_names = said.contains("eve has not, and hub, ann, bob, desk have");
+    assert!(!is_fine && said.contains("E2001: ") && has_names, "{said}");
 
     // `ann` is away. Her order waits, and `bob` cannot answer it.
     drop(ann);
@@ -64,14 +61,14 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
     let forged = "@bob>done:order{dish:mine|schema:OR}[cid:abc101000009]";
     let (is_fine, said) = hub.accp(("send", forged));
     assert!(
-        !is_fine && said.contains("code:E5001|") && said.contains("an_answer_of_ann"),
+        !is_fine && said.contains("E5001: ") && said.contains("an answer of ann"),
         "{said}"
     );
     drop(bob);
     hub.kill();
     hub.start();
     let (is_fine, said) = hub.accp(("send", forged));
-    assert!(!is_fine && said.contains("code:E5001|"), "{said}");
+    assert!(!is_fine && said.contains("E5001: "), "{said}");
     let _ann = cook(&hub, "ann");
     within(Duration::from_secs(20), || {
         let answers = frames(&hub, ",cid:abc101000009");
