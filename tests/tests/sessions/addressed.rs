@@ -170,12 +170,14 @@ fn a_name_that_no_agent_can_have_and_two_names_are_refused() {
     ));
 }
 
-/// The field that a registry declares counts under its full and its short name, by its default, and not as null.
+/// The field that a registry declares counts under its full name, its short name and an alias, by its default, and not as
+/// null.
 #[test]
 fn the_field_of_a_registry_of_ones_own_names_the_agent() {
     let registry = Registry::from_json(
         r#"{ "schemas": { "order": { "code": "OR", "fields": ["cook", "dish"],
             "types": { "cook": "agent", "dish": "string" }, "abbreviations": { "cook": "ck" },
+            "aliases": { "cook": ["chef"] },
             "defaults": { "cook": "qa" },
             "frames": [
                 { "intent": "req", "operation": "order", "to": "cook" },
@@ -192,6 +194,7 @@ fn the_field_of_a_registry_of_ones_own_names_the_agent() {
         (4, "@dev>req:order{ck:~|dish:soup|schema:OR}", None),
         (5, "@dev>qry:order{ck:dev|dish:soup|schema:OR}", None),
         (6, "@dev>req:order{ck:dev|dish:soup}", None),
+        (7, "@dev>req:order{chef:dev|dish:soup|schema:OR}", Some(101)),
     ] {
         let heard = host.takes(101, &frame(text, n, n.into(), ""));
         assert_eq!(heard.entries[0].to, to.map(member), "{text}");

@@ -85,7 +85,7 @@ fn of_field<'f>(
     r.header()?;
     while let Some(param) = r.param()? {
         let value = r.skip_value()?;
-        if param != field.name && param != field.short {
+        if field.keys().all(|key| key != param) {
             continue;
         }
         if value.starts_with('$') {
