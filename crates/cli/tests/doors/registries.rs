@@ -21,7 +21,12 @@ pub(crate) async fn play(part: &str) -> String {
             let store = SqliteStore::open("learner.accp").unwrap();
             let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", "learner");
             match connecting.store(store).await {
-                Ok(agent) => learnt(&agent).await,
+                Ok(agent) => {
+                    let said = learnt(&agent).await;
+                    // The agent writes its store behind what it tells.
+                    agent.close().await.unwrap();
+                    said
+                }
                 Err(error) => format!("not connected: {error}"),
             }
         }
