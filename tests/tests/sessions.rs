@@ -45,6 +45,7 @@ mod room;
 mod said;
 mod sides;
 mod summaries;
+mod takers;
 mod turns;
 mod waiting;
 mod whole;

@@ -14,6 +14,15 @@ pub enum FrameTypes {
 }
 
 impl FrameTypes {
+    /// Returns whether an impl by hand among them does not say what it accepts.
+    pub fn has_unknown(&self) -> bool {
+        match self {
+            Self::One(_) => false,
+            Self::Several(types) => types.iter().any(Self::has_unknown),
+            Self::Unknown => true,
+        }
+    }
+
     /// Calls `each` with every type, in their order.
     pub fn each(&self, each: &mut dyn FnMut(&FrameType<'static>)) {
         match self {

@@ -169,7 +169,7 @@ impl Erasing {
         let is_chosen = ranges.any(|range| range.contains(&entry.position))
             || self.heads.contains(&Hash::of(frame.head().as_bytes()))
             || agents.any(|agent| agent == frame.header.agent)
-            || frame.intent == Intent::REQ && self.names(entry);
+            || (entry.to.is_some() || frame.intent == Intent::REQ) && self.names(entry);
         if is_chosen {
             self.found.entries.push(entry.clone());
         }

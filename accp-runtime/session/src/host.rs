@@ -9,6 +9,7 @@ mod queue;
 mod repeat;
 mod schemas;
 mod serve;
+pub(crate) mod takers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Weak;
@@ -62,6 +63,8 @@ pub(crate) struct Host {
     pub causes: CheckpointCauses,
     /// Members that wait for a number.
     pub queue: Queue,
+    /// Positions of requests that the store reads, to hand them on.
+    pub handing: BTreeSet<u64>,
     /// Members whose agents live in this process.
     pub guests: Guests,
     pub hooks: Box<dyn CheckpointHooks + Send>,
@@ -117,6 +120,7 @@ impl Host {
             offer: None,
             pieces: Vec::new(),
             queue: Queue::default(),
+            handing: BTreeSet::new(),
             guests: Guests::default(),
             causes: CheckpointCauses::default(),
             hooks: Box::new(()),
@@ -140,6 +144,7 @@ impl Host {
         host.restore_schemas(&stored.registries)?;
         if host.lost.is_none() {
             host.announce_schemas(now);
+            host.hand_on(now);
         }
         Ok(host)
     }
@@ -236,6 +241,7 @@ impl Host {
             };
             self.control(join, now);
             self.gate.numbers.joins(member);
+            self.hand_on(now);
         }
         if is_back {
             // The member does not know that it had left the session, so it may wait without sending
@@ -264,6 +270,7 @@ impl Host {
         if member != MemberId::HOST && self.side.state.members.get(member).is_some() {
             self.control(Control::Leave { member }, now);
             self.relays.disconnected(member);
+            self.hand_on(now);
         }
     }
 

@@ -4,6 +4,7 @@ mod draft;
 mod follow;
 mod outcome;
 mod peer;
+mod takes;
 
 use accp_registry::Hash;
 
@@ -16,6 +17,7 @@ use crate::log::entry::Entry;
 use crate::log::mid::{MemberId, Mid};
 use crate::log::vouch::Voucher;
 use crate::member::draft::DraftHost;
+use crate::member::takes::Word;
 use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
@@ -40,6 +42,8 @@ pub(crate) struct Member {
     /// The last voucher of the host for the log of this side.
     pub voucher: Option<Voucher>,
     pub to_send: ToSend,
+    /// What the host is told of this side.
+    pub word: Word,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
     /// The registry of the host, while this side fetches it. The frames that follow may need it.
@@ -56,6 +60,8 @@ pub(crate) struct Member {
     pub host_position: u64,
     /// The last entry of the log that the host relays, as far as it has told.
     pub log_end: u64,
+    /// The last entry of the log that the host relays, as it told with its last hello.
+    pub greeted_end: u64,
     /// The frame in parts that was reported last.
     pub reported: Option<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
@@ -112,6 +118,7 @@ impl Member {
                 hello: true,
                 ..ToSend::default()
             },
+            word: Word::new(retry),
             wanted: Vec::new(),
             learning: None,
             parts: false,
@@ -120,6 +127,7 @@ impl Member {
             hello_position: 0,
             host_position: 0,
             log_end: 0,
+            greeted_end: 0,
             reported: None,
             draft: None,
         }
@@ -218,6 +226,11 @@ impl Member {
         !self.to_send.hello && self.hello.at().is_none()
     }
 
+    /// Returns whether this side has the log as far as the host had it when it answered the last hello.
+    pub(crate) fn is_up_to_date(&self) -> bool {
+        self.draft.is_some() || self.is_greeted() && self.side.position >= self.greeted_end
+    }
+
     /// Checks that this many frames may be sent. Frames that the host has consumed do not count against
     /// replies: they leave the outbox only as this side handles the log, and it cannot handle the log
     /// without replies.
@@ -302,8 +315,11 @@ impl Member {
             for text in self.outbox.take_due(side.clock.timers()) {
                 side.send(MemberId::HOST, text);
             }
+            if self.draft.is_none() {
+                self.speak(now);
+            }
         }
-        side.snapshot(&());
+        self.side.snapshot(&());
     }
 
     pub(crate) fn rest(&mut self) {
@@ -312,7 +328,7 @@ impl Member {
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        let due = [self.hello.at(), self.outbox.retry.at()];
+        let due = [self.hello.at(), self.outbox.retry.at(), self.word.at()];
         due.into_iter().flatten().min()
     }
 
@@ -322,6 +338,7 @@ impl Member {
             self.to_send.hello = true;
             self.hello.again(now);
         }
+        self.word.timeout(now);
         if self.outbox.retry.is_due(now) {
             self.outbox.timeout(&self.side.clock);
             self.to_send.ping = self.outbox.retry.tries() >= ASK_AFTER;

@@ -20,6 +20,7 @@ use crate::send::encode::{Encoded, Peer, last_put_of};
 use crate::side::Side;
 use crate::side::fold::RestoreError;
 use crate::state::State;
+use crate::state::chain::Waiting;
 use accp_context::Time;
 
 /// One side of a session: the host or a member. The documentation of the crate has the contract.
@@ -85,6 +86,7 @@ impl Session {
         if matches!(
             input,
             Input::Leave(_)
+                | Input::Takes(_)
                 | Input::Grant { .. }
                 | Input::Expire(_)
                 | Input::Register(_)
@@ -114,6 +116,7 @@ impl Session {
             }
             (Role::Host(host), Input::Entry { at, entry }) => {
                 host.repeat_answer(at, entry.as_ref(), now);
+                host.hand_on_read(at, entry.as_ref(), now);
                 host.answer_claims(at, entry, now);
             }
             (Role::Member(_), Input::Entry { .. }) => {}
@@ -121,6 +124,10 @@ impl Session {
             (Role::Member(member), Input::Cold { key, value }) => member.cold(key, value, now),
             (_, Input::Timeout) => self.timeout(),
             (Role::Host(host), Input::Leave(member)) => host.leave(member, now),
+            (Role::Host(host), Input::Takes(heads)) => host.takes(MemberId::HOST, heads, now),
+            (Role::Member(member), Input::Takes(heads)) => member.say_takes(heads),
+            (Role::Member(member), Input::Bye) => member.say_bye(),
+            (Role::Host(_), Input::Bye) => {}
             (Role::Host(host), Input::Grant { session, key }) => host.grant(session, key, now),
             (Role::Host(host), Input::Expire(keys)) => host.expire(keys, now),
             (Role::Host(host), Input::Register(schema)) => host.register_schema(*schema, now)?,
@@ -297,6 +304,24 @@ impl Session {
             Role::Host(_) => self.position(),
             Role::Member(member) => member.log_end.max(self.position()),
         }
+    }
+
+    /// Returns whether this side has the log as far as its host had it when it answered the last hello. After a new link, what a
+    /// side has been given may be another member's by now, until this holds. A host has its log.
+    pub fn is_up_to_date(&self) -> bool {
+        match &self.role {
+            Role::Host(_) => true,
+            Role::Member(member) => member.is_up_to_date(),
+        }
+    }
+
+    /// Returns whether a request of another agent waits for somebody who takes it, and this member has not said what it takes
+    /// ([`Input::Takes`]).
+    pub fn is_asked_what_takes(&self, member: MemberId) -> bool {
+        let state = self.state();
+        let party = state.members.get(member);
+        let is_open = |one: Waiting| one.to == MemberId::NOBODY && one.by != member;
+        party.is_some_and(|party| party.takes.is_none()) && state.chains.waiting().any(is_open)
     }
 
     /// Returns whether the frame at this position was delivered and is not yet handled.

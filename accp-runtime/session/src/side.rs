@@ -161,9 +161,20 @@ impl Side {
         kind: EntryKind,
         sender: MemberId,
         to: Option<MemberId>,
-        intent: Intent,
+        frame: &Scanned<'_>,
     ) -> Due {
-        if is_for(self.me(), kind, sender, to, intent) && self.options.handles {
+        let me = self.me();
+        // A request that comes back to this side before its handler has had it waits already.
+        let waits = || {
+            kind == EntryKind::Repeat
+                && to == Some(me)
+                && self
+                    .state
+                    .chains
+                    .given_at(frame, me)
+                    .is_some_and(|at| self.due.contains(&at))
+        };
+        if is_for(me, kind, sender, to, frame.intent) && self.options.handles && !waits() {
             Due::Yes
         } else {
             Due::No
@@ -181,8 +192,16 @@ impl Side {
         self.hash = entry.hash.or(self.hash);
         self.schedule.count(&entry);
         if entry.is_due() {
-            let again = entry.position <= self.again;
+            // A request that a member has had may have been handled there.
+            let had = |(from, _)| from != MemberId::NOBODY;
+            let again = entry.position <= self.again || applied.taken_from.is_some_and(had);
             self.deliver(&entry, frame, again);
+        }
+        if let Some((from, at)) = applied.taken_from
+            && from == self.me()
+            && entry.to != Some(from)
+        {
+            self.mark_handled(at);
         }
         if applied.cancelled {
             self.fire();
@@ -232,8 +251,8 @@ impl Side {
             _ => EntryKind::Frame,
         };
         let effect = self.effect(relayed.position, kind, frame).ok()?;
-        // Copies of answers take no number, and neither do control frames of the host.
-        let is_copy = relayed.repeat && frame.intent != Intent::REQ;
+        // Copies of answers take no number, and neither do requests that are handed on and control frames of the host.
+        let is_copy = relayed.repeat && (relayed.to.is_some() || frame.intent != Intent::REQ);
         let takes_one = !is_copy && !Control::is_host_s(frame);
         let sequence = frame.envelope.sequence.filter(|_| takes_one);
         let entry = Entry {
@@ -246,7 +265,7 @@ impl Side {
             sequence: sequence.unwrap_or_default(),
             tokens: relayed.tokens,
             cut: relayed.cut,
-            due: self.due(kind, relayed.sender, relayed.to, frame.intent),
+            due: self.due(kind, relayed.sender, relayed.to, frame),
             text: relayed.text,
             hash: relayed.hash,
         };

@@ -6,6 +6,7 @@ pub(crate) mod locate;
 pub(crate) mod names;
 pub(crate) mod puts;
 pub(crate) mod shared;
+pub(crate) mod takers;
 
 use std::collections::BTreeSet;
 
@@ -68,11 +69,17 @@ pub struct Party {
     pub present: bool,
     /// True if the member may cancel chains that others started.
     pub supervisor: bool,
+    /// The requests that the member takes (`req:note:NOTE`; `*` for all that it does not name); `None` until it has said so
+    /// ([`Input::Takes`](crate::Input::Takes)). What it said stays when it leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub takes: Option<Vec<String>>,
 }
 
 /// The changes of an entry that the session has to act on.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
+    /// The member that a request was taken from, and the position at which it had got it. Another has it now.
+    pub taken_from: Option<(MemberId, u64)>,
     pub cancelled: bool,
     pub schemas: Option<Hash>,
     pub checkpoint: Option<u64>,
@@ -171,7 +178,11 @@ impl State {
             // The host does not relay this entry. It changes no state, so that members have the
             // host's state.
             Effect::Void(kind) if !kind.is_relayed() => return applied,
-            Effect::Void(_) => {}
+            Effect::Void(_) => {
+                if let Some(to) = entry.to {
+                    applied.taken_from = self.chains.hand_on(frame, to, entry.position);
+                }
+            }
             Effect::Control(control) => self.control(control, entry, &mut applied),
             Effect::Frame => self.frame(entry, frame, &mut applied),
             Effect::State(change) => {
@@ -207,6 +218,7 @@ impl State {
                     joined: entry.position,
                     present: true,
                     supervisor: true,
+                    takes: None,
                 };
                 self.members.insert(MemberId::HOST, host);
             }
@@ -215,13 +227,20 @@ impl State {
                 agents,
                 supervisor,
             } => {
+                let before = self.members.get_mut(member);
                 let party = Party {
                     agents,
                     joined: entry.position,
                     present: true,
                     supervisor,
+                    takes: before.and_then(|party| party.takes.take()),
                 };
                 self.members.insert(member, party);
+            }
+            Control::Takes { member, heads } => {
+                if let Some(party) = self.members.get_mut(member) {
+                    party.takes = Some(heads);
+                }
             }
             Control::Leave { member } => {
                 if let Some(party) = self.members.get_mut(member) {

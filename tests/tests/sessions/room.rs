@@ -127,9 +127,15 @@ impl Room {
 
     /// Checks that all sides have the same state, and that no frame is under way.
     pub(crate) fn check_replicas(&mut self) {
+        let all: Vec<_> = (0..self.members.len()).collect();
+        self.check_replicas_of(&all);
+    }
+
+    /// As [`check_replicas`](Self::check_replicas), of these members.
+    pub(crate) fn check_replicas_of(&mut self, members: &[usize]) {
         let host = self.host.session();
         assert!(host.is_quiet());
-        for node in &self.members {
+        for node in members.iter().map(|index| &self.members[*index]) {
             assert!(node.session().is_quiet());
             assert_eq!(node.session().state(), host.state());
             assert_eq!(node.session().context(), host.context());

@@ -4,10 +4,12 @@ use std::borrow::Cow;
 
 use accp_registry::{ErrorCode, Registry};
 
-use crate::interface::outbound::{TO, addressee_in, asks};
+use crate::host::takers::nobody_takes;
+use crate::interface::outbound::{A_TAKER, TO, addressee_in, asks, wants_taker};
 use crate::log::mid::MemberId;
 use crate::state::State;
 use crate::state::chain::{ASKED, Answerers};
+use crate::state::takers::head_of;
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::{DecodeOptions, Limits, Reader, Value};
@@ -17,13 +19,15 @@ const LISTED: usize = 8;
 
 /// Returns the member that a request is for: the one that its metadata names, or the field that the registry
 /// declares (`to` of a `frames` entry). `None` if it is for all, also by `to:~` in its metadata.
+/// [`MemberId::NOBODY`] if the host chooses the member (`to:?`).
 ///
 /// # Errors
-/// E2001 for an agent that never joined. E1004 for a name by reference, for metadata and field that name
+/// E2001 for an agent that never joined, and for a request that nobody takes who ever joined. E1004 for a name by reference, for metadata and field that name
 /// different agents, and for a name that is not a text. E2003 in a chain that has too many such requests.
 pub(crate) fn addressee(
     registry: &Registry,
     state: &State,
+    from: MemberId,
     frame: &Scanned<'_>,
 ) -> Result<Option<MemberId>, Refusal> {
     if !asks(frame.intent) || frame.envelope.extra.get(TO) == Some(&Value::Null) {
@@ -33,15 +37,28 @@ pub(crate) fn addressee(
     if let (Some(said), Some((key, name))) = (&said, &field)
         && said != name
     {
-        let expected = format!(
-            "the agent of `{key}`, {name}, under `{TO}` of the metadata, which names {said}"
-        );
+        let named = if said == A_TAKER {
+            "leaves it to the host".into()
+        } else {
+            format!("names {said}")
+        };
+        let expected =
+            format!("the agent of `{key}`, {name}, under `{TO}` of the metadata, which {named}");
         return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
     }
     let Some(name) = said.or(field.map(|(_, name)| name)) else {
         return Ok(None);
     };
-    let Some(member) = state.member_of(&name) else {
+    let member = if wants_taker(&frame.envelope.extra) {
+        let head = head_of(frame);
+        if !state.may_be_taken(from, &head) {
+            let expected = nobody_takes(&head);
+            return Err(Refusal::new(ErrorCode::REF_NOT_FOUND, expected));
+        }
+        MemberId::NOBODY
+    } else if let Some(member) = state.member_of(&name) {
+        member
+    } else {
         return Err(unknown(state, &name));
     };
     if !state.chains.has_room(frame) {
@@ -98,6 +115,12 @@ fn of_field<'f>(
     let default = field.default_wire.as_deref();
     let default = default.filter(|_| schema.has_default(index, &head));
     Ok(default.map(|name| (key, name.into())))
+}
+
+/// Returns whether a field of a frame names the agent that the frame is for. The frame may lack its metadata.
+pub(crate) fn names_agent(registry: &Registry, text: &str) -> bool {
+    let frame = Scanned::of_entry(text);
+    frame.is_ok_and(|frame| !matches!(of_field(registry, &frame), Ok(None)))
 }
 
 fn unknown(state: &State, name: &str) -> Refusal {

@@ -57,7 +57,7 @@ pub(crate) fn check(
         may_cancel(side, gate, from, frame)?;
     }
     let (registry, chains) = (&side.options.registry, &side.state.chains);
-    let to = address::addressee(registry, &side.state, frame)?;
+    let to = address::addressee(registry, &side.state, from, frame)?;
     address::may_answer(&side.state, from, frame)?;
     profile::check(registry, &gate.numbers.streams, from, frame)?;
     let transactions = &gate.numbers.transactions;

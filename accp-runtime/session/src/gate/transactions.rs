@@ -190,6 +190,8 @@ impl Transactions {
     /// Takes an entry of the log into account.
     pub(crate) fn fold(&mut self, registry: &Registry, entry: &Entry, frame: &Scanned<'_>) {
         match (entry.kind, frame.intent) {
+            // A request that was handed on is the one from before.
+            (EntryKind::Repeat, _) if entry.to.is_some() => {}
             (EntryKind::Frame, Intent::REQ) => self.begin(registry, entry, frame),
             (EntryKind::Repeat, Intent::REQ) => self.ask_again(registry, entry, frame),
             (EntryKind::Repeat, _) => self.paid(frame),

@@ -2,6 +2,9 @@
 use std::fmt;
 
 use crate::interface::inbound::Inbound;
+use crate::interface::outbound::asks;
+use crate::state::takers::{OTHERS, head};
+use accp_frame::__private::FrameTypes;
 use accp_frame::{DecodeError, DecodeFrame, FrameFamily, Header, Typed};
 
 /// Hands frames to handlers by their type.
@@ -48,6 +51,8 @@ pub struct Router<S, R> {
 }
 
 struct Route<S, R> {
+    /// The frames of the route; `None` where its type does not say.
+    heads: Option<Vec<String>>,
     accepts: fn(&Header<'_>, Option<&str>) -> bool,
     handle: Box<Handle<S, R>>,
 }
@@ -73,6 +78,7 @@ impl<S, R> Router<S, R> {
         + 'static,
     ) -> Self {
         self.routes.push(Route {
+            heads: heads_of(T::Frame::TYPES),
             accepts: |header, schema| T::Frame::accepts(header, schema),
             handle: Box::new(move |state, inbound| {
                 let typed = inbound.decode::<T::Frame<'_>>()?;
@@ -89,6 +95,26 @@ impl<S, R> Router<S, R> {
     ) -> Self {
         self.otherwise = Some(Box::new(move |state, inbound| Ok(handler(state, inbound))));
         self
+    }
+
+    /// Returns the requests that the handlers take, as [`Input::Takes`](crate::Input::Takes) has them: each as `req:note:NOTE`, and
+    /// `*` where [`otherwise`](Self::otherwise) takes all others, or a type that was written by hand does not say what it accepts.
+    ///
+    /// ```
+    /// use accp_runtime::profiles::{ChatReq, ScheduleReq};
+    /// use accp_runtime::session::Router;
+    ///
+    /// let router = Router::<(), ()>::new().on::<ScheduleReq>(|_, _, _| ()).on::<ChatReq>(|_, _, _| ());
+    /// assert_eq!(router.heads(), ["req:schedule:TA", "req:chat:CH"]);
+    /// ```
+    pub fn heads(&self) -> Vec<String> {
+        let routes = self.routes.iter();
+        let known = routes.clone().filter_map(|route| route.heads.as_ref());
+        let mut heads: Vec<_> = known.flatten().cloned().collect();
+        if self.otherwise.is_some() || routes.into_iter().any(|route| route.heads.is_none()) {
+            heads.push(OTHERS.to_owned());
+        }
+        heads
     }
 
     /// Returns whether a handler would get the frame, or [`otherwise`](Self::otherwise).
@@ -115,6 +141,17 @@ impl<S, R> Router<S, R> {
         let otherwise = self.otherwise.as_ref();
         otherwise.map(|handle| handle(state, inbound)).transpose()
     }
+}
+
+/// Returns the requests among these types of frames; `None` where one of them does not say.
+fn heads_of(types: FrameTypes) -> Option<Vec<String>> {
+    let mut heads = Vec::new();
+    types.each(&mut |frame| {
+        if asks(frame.intent) {
+            heads.push(head(frame.intent, frame.operation, frame.schema));
+        }
+    });
+    (!types.has_unknown()).then_some(heads)
 }
 
 impl<S, R> Default for Router<S, R> {

@@ -95,8 +95,11 @@ impl Host {
         if self.is_link_frame(from, &scanned) {
             // The host never answers a link frame with an error, not even if the host cannot read
             // that frame.
-            if is_present && let Ok(link) = Link::read(&scanned) {
-                self.link(from, link, is_linked, now);
+            match Link::read(&scanned) {
+                Ok(link) if is_present => self.link(from, link, is_linked, now),
+                // The member has missed the first answer.
+                Ok(Link::Bye) if is_known => self.say_bye(from, now),
+                _ => {}
             }
             return FrameOutcome::Link;
         }
@@ -215,6 +218,10 @@ impl Host {
         sequence: u64,
         now: Time,
     ) {
+        let mut checked = checked;
+        if checked.to == Some(MemberId::NOBODY) {
+            checked.to = Some(self.taker_of(sender, frame));
+        }
         let parent = self.side.state.chains.parent(frame);
         let kind = checked.effect.kind();
         if let Effect::Control(Control::Put { values }) = &checked.effect
@@ -321,7 +328,7 @@ impl Host {
             sequence,
             tokens,
             cut,
-            due: self.side.due(kind, sender, to, frame.intent),
+            due: self.side.due(kind, sender, to, frame),
             text,
         };
         let before = self.side.hash.filter(|_| kind.is_relayed());
@@ -458,8 +465,11 @@ fn whole_text(
     part: &Part,
     sequence: u64,
 ) -> Result<String, Refusal> {
+    let of_part = |key: &str| matches!(key, "pt" | "of");
+    let extra = last.envelope.extra.iter();
+    let extra = extra.filter(|(key, _)| !of_part(key));
     let tail = tail_of(&Envelope {
-        extra: Map::new(),
+        extra: extra.map(|(key, value)| (key, value.clone())).collect(),
         ..last.envelope.clone()
     });
     let tail = tail.map_err(|error| Refusal::new(error.code(), error.to_string()))?;

@@ -424,6 +424,10 @@ impl Host {
         if Control::is_host_s(&frame) {
             return;
         }
+        // The member has had a request that was handed on, under its number.
+        if entry.repeat && entry.to.is_some() {
+            return;
+        }
         if entry.repeat && frame.intent != Intent::REQ {
             if entry.sender == member {
                 self.send_copy(member, &frame, sent);

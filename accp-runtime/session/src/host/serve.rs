@@ -55,6 +55,12 @@ impl Host {
             }
             Link::Want { key, at } => self.serve(from, &key, at, now),
             Link::Bytes(piece) => self.take_piece(from, piece, now),
+            Link::Serves(_) | Link::Bye if self.lost.is_some() => {}
+            Link::Serves(heads) => self.takes(from, &heads, now),
+            Link::Bye => {
+                self.leave(from, now);
+                self.say_bye(from, now);
+            }
         }
     }
 

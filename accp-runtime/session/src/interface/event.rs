@@ -12,6 +12,9 @@ use accp_frame::{ErrorCode, TokenLimit};
 pub enum Event {
     /// The host has answered: this side is the member with this number.
     Joined(MemberId),
+    /// The host has taken this side out of the session, as [`Input::Bye`](crate::Input::Bye) asked. It joins again with its next hello
+    /// if the host lets it in.
+    Left,
     /// The host has accepted the frame: it is in the log under this id. The id of a frame in parts
     /// is that of its first part. A host that knows only the draft says no more than that it has
     /// consumed the frame.

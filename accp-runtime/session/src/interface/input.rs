@@ -86,6 +86,14 @@ pub enum Input<'a> {
         /// True if the member may cancel chains that others started.
         supervisor: bool,
     },
+    /// This side takes these requests from now on, each as its intent, its operation and the code of its schema (`req:note:NOTE`), or
+    /// `*` for all that it does not name. The host chooses among the members that take a request
+    /// ([`Outbound::to_a_taker`]), and those that name it come first. What a side said before holds no more, but holds over restarts until it
+    /// speaks again. A side of the draft alone is never chosen.
+    Takes(&'a [String]),
+    /// Member: this side leaves the session. [`Event::Left`](crate::Event::Left) tells when the host has taken it out.
+    /// Requests that it was chosen for go to others. A host ends with its session, and ignores this.
+    Bye,
     /// Host: a member leaves.
     Leave(MemberId),
     /// Host: frames may refer to a cold key of another session.

@@ -43,6 +43,8 @@ pub(crate) enum To {
     Unsaid,
     /// No agent in particular.
     Anybody,
+    /// One agent that takes such requests, which the host chooses.
+    Taker,
     Agent(String),
 }
 
@@ -106,6 +108,7 @@ impl<'a> Outbound<'a> {
             ttl: message.envelope.ttl,
             to: match message.envelope.extra.get(TO) {
                 Some(Value::Null) => To::Anybody,
+                _ if wants_taker(&message.envelope.extra) => To::Taker,
                 _ => addressee_in(&message.envelope.extra)
                     .filter(|_| asks(message.intent))
                     .map_or(To::Unsaid, |name| To::Agent(name.into_owned())),
@@ -174,6 +177,7 @@ impl<'a> Outbound<'a> {
     /// assert_eq!(outbound.addressee(), Some("cook"));
     /// ```
     pub fn to(mut self, agent: impl Into<String>) -> Self {
+        // This takes the place of `to_a_taker`, too.
         self.to = To::Agent(agent.into());
         self
     }
@@ -182,6 +186,20 @@ impl<'a> Outbound<'a> {
     /// another session, or for people (`to:~` in the metadata).
     pub fn to_anybody(mut self) -> Self {
         self.to = To::Anybody;
+        self
+    }
+
+    /// Lets the host choose the agent that a `req` or a `qry` is for (`to:?` in the metadata), unless a field of it
+    /// names one: an agent that has said that it takes such requests ([`Input::Takes`](crate::Input::Takes)). Where every agent that ever
+    /// joined has said what it takes, and none takes this, the host refuses the frame (E2001). Once the agent has left the session, the host
+    /// hands the request on to another one, marked as redelivered.
+    ///
+    /// It changes nothing where the frame is for an agent already.
+    #[must_use]
+    pub fn to_a_taker(mut self) -> Self {
+        if matches!(self.to, To::Unsaid) && asks(self.kind().0) {
+            self.to = To::Taker;
+        }
         self
     }
 
@@ -208,6 +226,14 @@ impl<'a> Outbound<'a> {
 
 /// The metadata pair by which a sender names the agent that its request is for.
 pub(crate) const TO: &str = "to";
+
+/// What stands there where the host chooses the agent. No agent has this name.
+pub(crate) const A_TAKER: &str = "?";
+
+/// Returns whether the host chooses the agent that a request is for.
+pub(crate) fn wants_taker(extra: &Map<'_>) -> bool {
+    extra.get(TO) == Some(&Value::from(A_TAKER))
+}
 
 /// Returns whether frames with this intent may be for one agent.
 pub(crate) fn asks(intent: Intent) -> bool {

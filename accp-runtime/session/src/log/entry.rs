@@ -26,7 +26,7 @@ pub struct Entry {
     /// The member that sent the frame.
     pub sender: MemberId,
     /// The member that the frame is for: only its handlers get the frame, and only it answers. `None` for a
-    /// frame that all members handle.
+    /// frame that all members handle, and [`MemberId::NOBODY`] for a request that waits for a taker.
     pub to: Option<MemberId>,
     /// The id of the frame, unique in the session.
     pub mid: Mid,
@@ -100,7 +100,7 @@ pub enum EntryKind {
     Part,
     /// The request of a transaction that is under way or has ended
     /// ([`SchemaRules::idempotency`]), or a copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
-    /// only that member handles the copy.
+    /// only that member handles the copy. With [`Entry::to`] it is a request again, for the next taker, which handles it.
     ///
     /// [`SchemaRules::idempotency`]: accp_registry::SchemaRules::idempotency
     Repeat,
@@ -121,7 +121,7 @@ impl EntryKind {
 }
 
 /// Returns whether the handlers of a member get an entry like this: a frame for that member, a frame of
-/// another member for all, or the copy of an answer that was made for that member.
+/// another member for all, a request that was handed on to that member, or the copy of an answer that was made for it.
 pub(crate) fn is_for(
     member: MemberId,
     kind: EntryKind,
@@ -129,9 +129,10 @@ pub(crate) fn is_for(
     to: Option<MemberId>,
     intent: Intent,
 ) -> bool {
-    match kind {
-        EntryKind::Frame => to.map_or(sender != member, |to| to == member),
-        EntryKind::Repeat => sender == member && intent != Intent::REQ,
+    match (kind, to) {
+        (EntryKind::Frame | EntryKind::Repeat, Some(to)) => to == member,
+        (EntryKind::Frame, None) => sender != member,
+        (EntryKind::Repeat, None) => sender == member && intent != Intent::REQ,
         _ => false,
     }
 }

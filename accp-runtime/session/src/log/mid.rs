@@ -113,6 +113,8 @@ impl MemberId {
     pub const HOST: Self = Self(100);
     /// The last number of a member.
     pub const LAST: Self = Self(9999);
+    /// Stands for the taker of a request that has none yet ([`Entry::to`](crate::Entry::to)). No member has this number.
+    pub const NOBODY: Self = Self(99);
     /// The number of members beside the host.
     pub(crate) const OTHERS: u16 = (899 - 100) + 1000;
 
@@ -122,6 +124,14 @@ impl MemberId {
             100..=899 | 9000..=9999 => Some(Self(number)),
             _ => None,
         }
+    }
+
+    /// Returns the member with this number, or [`NOBODY`](Self::NOBODY).
+    pub const fn addressee(number: u16) -> Option<Self> {
+        if number == Self::NOBODY.0 {
+            return Some(Self::NOBODY);
+        }
+        Self::new(number)
     }
 
     /// Returns the member that joins after this one.

@@ -238,7 +238,7 @@ impl Member {
             }
             Link::Hello(hello) => self.greeted(&hello, now),
             Link::Error { error, .. } => self.draft_refusal(error, now),
-            Link::Want { .. } | Link::Bytes(_) => {}
+            Link::Want { .. } | Link::Bytes(_) | Link::Serves(_) | Link::Bye => {}
         }
     }
 

@@ -209,6 +209,9 @@ impl Member {
             }
             Link::Want { key, at } => self.serve(key, at, now),
             Link::Bytes(piece) => self.take_piece(piece),
+            Link::Bye => self.take_bye(),
+            // Only members say this.
+            Link::Serves(_) => {}
         }
     }
 
@@ -228,6 +231,7 @@ impl Member {
         self.hello.rest();
         self.host_position = hello.position;
         self.log_end = hello.up.unwrap_or(hello.position);
+        self.greeted_end = self.log_end;
         // A hello that offers a fold without `next` has no `epoch` either: it does not say which
         // ids of this side the host has seen. So it does not count as an answer. Frames of this run
         // may still need new ids.

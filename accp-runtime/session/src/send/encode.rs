@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use accp_registry::ErrorCode;
 
 use crate::delivery::parts::{Part, Split, split};
-use crate::interface::outbound::{Content, Outbound, SendError, TO, To};
+use crate::gate::address::names_agent;
+use crate::interface::outbound::{A_TAKER, Content, Outbound, SendError, TO, To};
 use crate::interface::output::Cold;
 use crate::log::mid::{MemberId, Mid};
 use crate::reference::UNBOUNDED;
@@ -138,9 +139,12 @@ impl Encoder<'_> {
             Some(agent) => AgentId::new(String::from(&**agent))?,
             None => self.agent.clone(),
         };
-        let envelope = self.envelope(outbound);
+        let mut envelope = self.envelope(outbound);
         // Steps 1 to 4: schema, abbreviations, references for large values, defaults.
         let mut head = self.write(outbound, &agent, &envelope, &mut puts)?;
+        if matches!(outbound.to, To::Taker) && !names_agent(self.registry, &head) {
+            envelope.extra.insert(TO, Value::from(A_TAKER));
+        }
         let tail = tail_of(&envelope)?;
         let mut over_soft = Vec::new();
         let mut parts = None;
@@ -234,7 +238,8 @@ impl Encoder<'_> {
     fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
         let mut extra = Map::new();
         match &outbound.to {
-            To::Unsaid => {}
+            // A field of the frame may name the agent, so this waits for the fields.
+            To::Unsaid | To::Taker => {}
             To::Anybody => {
                 extra.insert(TO, Value::Null);
             }

@@ -63,6 +63,20 @@ impl Session {
         }
     }
 
+    /// Host: a guest takes these requests from now on; see [`Input::Takes`](crate::Input::Takes).
+    ///
+    /// # Errors
+    /// [`InputError::Send`] on a host that was rolled back, and on a member.
+    pub fn takes_as(
+        &mut self,
+        member: MemberId,
+        heads: &[String],
+        now: Time,
+    ) -> Result<(), InputError> {
+        self.of_host(now)?.takes(member, heads, now);
+        Ok(())
+    }
+
     /// Host: notes that the agent of a member does not live in this process any more. It stays a member.
     pub fn end_guest(&mut self, member: MemberId) {
         if let Role::Host(host) = &mut self.role {

@@ -5,10 +5,12 @@ use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
 
+use crate::interface::outbound::wants_taker;
 use crate::log::by_member::ByMember;
 use crate::log::entry::Entry;
 use crate::log::mid::{MemberId, Mid};
 use crate::state::names::Names;
+use crate::state::takers::head_of;
 use crate::wire::control::Control;
 use crate::wire::scan::Scanned;
 use accp_frame::Intent;
@@ -47,6 +49,9 @@ pub(crate) struct Chains {
     known: ByMember<usize>,
     /// The frames of each cancelled chain, by the member that cancelled it, the oldest chain first.
     cut: ByMember<VecDeque<(Mid, Vec<Mid>)>>,
+    /// The number of open requests that each member was chosen for.
+    #[serde(default, skip_serializing_if = "ByMember::is_empty")]
+    taken: ByMember<usize>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +72,30 @@ struct Chain {
 struct Asked {
     mid: Mid,
     by: MemberId,
+    /// The member; [`MemberId::NOBODY`] while the host knows nobody that takes the request.
     to: MemberId,
+    /// What the member was chosen by; `None` where the request names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    chosen: Option<Box<Choice>>,
+}
+
+/// What the host chooses a taker by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Choice {
+    head: String,
+    /// The position at which the member got the request.
+    position: u64,
+}
+
+/// An open request whose taker the host chooses.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    pub chain: Mid,
+    pub mid: Mid,
+    pub by: MemberId,
+    pub to: MemberId,
+    pub head: String,
+    pub position: u64,
 }
 
 impl Chain {
@@ -88,6 +116,37 @@ impl Chain {
 pub(crate) enum Answerers {
     All,
     Only(Vec<MemberId>),
+}
+
+impl Asked {
+    /// Counts a request that is open no more.
+    fn ends(&self, taken: &mut ByMember<usize>) {
+        if self.chosen.is_some() {
+            uncount(taken, self.to);
+        }
+    }
+}
+
+fn count(taken: &mut ByMember<usize>, member: MemberId, more: usize) {
+    *taken.or_insert_with(member, || 0) += more;
+}
+
+fn uncount(taken: &mut ByMember<usize>, member: MemberId) {
+    if let Some(open) = taken.get_mut(member) {
+        *open = open.saturating_sub(1);
+        if *open == 0 {
+            taken.remove(member);
+        }
+    }
+}
+
+/// Returns who may answer these requests: anybody, while one of them has no taker.
+fn only<'a>(asked: impl Iterator<Item = &'a Asked>) -> Answerers {
+    let members: Vec<_> = asked.map(|asked| asked.to).collect();
+    if members.contains(&MemberId::NOBODY) {
+        return Answerers::All;
+    }
+    Answerers::Only(members)
 }
 
 /// A frame that an `aid` can name.
@@ -204,22 +263,79 @@ impl Chains {
             return Answerers::All;
         };
         if let Some(asked) = chain.asked_by_id(frame) {
-            return Answerers::Only(vec![asked.to]);
+            return only(std::iter::once(asked));
         }
         let streams = matches!(frame.intent, Intent::STREAM | Intent::END);
         let may_stream = chain.starter == from && streams;
         if may_stream || !chain.is_addressed() {
             return Answerers::All;
         }
-        let asked = chain.asked.iter().filter(|asked| asked.by == chain.starter);
-        Answerers::Only(asked.map(|asked| asked.to).collect())
+        only(chain.asked.iter().filter(|asked| asked.by == chain.starter))
+    }
+
+    /// Returns the member that a request was given to; `None` if the request is not for one, or is open no more.
+    pub(crate) fn holder(&self, frame: &Scanned<'_>) -> Option<MemberId> {
+        let chain = of(frame).and_then(|chain| self.open.get(chain))?;
+        let mut asked = chain.asked.iter();
+        let asked = asked.find(|asked| Some(&asked.mid) == frame.mid())?;
+        Some(asked.to)
+    }
+
+    /// Returns the position at which a member got a request, if it was chosen for it.
+    pub(crate) fn given_at(&self, frame: &Scanned<'_>, member: MemberId) -> Option<u64> {
+        let chain = of(frame).and_then(|chain| self.open.get(chain))?;
+        let mut asked = chain.asked.iter();
+        let asked = asked.find(|asked| Some(&asked.mid) == frame.mid() && asked.to == member)?;
+        Some(asked.chosen.as_deref()?.position)
+    }
+
+    /// Returns how many open requests a member was chosen for.
+    pub(crate) fn open_of(&self, member: MemberId) -> usize {
+        self.taken.get(member).copied().unwrap_or_default()
+    }
+
+    /// Returns the open requests whose takers the host chooses.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> {
+        let asked = |(chain, open): (&Mid, &Chain)| {
+            let chosen = open.asked.iter().filter_map(|asked| {
+                let choice = asked.chosen.as_deref()?;
+                Some(Waiting {
+                    chain: chain.clone(),
+                    mid: asked.mid.clone(),
+                    by: asked.by,
+                    to: asked.to,
+                    head: choice.head.clone(),
+                    position: choice.position,
+                })
+            });
+            chosen.collect::<Vec<_>>()
+        };
+        let is_empty = self.taken.is_empty();
+        let open = self.open.iter().filter(move |_| !is_empty);
+        open.flat_map(asked)
+    }
+
+    /// Gives a request to another member. Returns the member that had it, and the position at which it had got it; `None`
+    /// if the request is open no more.
+    pub(crate) fn hand_on(
+        &mut self,
+        frame: &Scanned<'_>,
+        to: MemberId,
+        position: u64,
+    ) -> Option<(MemberId, u64)> {
+        let chain = of(frame).and_then(|chain| self.open.get_mut(chain))?;
+        let mut asked = chain.asked.iter_mut();
+        let asked = asked.find(|asked| Some(&asked.mid) == frame.mid())?;
+        let at = std::mem::replace(&mut asked.chosen.as_mut()?.position, position);
+        let before = std::mem::replace(&mut asked.to, to);
+        count(&mut self.taken, to, 1);
+        uncount(&mut self.taken, before);
+        Some((before, at))
     }
 
     /// Returns whether this member was asked by the frame with this id, alone, and has not answered.
     pub(crate) fn is_asked(&self, member: MemberId, frame: &Scanned<'_>) -> bool {
-        let chain = of(frame).and_then(|chain| self.open.get(chain));
-        let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
-        asked.any(|asked| Some(&asked.mid) == frame.mid() && asked.to == member)
+        self.holder(frame) == Some(member)
     }
 
     /// Returns whether the chain of a request has room for one more that is for one member.
@@ -244,7 +360,17 @@ impl Chains {
                     && let Some(open) = self.open.get_mut(chain)
                 {
                     let (mid, by) = (mid.clone(), sender);
-                    open.asked.push(Asked { mid, by, to });
+                    let chosen = wants_taker(&frame.envelope.extra).then(|| {
+                        count(&mut self.taken, to, 1);
+                        let head = head_of(frame);
+                        Box::new(Choice { head, position })
+                    });
+                    open.asked.push(Asked {
+                        mid,
+                        by,
+                        to,
+                        chosen,
+                    });
                 }
             }
             _ => {}
@@ -325,12 +451,19 @@ impl Chains {
     /// frame answers the one that it names, or else those of the member that began the chain.
     fn end(&mut self, frame: &Scanned<'_>, chain: &Mid) {
         let answered = frame.aid();
+        let taken = &mut self.taken;
         let is_left = |open: &mut Chain| {
             let starter = open.starter;
             let by_id = open.asked_by_id(frame).is_some();
-            open.asked.retain(|asked| match (by_id, &answered) {
-                (true, Some(aid)) => asked.mid != *aid,
-                _ => asked.by != starter,
+            open.asked.retain(|asked| {
+                let stays = match (by_id, &answered) {
+                    (true, Some(aid)) => asked.mid != *aid,
+                    _ => asked.by != starter,
+                };
+                if !stays {
+                    asked.ends(taken);
+                }
+                stays
             });
             !open.asked.is_empty()
         };
@@ -348,6 +481,9 @@ impl Chains {
 
     fn take(&mut self, chain: &Mid) -> Option<Chain> {
         let chain = self.open.remove(chain)?;
+        for asked in &chain.asked {
+            asked.ends(&mut self.taken);
+        }
         for frame in &chain.frames {
             let maker = frame.maker().unwrap_or(chain.starter);
             if let Some(known) = self.known.get_mut(maker) {

@@ -10,7 +10,7 @@ use crate::reference::ColdKey;
 use crate::reference::UNBOUNDED;
 use crate::wire::frames::{
     ControlFrame, ExpireSync, GrantSync, JoinSync, LeaveSync, LevelSync, OpenSync, PutSync,
-    SchemasSync, VetoSync,
+    SchemasSync, TakesSync, VetoSync,
 };
 use crate::wire::link::{borrowed, member, owned};
 use crate::wire::scan::Scanned;
@@ -44,6 +44,11 @@ pub(crate) enum Control {
     Expire { keys: Vec<String> },
     /// `sync:put`: values that frames of this sender will refer to.
     Put { values: Vec<(String, Hash, u64)> },
+    /// `sync:takes`: the requests that a member takes from now on.
+    Takes {
+        member: MemberId,
+        heads: Vec<String>,
+    },
     /// `sync:schemas`: the registry in force.
     Schemas { hash: Hash },
     /// `sync:veto`: a hook deferred a checkpoint.
@@ -77,6 +82,7 @@ impl Control {
             "leave" => "which a host writes for Input::Leave",
             "grant" => "which a host writes for Input::Grant",
             "expire" => "which a host writes for Input::Expire",
+            "takes" => "which a host writes for Input::Takes",
             "schemas" => "which a host writes for Input::Register",
             "level" => "which a host writes when its settings change: see Options::level",
             "veto" => "which a host writes for CheckpointHooks",
@@ -127,6 +133,10 @@ impl Control {
                 ControlFrame::LevelSync(sync) => Self::Level {
                     level: level(sync.level)?,
                 },
+                ControlFrame::TakesSync(takes) => Self::Takes {
+                    member: the_member(takes.member)?,
+                    heads: owned(takes.heads),
+                },
                 ControlFrame::PutSync(put) => Self::Put {
                     values: put.keys.iter().map(value).collect::<Result<_, _>>()?,
                 },
@@ -172,6 +182,10 @@ impl Control {
             }),
             Self::Expire { keys } => ControlFrame::ExpireSync(ExpireSync {
                 keys: keys.iter().map(|key| Value::from(&**key)).collect(),
+            }),
+            Self::Takes { member, heads } => ControlFrame::TakesSync(TakesSync {
+                member: member.number().into(),
+                heads: borrowed(heads),
             }),
             Self::Schemas { hash } => ControlFrame::SchemasSync(SchemasSync {
                 hash: hash.to_string().into(),

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use crate::log::mid::{MemberId, Mid};
 use crate::log::vouch::Voucher;
 use crate::options::Scope;
-use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync};
+use crate::wire::frames::{BytesQry, BytesSync, LinkFrame, RegistrySync, ServesSync};
 use crate::wire::scan::Scanned;
 use accp_frame::profiles::ErrorFail;
 use accp_frame::{DecodeError, DynamicFrame, ErrorCode, Intent, Map, Registry, Typed, Value};
@@ -47,6 +47,10 @@ pub(crate) enum Link {
         at: u64,
     },
     Bytes(Piece),
+    /// From a member: it takes these requests.
+    Serves(Vec<String>),
+    /// From a member: it wants to be taken out of the session. From the host: it is out.
+    Bye,
 }
 
 /// `sync:registry`: the registry of a side, and the position that it holds.
@@ -195,7 +199,7 @@ impl Link {
     pub(crate) fn is_reserved(intent: Intent, operation: &str) -> bool {
         match intent {
             Intent::ACK | Intent::PING | Intent::PONG => true,
-            Intent::SYNC => matches!(operation, "registry" | "bytes"),
+            Intent::SYNC => matches!(operation, "registry" | "bytes" | "serves" | "bye"),
             Intent::QRY => operation == "bytes",
             _ => false,
         }
@@ -225,6 +229,8 @@ impl Link {
                     at: want.at.and_then(unsigned).unwrap_or_default(),
                 },
                 LinkFrame::BytesSync(piece) => Self::Bytes(Piece::try_from(piece)?),
+                LinkFrame::ServesSync(serves) => Self::Serves(owned(serves.heads)),
+                LinkFrame::ByeSync(_) => Self::Bye,
                 LinkFrame::RegistrySync(hello) => Self::Hello(Box::new(Hello {
                     number: frame.envelope.sequence,
                     ..Hello::from(hello)
@@ -403,6 +409,13 @@ impl TryFrom<BytesSync<'_>> for Piece {
             digest: digest.map_err(|_| wrong("a SHA-256 of 64 digits"))?,
             data: data.map_err(|_| wrong("data in base64"))?,
         })
+    }
+}
+
+/// Says which requests a member takes.
+pub(crate) fn serves(heads: &[String]) -> ServesSync<'_> {
+    ServesSync {
+        heads: borrowed(heads),
     }
 }
 

@@ -75,7 +75,7 @@ impl<'a> Relay<'a> {
         let member = |number: u64| MemberId::new(u16::try_from(number).ok()?);
         let sender = member(number("by:")?)?;
         let to = match number("for:") {
-            Some(to) => Some(member(to)?),
+            Some(to) => Some(MemberId::addressee(u16::try_from(to).ok()?)?),
             None => None,
         };
         let prev = number("prev:").unwrap_or(position.checked_sub(1)?);
@@ -115,7 +115,7 @@ mod tests {
         fn reads_what_it_has_written(
             note in "[a-z,:]{0,8}|,pos:7",
             position in 1u64..1000, sender in prop_oneof![100..=899u16, 9000..=9999u16], gap in 0u64..3,
-            tokens in 0u32..40, (cut, repeat) in any::<(bool, bool)>(), to in prop::option::of(100..=899u16),
+            tokens in 0u32..40, (cut, repeat) in any::<(bool, bool)>(), to in prop::option::of(99..=899u16),
             key in any::<Option<[u8; 32]>>(),
         ) {
             let key = key.map(LogKey::new);
@@ -124,7 +124,7 @@ mod tests {
                 frame: &frame,
                 position,
                 sender: MemberId::new(sender).unwrap(),
-                to: to.and_then(MemberId::new),
+                to: to.and_then(MemberId::addressee),
                 prev: position.saturating_sub(1 + gap),
                 tokens,
                 cut,

@@ -216,6 +216,16 @@ impl Agent {
         self.handle.close().await
     }
 
+    /// Closes the agent, and leaves the session: requests that the hub has given to it and that it has not answered go to other agents
+    /// that take such requests. The session keeps its name and its number, and an agent of this name comes back with
+    /// the next [`connect`](Agent::connect) or [`Hub::agent`](crate::Hub::agent).
+    ///
+    /// # Errors
+    /// As [`close`](Self::close), and [`Error::Unsent`] when the hub is away for more than 60 seconds.
+    pub async fn leave(&self) -> Result<(), Error> {
+        self.handle.leave().await
+    }
+
     pub(crate) fn tell(&self, command: Command) -> Result<(), Error> {
         self.handle.tell(command)
     }

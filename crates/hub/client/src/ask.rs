@@ -43,7 +43,7 @@ impl<A> Ask<A> {
     pub(crate) fn new(side: Arc<Handle>, outbound: Outbound<'static>) -> Self {
         Self {
             side,
-            outbound,
+            outbound: outbound.to_a_taker(),
             within: PATIENCE,
             cancels: false,
             fate: None,

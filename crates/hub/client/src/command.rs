@@ -100,7 +100,11 @@ pub(crate) enum Command {
     /// Of a member: answers when the member is in the session and has its state.
     Joined(Done<()>),
     /// The agent, or the side with all of its agents, gets no more frames, and ends once its work is done.
-    Drain(Done<()>),
+    Drain {
+        /// True if it leaves the session, too.
+        leaves: bool,
+        done: Done<()>,
+    },
     /// The side ends, for this reason.
     End(String),
 }
@@ -210,7 +214,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Supply { done, .. } => drop(done.send(Err(ended))),
         Command::Read { done, .. } => drop(done.send(Err(ended))),
         Command::Search { done, .. } => drop(done.send(Err(ended))),
-        Command::Joined(done) | Command::Drain(done) => drop(done.send(Err(ended))),
+        Command::Joined(done) | Command::Drain { done, .. } => drop(done.send(Err(ended))),
         Command::Phase(done) => drop(done.send(Err(ended))),
         Command::Register { done, .. } => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),

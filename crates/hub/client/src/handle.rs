@@ -108,7 +108,17 @@ impl Handle {
 
     /// Closes the agent, or the side with all of its agents, and waits until what is under way is done.
     pub(crate) async fn close(&self) -> Result<(), Error> {
-        let drained = tokio::time::timeout(CLOSE, self.call(Command::Drain)).await;
+        self.drain(false).await
+    }
+
+    /// As [`close`](Self::close), and takes the agent out of its session.
+    pub(crate) async fn leave(&self) -> Result<(), Error> {
+        self.drain(true).await
+    }
+
+    async fn drain(&self, leaves: bool) -> Result<(), Error> {
+        let drain = self.call(|done| Command::Drain { leaves, done });
+        let drained = tokio::time::timeout(CLOSE, drain).await;
         drained.unwrap_or(Err(Error::Unsent(CLOSE)))
     }
 

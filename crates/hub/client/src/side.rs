@@ -55,6 +55,10 @@ pub(crate) struct Side {
     readings: Vec<(String, Done<Value<'static>>)>,
     /// True until a side that begins has caught up with its session.
     begins: bool,
+    /// True until a side with a new link has caught up with its session.
+    is_back: bool,
+    /// True once the host was told that this side leaves.
+    has_said_bye: bool,
     joining: Vec<Done<()>>,
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
@@ -94,6 +98,8 @@ impl Side {
             unclaimed: Vec::new(),
             readings: Vec::new(),
             begins,
+            is_back: false,
+            has_said_bye: false,
             joining: Vec::new(),
             guests: BTreeMap::new(),
             ended: BTreeMap::new(),
@@ -163,13 +169,14 @@ impl Side {
 
     /// Carries out what is due, and waits for the next thing to do. Returns whether there is one.
     async fn turn(&mut self) -> Result<bool, Error> {
+        self.tell_takes()?;
         let outcome = self.driver.carry_out(now()).await?;
         self.delete_sides().await?;
         for on_durable in self.durable.drain(..) {
             on_durable(Ok(()));
         }
         self.work.settle(false, &outcome.entries, &outcome.events);
-        if self.has_drained() {
+        if self.has_drained() && self.has_left(&outcome.events)? {
             self.work.tell_drained();
             return Err(Error::Ended(CLOSED.to_owned()));
         }
@@ -255,6 +262,39 @@ impl Side {
         is_done && self.driver.session().outbox_len() == 0
     }
 
+    /// Tells the session which requests its agents take.
+    fn tell_takes(&mut self) -> Result<(), Error> {
+        let session = self.driver.session();
+        if let Some(heads) = self.work.untold(session, session.me()) {
+            let told = self
+                .driver
+                .session_mut()?
+                .handle(Input::Takes(&heads), now());
+            // A host that was rolled back takes it later.
+            self.work.is_news = told.is_err();
+        }
+        for guest in self.guests.values_mut() {
+            if let Some(heads) = guest.work.untold(self.driver.session(), guest.member) {
+                let session = self.driver.session_mut()?;
+                let told = session.takes_as(guest.member, &heads, now());
+                guest.work.is_news = told.is_err();
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns whether a side that has done its work may end. One that leaves the session says so, and waits until the host has taken
+    /// it out.
+    fn has_left(&mut self, events: &[Event]) -> Result<bool, Error> {
+        if !self.work.leaves || events.contains(&Event::Left) {
+            return Ok(true);
+        }
+        if !std::mem::replace(&mut self.has_said_bye, true) {
+            self.input(Input::Bye)?;
+        }
+        Ok(false)
+    }
+
     /// Ends an agent whose last handle was dropped.
     fn leaves(&self) {
         let waiting = self.driver.session().outbox_len() + self.work.early.len();
@@ -307,15 +347,19 @@ impl Side {
             Command::Phase(done) => self.end_phase(done)?,
             Command::Register { schemas, done } => self.register(&schemas, done)?,
             Command::Ping(member) => self.input(Input::Ping(member))?,
-            Command::Connected => self.input(Input::Connected(MemberId::HOST))?,
+            Command::Connected => {
+                self.input(Input::Connected(MemberId::HOST))?;
+                self.is_back = true;
+            }
             Command::Joined(done) => {
                 self.joining.push(done);
                 self.tell_joined();
             }
-            Command::Drain(done) => {
+            Command::Drain { leaves, done } => {
                 self.guests
                     .values_mut()
                     .for_each(|guest| guest.work.drain(None));
+                self.work.leaves |= leaves;
                 self.work.drain(Some(done));
             }
             Command::End(reason) => return Err(Error::Ended(reason)),

@@ -27,7 +27,9 @@ impl Side {
     /// Returns whether the session has new inputs.
     pub(super) async fn hand_out(&mut self) -> Result<bool, DriverError> {
         let mut has_inputs = false;
-        if self.begins || self.work.drains() {
+        // What this side was given may be another agent's by now, if it was out of the session meanwhile.
+        self.is_back &= !self.driver.session().is_up_to_date();
+        if self.begins || self.is_back || self.work.drains() {
             return Ok(false);
         }
         // Handlers get frames in order: a frame that waits for its values or for room holds up those behind it.

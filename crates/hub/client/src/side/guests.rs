@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Weak;
 
 use accp_frame::AgentId;
-use accp_session::{Cold, Entry, Event, MemberId, Outgoing};
+use accp_session::{Cold, Entry, Event, Input, MemberId, Outgoing};
 use accp_store::{Committer, DriverError, SideId};
 use tokio::sync::watch;
 
@@ -58,7 +58,10 @@ impl Side {
                 let mut sender = guest.sender(driver, durable);
                 guest.work.ended(&mut sender, member, marked)?;
             }
-            Command::Drain(done) => guest.work.drain(Some(done)),
+            Command::Drain { leaves, done } => {
+                guest.work.leaves |= leaves;
+                guest.work.drain(Some(done));
+            }
             // The host already has the whole session, so the guest has joined.
             Command::Joined(done) => drop(done.send(Ok(()))),
             other => self.look_up(other).await?,
@@ -219,7 +222,13 @@ impl Side {
             let Some(mut guest) = self.guests.remove(&number) else {
                 continue;
             };
-            self.driver.session_mut()?.end_guest(guest.member);
+            let session = self.driver.session_mut()?;
+            session.end_guest(guest.member);
+            if guest.work.leaves {
+                session
+                    .handle(Input::Leave(guest.member), now())
+                    .map_err(DriverError::from)?;
+            }
             guest.work.tell_drained();
             guest.work.end(|| Error::Ended(CLOSED.to_owned()));
             self.ended.insert(number, Error::Ended(CLOSED.to_owned()));

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use accp_frame::{DynamicFrame, ErrorCode, Frame, Intent, Registry};
 use accp_session::{Inbound, MemberId, Mid, Outbound, Session};
@@ -30,6 +31,12 @@ pub(super) struct Work {
     handlers: Handlers,
     /// True once a handler was registered.
     pub(super) listens: bool,
+    /// True if the session has still to hear which requests the handlers take.
+    pub(super) is_news: bool,
+    /// When the agent was opened. An agent without handlers says soon after that it takes nothing, if somebody asks.
+    opened: Instant,
+    /// True if the agent leaves its session once its work is done.
+    pub(super) leaves: bool,
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
     pub(super) questions: Vec<OpenQuestion>,
@@ -42,6 +49,9 @@ pub(super) struct Work {
     /// Gets the end of an agent that was closed; `None` before it was closed.
     draining: Option<Vec<Done<()>>>,
 }
+
+/// How long an agent may be open before it has to have handlers for the requests that nobody takes.
+const SILENT: Duration = Duration::from_secs(1);
 
 /// What became of a frame that was handed to the handlers.
 pub(super) enum Dispatch {
@@ -58,6 +68,9 @@ impl Work {
             own,
             handlers: Handlers::new(),
             listens: false,
+            is_news: false,
+            opened: Instant::now(),
+            leaves: false,
             begun: BTreeSet::new(),
             questions: Vec::new(),
             sent: BTreeMap::new(),
@@ -91,7 +104,15 @@ impl Work {
     pub(super) fn serve(&mut self, add: impl FnOnce(Handlers) -> Handlers) {
         let handlers = std::mem::take(&mut self.handlers);
         self.handlers = add(handlers);
-        self.listens = true;
+        (self.listens, self.is_news) = (true, true);
+    }
+
+    /// Returns the requests that the handlers take, if the session has still to hear it.
+    pub(super) fn untold(&mut self, session: &Session, member: MemberId) -> Option<Vec<String>> {
+        let is_news = std::mem::take(&mut self.is_news);
+        let has_to_say =
+            is_news || self.opened.elapsed() >= SILENT && session.is_asked_what_takes(member);
+        has_to_say.then(|| self.handlers.heads())
     }
 
     pub(super) fn takes(&self, inbound: &Inbound) -> bool {
@@ -113,7 +134,10 @@ impl Work {
             Command::Ask(asking) => Some(asking.deadline.until),
             _ => None,
         });
-        asked.chain(early).min()
+        // Until then the agent may still get handlers.
+        let spoken = (!self.listens).then(|| self.opened + SILENT);
+        let spoken = spoken.filter(|spoken| *spoken > Instant::now());
+        asked.chain(early).chain(spoken).min()
     }
 
     /// Answers all waits with the reason why the agent has ended.

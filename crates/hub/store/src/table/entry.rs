@@ -82,7 +82,7 @@ fn to_cut(entry: &Entry) -> i64 {
 fn cut_from(cut: i64) -> Option<(Option<MemberId>, bool)> {
     let to = match u16::try_from(cut / 2).ok().filter(|_| cut >= 0)? {
         0 => None,
-        to => Some(MemberId::new(to)?),
+        to => Some(MemberId::addressee(to)?),
     };
     Some((to, cut % 2 == 1))
 }

@@ -1,0 +1,131 @@
+//! Requests whose takers the host chooses.
+
+use super::Host;
+use crate::delivery::cursor::Cursor;
+use crate::gate::content::Checked;
+use crate::interface::event::Event;
+use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::output::Read;
+use crate::log::entry::{Entry, EntryKind};
+use crate::log::mid::{MemberId, Mid};
+use crate::send::encode::{Peer, last_put_of};
+use crate::state::chain::Waiting;
+use crate::state::effect::Effect;
+use crate::state::takers::{head_of, in_order};
+use crate::wire::control::Control;
+use crate::wire::frames::ByeSync;
+use crate::wire::scan::Scanned;
+use accp_context::Time;
+use accp_registry::ErrorCode;
+
+impl Host {
+    /// Takes the requests that a member says it takes.
+    pub(crate) fn takes(&mut self, member: MemberId, heads: &[String], now: Time) {
+        let heads = in_order(heads);
+        let party = self.side.state.members.get(member);
+        let is_news = party.is_some_and(|party| party.takes.as_ref() != Some(&heads));
+        if is_news {
+            self.control(Control::Takes { member, heads }, now);
+            self.hand_on(now);
+        }
+    }
+
+    /// Returns whether a member can be reached now.
+    fn is_here(&self, member: MemberId) -> bool {
+        let is_linked = |cursor: &Cursor| !cursor.gone && cursor.acked.is_some();
+        member == MemberId::HOST
+            || self.guests.is_open(member)
+            || self.relays.cursors.get(member).is_some_and(is_linked)
+    }
+
+    /// Returns the member that a request goes to, or [`MemberId::NOBODY`] while there is none.
+    pub(super) fn taker_of(&self, asker: MemberId, frame: &Scanned<'_>) -> MemberId {
+        let head = head_of(frame);
+        let taker = self
+            .side
+            .state
+            .taker(asker, &head, |member| self.is_here(member));
+        taker.unwrap_or(MemberId::NOBODY)
+    }
+
+    /// Finds takers for the requests whose takers have left, and for those that have had none so far. A request that
+    /// nobody can take any more ends with E2001.
+    pub(crate) fn hand_on(&mut self, now: Time) {
+        if self.lost.is_some() {
+            return;
+        }
+        let state = &self.side.state;
+        let waiting = state.chains.waiting();
+        let waiting = waiting.filter(|one| state.is_without_taker(one.to, one.position));
+        let waiting: Vec<Waiting> = waiting.collect();
+        for one in waiting {
+            let state = &self.side.state;
+            let taker = state.taker(one.by, &one.head, |member| self.is_here(member));
+            let party = taker.and_then(|taker| state.members.get(taker));
+            if party.is_some_and(|party| party.present) {
+                // The text may be in the store alone.
+                if self.handing.insert(one.position) {
+                    let at = one.position;
+                    self.side.reads.push_back(Read::Entry { at });
+                }
+            } else if !state.may_be_taken(one.by, &one.head) {
+                let why = nobody_takes(&one.head);
+                if let Err(error) = self.fail(&one.chain, &one.mid, why, now) {
+                    self.side.emit(Event::NotWritten(error.to_string()));
+                }
+            }
+        }
+    }
+
+    /// Hands a request on that the store has read.
+    pub(crate) fn hand_on_read(&mut self, at: u64, entry: Option<&Entry>, now: Time) {
+        if !self.handing.remove(&at) || self.lost.is_some() {
+            return;
+        }
+        let state = &self.side.state;
+        let one = state.chains.waiting().find(|one| one.position == at);
+        let one = one.filter(|one| state.is_without_taker(one.to, at));
+        let entry = entry.filter(|entry| entry.position == at && !entry.text.is_empty());
+        let (Some(one), Some(entry)) = (one, entry) else {
+            return;
+        };
+        let taker = state.taker(one.by, &one.head, |member| self.is_here(member));
+        let is_present = |member: &MemberId| {
+            let party = state.members.get(*member);
+            party.is_some_and(|party| party.present)
+        };
+        let (Some(taker), Ok(frame)) = (taker.filter(is_present), Scanned::of_entry(&entry.text))
+        else {
+            return;
+        };
+        let checked = Checked {
+            effect: Effect::Void(EntryKind::Repeat),
+            to: Some(taker),
+        };
+        let mid = entry.mid.clone();
+        self.append(entry.sender, &frame, checked, mid, 0, now);
+    }
+
+    /// Tells a member that has left by its own wish that it is out.
+    pub(super) fn say_bye(&mut self, member: MemberId, now: Time) {
+        self.side.send_frame(member, ByeSync {}, now);
+    }
+
+    /// Ends a request with an error of the host.
+    fn fail(&mut self, chain: &Mid, mid: &Mid, why: String, now: Time) -> Result<(), SendError> {
+        let error = Outbound::error(ErrorCode::REF_NOT_FOUND, why);
+        let error = error.in_chain(chain.to_string()).caused_by(mid);
+        let encoded = self.side.encode_all([&error], Peer::References, now)?;
+        let last_put = last_put_of(&encoded, self.side.last_put);
+        let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
+        let effects = self.check(frames.clone(), last_put)?;
+        let mid = self.submit(frames.zip(effects), now)?;
+        self.side.keep(encoded, last_put, &mid);
+        Ok(())
+    }
+}
+
+/// Returns what a request that nobody takes is told.
+pub(crate) fn nobody_takes(head: &str) -> String {
+    format!("an agent of the session that takes {head}: none that has joined does")
+}

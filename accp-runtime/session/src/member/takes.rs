@@ -1,0 +1,101 @@
+//! What a member tells its host about itself: the requests that it takes, and that it leaves.
+
+use super::Member;
+use crate::delivery::backoff::Backoff;
+use crate::interface::event::Event;
+use crate::log::mid::MemberId;
+use crate::state::takers::in_order;
+use crate::wire::frames::ByeSync;
+use crate::wire::link::serves;
+use accp_context::Time;
+
+/// What a member tells its host until the host has heard it.
+#[derive(Debug)]
+pub(crate) struct Word {
+    /// The requests that this side takes, once it has said so.
+    takes: Option<Vec<String>>,
+    /// True from the wish to leave on.
+    leaves: bool,
+    retry: Backoff,
+    /// True if the word goes out with the next batch.
+    is_due: bool,
+}
+
+impl Word {
+    pub(crate) fn new(retry: std::time::Duration) -> Self {
+        Self {
+            takes: None,
+            leaves: false,
+            retry: Backoff::new(retry),
+            is_due: false,
+        }
+    }
+
+    /// Returns when the word goes out again.
+    pub(crate) fn at(&self) -> Option<Time> {
+        self.retry.at()
+    }
+
+    pub(crate) fn timeout(&mut self, now: Time) {
+        if self.retry.is_due(now) {
+            self.retry.again(now);
+            self.is_due = true;
+        }
+    }
+
+    fn say(&mut self) {
+        self.retry.rest();
+        self.is_due = true;
+    }
+}
+
+impl Member {
+    /// Takes these requests from now on.
+    pub(crate) fn say_takes(&mut self, heads: &[String]) {
+        self.word.takes = Some(in_order(heads));
+        self.word.say();
+    }
+
+    /// Leaves the session. A host of the draft alone knows no leaving, so the side is out at once.
+    pub(crate) fn say_bye(&mut self) {
+        if self.draft.is_some() {
+            self.side.emit(Event::Left);
+        } else {
+            self.word.leaves = true;
+            self.word.say();
+        }
+    }
+
+    /// Takes the answer of the host: this side is out.
+    pub(super) fn take_bye(&mut self) {
+        if std::mem::take(&mut self.word.leaves) {
+            self.word.retry.rest();
+            self.side.emit(Event::Left);
+        }
+    }
+
+    /// Returns whether the host has still to hear what this side takes. The log tells what it has heard.
+    fn has_untold_takes(&self) -> bool {
+        let party = self.side.state.members.get(self.side.me());
+        let heard = party.and_then(|party| party.takes.as_ref());
+        self.word.takes.is_some() && heard != self.word.takes.as_ref()
+    }
+
+    /// Tells the host what it has not heard.
+    pub(super) fn speak(&mut self, now: Time) {
+        if !self.word.leaves && !self.has_untold_takes() {
+            self.word.retry.rest();
+            return;
+        }
+        // After a new start the word waits for the host, and goes out when the host has answered.
+        if !std::mem::take(&mut self.word.is_due) && self.word.retry.at().is_some() {
+            return;
+        }
+        if self.word.leaves {
+            self.side.send_frame(MemberId::HOST, ByeSync {}, now);
+        } else if let Some(heads) = self.word.takes.clone() {
+            self.side.send_frame(MemberId::HOST, serves(&heads), now);
+        }
+        self.word.retry.arm(self.side.clock.timers());
+    }
+}
