@@ -320,8 +320,10 @@ impl Session {
     pub fn is_asked_what_takes(&self, member: MemberId) -> bool {
         let state = self.state();
         let party = state.members.get(member);
+        let is_silent = party.is_some_and(|party| party.takes.is_none());
+        let waits = is_silent && state.chains.open_of(MemberId::NOBODY) > 0;
         let is_open = |one: Waiting| one.to == MemberId::NOBODY && one.by != member;
-        party.is_some_and(|party| party.takes.is_none()) && state.chains.waiting().any(is_open)
+        waits && state.chains.waiting().any(is_open)
     }
 
     /// Returns whether the frame at this position was delivered and is not yet handled.

@@ -192,9 +192,7 @@ impl Side {
         self.hash = entry.hash.or(self.hash);
         self.schedule.count(&entry);
         if entry.is_due() {
-            // A request that a member has had may have been handled there.
-            let had = |(from, _)| from != MemberId::NOBODY;
-            let again = entry.position <= self.again || applied.taken_from.is_some_and(had);
+            let again = entry.position <= self.again || self.is_handed_on(&entry, frame);
             self.deliver(&entry, frame, again);
         }
         if let Some((from, at)) = applied.taken_from
@@ -270,6 +268,12 @@ impl Side {
             hash: relayed.hash,
         };
         Some((entry, effect))
+    }
+
+    /// Returns whether the entry is a request that another member had before. It may have been handled there.
+    pub(crate) fn is_handed_on(&self, entry: &Entry, frame: &Scanned<'_>) -> bool {
+        let is_again = entry.kind == EntryKind::Repeat && entry.to.is_some();
+        is_again && self.state.chains.was_had(frame)
     }
 
     /// Hands a frame to the handlers of this side, which may have had it before.

@@ -9,7 +9,7 @@ use crate::gate::Ruling;
 use crate::gate::content::{Checked, check};
 use crate::interface::inbound::Inbound;
 use crate::interface::input::JoinError;
-use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::outbound::{Outbound, SendError, wants_taker};
 use crate::log::by_member::ByMember;
 use crate::log::entry::{Entry, is_for};
 use crate::log::mid::{MemberId, Mid, MidSource};
@@ -239,7 +239,12 @@ impl Host {
         }
         let frame = Scanned::of_entry(&entry.text).ok()?;
         let is_for_it = is_for(member, entry.kind, entry.sender, entry.to, frame.intent);
-        is_for_it.then(|| self.side.inbound(entry, &frame, again))
+        // Another one has the request by now.
+        let chains = &self.side.state.chains;
+        let is_taken = wants_taker(&frame.envelope.extra)
+            && chains.holder(&frame).is_some_and(|holder| holder != member);
+        let again = again || self.side.is_handed_on(entry, &frame);
+        (is_for_it && !is_taken).then(|| self.side.inbound(entry, &frame, again))
     }
 
     /// Returns whether a guest may have to wait for its turn to take a number.

@@ -85,6 +85,9 @@ struct Choice {
     head: String,
     /// The position at which the member got the request.
     position: u64,
+    /// True if another member had it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    had: bool,
 }
 
 /// An open request whose taker the host chooses.
@@ -289,6 +292,15 @@ impl Chains {
         Some(asked.chosen.as_deref()?.position)
     }
 
+    /// Returns whether somebody had a request before the member that has it now. What is open no more may have been had.
+    pub(crate) fn was_had(&self, frame: &Scanned<'_>) -> bool {
+        let chain = of(frame).and_then(|chain| self.open.get(chain));
+        let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
+        let asked = asked.find(|asked| Some(&asked.mid) == frame.mid());
+        let choice = asked.map(|asked| asked.chosen.as_deref());
+        choice.is_none_or(|choice| choice.is_some_and(|choice| choice.had))
+    }
+
     /// Returns how many open requests a member was chosen for.
     pub(crate) fn open_of(&self, member: MemberId) -> usize {
         self.taken.get(member).copied().unwrap_or_default()
@@ -326,8 +338,10 @@ impl Chains {
         let chain = of(frame).and_then(|chain| self.open.get_mut(chain))?;
         let mut asked = chain.asked.iter_mut();
         let asked = asked.find(|asked| Some(&asked.mid) == frame.mid())?;
-        let at = std::mem::replace(&mut asked.chosen.as_mut()?.position, position);
+        let choice = asked.chosen.as_mut()?;
+        let at = std::mem::replace(&mut choice.position, position);
         let before = std::mem::replace(&mut asked.to, to);
+        choice.had |= before != MemberId::NOBODY;
         count(&mut self.taken, to, 1);
         uncount(&mut self.taken, before);
         Some((before, at))
@@ -363,7 +377,11 @@ impl Chains {
                     let chosen = wants_taker(&frame.envelope.extra).then(|| {
                         count(&mut self.taken, to, 1);
                         let head = head_of(frame);
-                        Box::new(Choice { head, position })
+                        Box::new(Choice {
+                            head,
+                            position,
+                            had: false,
+                        })
                     });
                     open.asked.push(Asked {
                         mid,

@@ -192,6 +192,10 @@ fn asks_for_tools(url: &str, number: usize) {
 }
 
 fn sends_a_message(url: &str, number: usize) {
+    if number == 0 {
+        // Somebody may take the messages.
+        posts(url, 999);
+    }
     let message = json!({
         "messageId": format!("m{number}"), "role": "ROLE_USER", "parts": [{ "text": "Lunch?" }],
     });

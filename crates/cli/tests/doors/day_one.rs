@@ -2,9 +2,10 @@
 //! around the limits of a frame, failures under a registry of one's own, and two registries that do not agree.
 
 use std::borrow::Cow;
+use std::future::IntoFuture as _;
 
 use accp_client::{Agent, Error, Hub as OwnHub};
-use accp_runtime::profiles::ErrorFail;
+use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail};
 use accp_runtime::session::{Options, Outbound};
 use accp_runtime::{AccpFrame, AgentId, DynamicFrame, ErrorCode, Registry};
 use accp_store::{MemoryStore, SqliteStore, Store};
@@ -218,7 +219,7 @@ async fn a_failure_is_told_in_one_process_whatever_the_registry_calls_er() {
     }
 }
 
-/// All agents hear all frames, so two may serve one question.
+/// Two agents serve the same questions, and each question runs at one of them.
 #[tokio::test]
 async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -230,16 +231,86 @@ async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() 
         let answer: NoteDone<'static> = desk.ask(note(text.clone())).await.unwrap();
         assert_eq!(answer.text, text);
     }
-    // Each of the two agents has answered each question once.
     let mut log = hub.frames(1);
-    let mut answers = [0, 0];
-    while answers != [20, 20] {
-        let entry = log.next().await.unwrap().unwrap();
-        for (count, name) in answers.iter_mut().zip(["@lab>", "@lab2>"]) {
-            *count += usize::from(entry.text.starts_with(name));
-        }
-        assert!(answers.iter().all(|count| *count <= 20), "{answers:?}");
+    let mut answers = 0;
+    while let Some(entry) = log.next_ready().await.unwrap() {
+        answers += usize::from(entry.text.contains(">done:note{"));
     }
+    assert_eq!(answers, 20);
+    // A request that is sent, and not asked, reaches both.
+    desk.send(note("for both")).await.unwrap();
+    while answers != 22 {
+        let entry = log.next().await.unwrap().unwrap();
+        answers += usize::from(entry.text.contains(">done:note{"));
+    }
+}
+
+/// Nobody has to wait for an answer that cannot come.
+#[tokio::test]
+async fn a_question_that_nobody_takes_is_an_error_at_once() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let desk = hub.agent("desk").unwrap();
+    let alone = desk.ask::<NoteDone<'static>>(note("soup")).await;
+    let told = alone.unwrap_err();
+    assert_eq!(told.code(), Some(ErrorCode::REF_NOT_FOUND), "{told}");
+    assert!(
+        told.to_string().contains("that takes req:note:NOTE"),
+        "{told}"
+    );
+    // This agent has no handlers. It says so when it has been silent for a second.
+    let _idle = hub.agent("idle").unwrap();
+    let failed = desk.ask::<NoteDone<'static>>(note("soup")).await;
+    let told = failed.unwrap_err();
+    assert_eq!(told.code(), Some(ErrorCode::REF_NOT_FOUND), "{told}");
+    // Nor does one of other questions take it.
+    let chef = hub.agent("chef").unwrap();
+    chef.serve(
+        |said: ChatReq<'static>, cx| async move { cx.reply(ChatDone::new(said.content)).await },
+    );
+    let told = desk
+        .ask::<NoteDone<'static>>(note("soup"))
+        .await
+        .unwrap_err();
+    assert_eq!(told.code(), Some(ErrorCode::REF_NOT_FOUND), "{told}");
+    let chat = desk.ask::<ChatDone<'static>>(ChatReq::new("soup?")).await;
+    assert_eq!(chat.unwrap().content, "soup?");
+}
+
+/// An agent that is taken out gives its questions to the next one, which learns that somebody has had them.
+#[tokio::test]
+async fn an_agent_that_is_taken_out_hands_its_questions_on() {
+    let hub = own_hub(MemoryStore::new()).await;
+    let desk = hub.agent("desk").unwrap();
+    let lab = hub.agent("lab").unwrap();
+    let (begun, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
+    lab.serve(move |_: NoteReq<'static>, cx| {
+        begun.send(()).unwrap();
+        // The agent does not come to an end.
+        async move {
+            std::future::pending::<()>().await;
+            cx.handled().await
+        }
+    });
+    let asked = tokio::spawn(desk.ask::<NoteDone<'static>>(note("soup")).into_future());
+    has_begun.recv().await.unwrap();
+    let next = hub.agent("next").unwrap();
+    next.serve(|asked: NoteReq<'static>, cx| async move {
+        let text = format!("{}, again: {}", asked.text, cx.inbound().redelivered());
+        cx.reply(NoteDone {
+            text: text.into(),
+            size: None,
+            more: None,
+        })
+        .await
+    });
+    assert!(hub.remove("lab").await.unwrap());
+    assert_eq!(asked.await.unwrap().unwrap().text, "soup, again: true");
+    // What leaves by itself ends its work first, and is given nothing more.
+    next.leave().await.unwrap();
+    let lab = hub.agent("lab").unwrap();
+    echo(&lab);
+    let answer: NoteDone<'static> = desk.ask(note("rye")).await.unwrap();
+    assert_eq!(answer.text, "rye");
 }
 
 #[tokio::test]

@@ -157,6 +157,8 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
         streams(HeldRequest::of(cx), &["one", "two"]).await;
         Ok::<_, Error>(())
     });
+    // This agent does not answer before the restart.
+    dev.serve(|_: ChatReq, _cx: Cx| std::future::pending::<Result<(), Error>>());
     let id = server.send(frames([TASK])).await.unwrap().id;
     let open = server.begin(words("and tomorrow?")).await.unwrap();
     let before = (

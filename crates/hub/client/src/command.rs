@@ -88,6 +88,11 @@ pub(crate) enum Command {
     },
     /// Of a host: a phase of the work is over.
     Phase(Done<Option<Box<Checkpoint>>>),
+    /// Of a host: an agent is taken out of the session.
+    Remove {
+        agent: AgentId<'static>,
+        done: Done<bool>,
+    },
     /// Of a host: there are more schemas.
     Register {
         schemas: Box<Registry>,
@@ -217,6 +222,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Joined(done) | Command::Drain { done, .. } => drop(done.send(Err(ended))),
         Command::Phase(done) => drop(done.send(Err(ended))),
         Command::Register { done, .. } => drop(done.send(Err(ended))),
+        Command::Remove { done, .. } => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)
         | Command::Open { .. }

@@ -190,6 +190,34 @@ impl Hub {
         self.shared.host.call(Command::Phase).await
     }
 
+    /// Takes an agent out of the session, for one that does not come back, and returns whether it was in it. Requests that the hub
+    /// had given to it and that it has not answered go to other agents that take such requests, marked as redelivered. The agent
+    /// comes back with its next [`Agent::connect`] or [`Hub::agent`].
+    ///
+    /// # Errors
+    /// [`Error::Name`] for a name that no agent can have, [`Error::Ended`].
+    ///
+    /// ```
+    /// # use accp_client::Hub;
+    /// # use accp_store::MemoryStore;
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let cook = hub.agent("cook")?;
+    /// cook.joined().await?;
+    /// assert!(hub.remove("cook").await?);
+    /// assert!(!hub.remove("cook").await?);
+    /// # Ok::<(), accp_client::Error>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn remove(&self, agent: &str) -> Result<bool, Error> {
+        let agent = agent_id(agent)?;
+        self.shared
+            .host
+            .call(|done| Command::Remove { agent, done })
+            .await
+    }
+
     /// Registers the schemas of a registry while the session runs, all of them or none (`RegisterSchema`, draft
     /// section 7.1). Members learn them, and the hash of the registry changes. Schemas that are in force already
     /// stay as they are.

@@ -263,7 +263,7 @@ impl Side {
     }
 
     /// Tells the session which requests its agents take.
-    fn tell_takes(&mut self) -> Result<(), Error> {
+    pub(super) fn tell_takes(&mut self) -> Result<(), Error> {
         let session = self.driver.session();
         if let Some(heads) = self.work.untold(session, session.me()) {
             let told = self
@@ -346,6 +346,7 @@ impl Side {
             } => self.supply(&agent, &key, &bytes, done)?,
             Command::Phase(done) => self.end_phase(done)?,
             Command::Register { schemas, done } => self.register(&schemas, done)?,
+            Command::Remove { agent, done } => self.remove(&agent, done)?,
             Command::Ping(member) => self.input(Input::Ping(member))?,
             Command::Connected => {
                 self.input(Input::Connected(MemberId::HOST))?;

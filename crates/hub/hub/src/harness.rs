@@ -1,11 +1,11 @@
-//! What a harness may change in a session: it ends phases and registers schemas.
+//! What a harness may change in a session: it ends phases, registers schemas, and takes agents out.
 
 use accp_client::Error;
 use accp_frame::Registry;
 use accp_session::InputError;
 use axum::Json;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value as Json_, json};
@@ -31,6 +31,15 @@ pub(crate) async fn register(
     answer(&app, take_schemas(&app, &caller, body).await)
 }
 
+/// `DELETE /accp/v1/sessions/{session}/agents/{name}`: an agent is taken out of the session.
+pub(crate) async fn remove(
+    State(app): State<Shared>,
+    Path((_, name)): Path<(String, String)>,
+    caller: Authorized,
+) -> Response {
+    answer(&app, take_out(&app, &caller, &name).await)
+}
+
 fn answer(app: &App, answer: Result<Json_, Refused>) -> Response {
     match answer {
         Ok(outcome) => Json(outcome).into_response(),
@@ -54,6 +63,18 @@ async fn end_phase(app: &App, caller: &Authorized) -> Result<Json_, Refused> {
     let checkpoint = checkpoint.map_err(|error| Refused::client(&error))?;
     let name = checkpoint.map(|checkpoint| format!("ckpt_{}", checkpoint.id()));
     Ok(json!({ "session": caller.session(), "checkpoint": name }))
+}
+
+async fn take_out(app: &App, caller: &Authorized, name: &str) -> Result<Json_, Refused> {
+    let is_own = caller.speaker().is_ok_and(|speaker| speaker == name);
+    if !is_own {
+        caller.check_admin()?;
+    }
+    app.check_able()?;
+    caller.takes(1, 0)?;
+    let removed = caller.open_existing().await?.remove(name).await;
+    let removed = removed.map_err(|error| Refused::client(&error))?;
+    Ok(json!({ "session": caller.session(), "agent": name, "removed": removed }))
 }
 
 async fn take_schemas(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refused> {

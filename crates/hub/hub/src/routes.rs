@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 
 use crate::answer::Refused;
 use crate::app::Shared;
@@ -32,6 +32,7 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
             get(reads::registry).post(harness::register),
         )
         .route(&of("phase"), post(harness::phase))
+        .route(&of("agents/{name}"), delete(harness::remove))
         .route(&of("values/{key}"), get(reads::value).put(puts::put))
         .route(&of("erase"), post(erase::erase))
         .route("/metrics", get(count))

@@ -60,7 +60,7 @@ async fn two_models_ask_and_answer_each_other() {
         replied["sent"],
         "@dev>done:schedule{task:impl_auth|stat:complete|schema:TA}"
     );
-    insta::assert_snapshot!(words(&asked).lines().next().unwrap(), @"Asked as p5: @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}");
+    insta::assert_snapshot!(words(&asked).lines().next().unwrap(), @"Asked as p7: @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}");
     // `dev` received none of its own frames, and has no open frame.
     let rest = works(&dev, "accp_receive", json!({})).await;
     assert_eq!(rest["open"], json!([]));
@@ -75,7 +75,7 @@ async fn a_frame_may_be_text_and_is_mended() {
     let frame = "@dev>req:schedule{asgn:qa| task:test_auth}";
     let result = call(&dev, "accp_send", json!({ "frame": frame })).await;
     insta::assert_snapshot!(words(&result), @r"
-    Sent as p5: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}
+    Sent as p6: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}
     Mended: byte 25: no spaces after a separator: `| ` is `|`; schema:TA was added, which the operation has
     ");
 }
@@ -205,12 +205,12 @@ async fn a_question_that_nobody_answers_says_what_to_do() {
     let mut question = task("qa", "test");
     question["timeout"] = json!(1);
     insta::assert_snapshot!(fails(&dev, "accp_ask", question.clone()).await, @"
-    E3001: nobody answered the question p5 within 1 seconds
+    E3001: nobody answered the question p7 within 1 seconds
     What to do: it stands: go on with other work, and call accp_receive later for the answer; do not ask again.
     ");
     question["cancel"] = json!(true);
     insta::assert_snapshot!(fails(&dev, "accp_ask", question).await, @"
-    E3001: nobody answered the question p6 within 1 seconds
+    E3001: nobody answered the question p7 within 1 seconds
     What to do: the question is cancelled; ask somebody else, or go on without the answer.
     ");
 }

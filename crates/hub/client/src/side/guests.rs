@@ -52,6 +52,7 @@ impl Side {
             Command::Serve(add) => {
                 guest.work.serve(add);
                 guest.begin_again();
+                self.tell_takes()?;
             }
             Command::Handled(marked) => {
                 let member = guest.member;

@@ -105,6 +105,34 @@ impl Side {
         Ok(())
     }
 
+    /// Takes an agent out of the session, and ends its guest. Its link stays, and brings the agent back when it is opened again.
+    pub(super) fn remove(
+        &mut self,
+        agent: &AgentId<'_>,
+        done: Done<bool>,
+    ) -> Result<(), DriverError> {
+        let session = self.driver.session_mut()?;
+        let member = session.state().member_of(agent.as_str());
+        let member = member.filter(|member| *member != MemberId::HOST);
+        let is_here = session
+            .state()
+            .members()
+            .any(|(id, party)| Some(id) == member && party.present);
+        let Some(member) = member.filter(|_| is_here) else {
+            let _ = done.send(Ok(false));
+            return Ok(());
+        };
+        if let Err(error) = session.handle(Input::Leave(member), now()) {
+            let _ = done.send(Err(Error::Input(error)));
+            return Ok(());
+        }
+        session.end_guest(member);
+        self.end_guests_of(member, "the agent was taken out of the session");
+        let tell = move |kept: Result<(), Error>| drop(done.send(kept.map(|()| true)));
+        self.durable.push(Box::new(tell));
+        Ok(())
+    }
+
     /// Takes the checkpoint at the end of a phase.
     pub(super) fn end_phase(
         &mut self,

@@ -35,6 +35,8 @@ pub(super) struct Work {
     pub(super) is_news: bool,
     /// When the agent was opened. An agent without handlers says soon after that it takes nothing, if somebody asks.
     opened: Instant,
+    /// True if the session has heard what an earlier run took, too.
+    has_early: bool,
     /// True if the agent leaves its session once its work is done.
     pub(super) leaves: bool,
     /// The positions of frames that handlers have.
@@ -70,6 +72,7 @@ impl Work {
             listens: false,
             is_news: false,
             opened: Instant::now(),
+            has_early: false,
             leaves: false,
             begun: BTreeSet::new(),
             questions: Vec::new(),
@@ -107,12 +110,23 @@ impl Work {
         (self.listens, self.is_news) = (true, true);
     }
 
-    /// Returns the requests that the handlers take, if the session has still to hear it.
+    /// Returns the requests that the handlers take, if the session has still to hear it. An agent that has just been opened may still
+    /// get handlers, so what it took in an earlier run stays for a moment.
     pub(super) fn untold(&mut self, session: &Session, member: MemberId) -> Option<Vec<String>> {
-        let is_news = std::mem::take(&mut self.is_news);
-        let has_to_say =
-            is_news || self.opened.elapsed() >= SILENT && session.is_asked_what_takes(member);
-        has_to_say.then(|| self.handlers.heads())
+        let is_young = self.opened.elapsed() < SILENT;
+        let is_over = !is_young && (self.has_early || session.is_asked_what_takes(member));
+        if !std::mem::take(&mut self.is_news) && !is_over {
+            return None;
+        }
+        let mut heads = self.handlers.heads();
+        self.has_early = is_young;
+        if is_young {
+            let mut members = session.state().members();
+            let party = members.find(|(other, _)| *other == member);
+            let before = party.and_then(|(_, party)| party.takes.clone());
+            heads.extend(before.unwrap_or_default());
+        }
+        Some(heads)
     }
 
     pub(super) fn takes(&self, inbound: &Inbound) -> bool {
@@ -135,7 +149,8 @@ impl Work {
             _ => None,
         });
         // Until then the agent may still get handlers.
-        let spoken = (!self.listens).then(|| self.opened + SILENT);
+        let waits = self.has_early || !self.listens;
+        let spoken = waits.then(|| self.opened + SILENT);
         let spoken = spoken.filter(|spoken| *spoken > Instant::now());
         asked.chain(early).chain(spoken).min()
     }
