@@ -2,9 +2,9 @@
 
 pub(crate) mod fold;
 mod ids;
+mod schemas;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::sync::Arc;
 
 use accp_registry::{ErrorCode, Hash};
 
@@ -14,7 +14,7 @@ use crate::delivery::transfer::Transfers;
 use crate::interface::cancel::CancelToken;
 use crate::interface::event::Event;
 use crate::interface::inbound::Inbound;
-use crate::interface::outbound::{Outbound, SendError, asks};
+use crate::interface::outbound::{Outbound, SendError, asks, wants_taker};
 use crate::interface::output::{Batch, Read, Transmit};
 use crate::log::entry::{Due, Entry, EntryKind, is_for};
 use crate::log::mid::{MemberId, Mid, MidSource};
@@ -23,13 +23,12 @@ use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
 use crate::state::effect::Effect;
 use crate::state::{Applied, State, chain};
 use crate::wire::control::Control;
-use crate::wire::inline;
-use crate::wire::link::{Hello, Link, Piece, want};
+use crate::wire::link::{Hello, Link, want};
 use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
 use crate::wire::stamp::{About, Stamp};
 use accp_context::Time;
-use accp_frame::{AgentId, DecodeError, EncodeError, EncodeFrame, Intent, Registry};
+use accp_frame::{AgentId, DecodeError, EncodeError, EncodeFrame, Intent};
 
 /// The extensions of this implementation that this side understands.
 pub(crate) const EXTENSIONS: [&str; 5] = ["marks", "log", "bytes", "parts", PROOF];
@@ -82,6 +81,8 @@ pub(crate) struct Side {
     pub owes_epoch: bool,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
+    /// Those among them that are requests which the host has given to this side.
+    given: BTreeMap<Mid, u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
     /// The number of tokens at which unused ones are removed next.
@@ -113,6 +114,7 @@ impl Side {
             last_put: 0,
             owes_epoch: false,
             due: BTreeSet::new(),
+            given: BTreeMap::new(),
             tokens: BTreeMap::new(),
             many: FEW,
             schedule: Schedule::default(),
@@ -166,13 +168,8 @@ impl Side {
         let me = self.me();
         // A request that comes back to this side before its handler has had it waits already.
         let waits = || {
-            kind == EntryKind::Repeat
-                && to == Some(me)
-                && self
-                    .state
-                    .chains
-                    .given_at(frame, me)
-                    .is_some_and(|at| self.due.contains(&at))
+            let mid = frame.mid().filter(|_| kind == EntryKind::Repeat);
+            mid.is_some_and(|mid| self.given.contains_key(mid))
         };
         if is_for(me, kind, sender, to, frame.intent) && self.options.handles && !waits() {
             Due::Yes
@@ -195,11 +192,10 @@ impl Side {
             let again = entry.position <= self.again || self.is_handed_on(&entry, frame);
             self.deliver(&entry, frame, again);
         }
-        if let Some((from, at)) = applied.taken_from
-            && from == self.me()
-            && entry.to != Some(from)
-        {
-            self.mark_handled(at);
+        if entry.kind == EntryKind::Repeat && entry.to.is_some_and(|to| to != self.me()) {
+            // Another member has the request now.
+            let given = self.given.remove(&entry.mid);
+            given.into_iter().for_each(|at| self.mark_handled(at));
         }
         if applied.cancelled {
             self.fire();
@@ -279,6 +275,9 @@ impl Side {
     /// Hands a frame to the handlers of this side, which may have had it before.
     pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) {
         self.due.insert(entry.position);
+        if wants_taker(&frame.envelope.extra) {
+            self.given.insert(entry.mid.clone(), entry.position);
+        }
         let inbound = self.inbound(entry, frame, again);
         self.batch.get().inbound.push(inbound);
     }
@@ -316,6 +315,7 @@ impl Side {
 
     pub(crate) fn mark_handled(&mut self, position: u64) {
         if self.due.remove(&position) {
+            self.given.retain(|_, at| *at != position);
             self.batch.get().handled.push(position);
         }
     }
@@ -323,6 +323,7 @@ impl Side {
     /// Returns whether the frame waited.
     pub(crate) fn mark_lapsed(&mut self, position: u64) -> bool {
         let waited = self.due.remove(&position);
+        self.given.retain(|_, at| *at != position);
         if waited {
             self.batch.get().lapsed.push(position);
         }
@@ -444,28 +445,6 @@ impl Side {
         self.batch.get().sends.push(Transmit { to, text });
     }
 
-    /// Replaces the schemas that this side knows.
-    pub(crate) fn set_registry(&mut self, registry: Registry) {
-        self.schemas = registry.hash();
-        self.options.registry = Arc::new(registry);
-    }
-
-    /// Reports what breaks between the registry of a peer and that of this side, and returns whether anything does.
-    pub(crate) fn compare_schemas(&mut self, peer: MemberId, theirs: &Registry) -> bool {
-        let changes = inline::clashes(theirs, &self.options.registry);
-        let clashes = !changes.is_empty();
-        if clashes {
-            self.emit(Event::SchemasDiffer(peer, changes));
-        }
-        clashes
-    }
-
-    /// Keeps a registry in the store.
-    pub(crate) fn keep_registry(&mut self, registry: &Registry) {
-        let kept = (registry.hash(), registry.to_json().to_string());
-        self.batch.get().registries.push(kept);
-    }
-
     /// Returns the `sync:registry` of this side.
     pub(crate) fn hello(&self) -> Hello {
         let registry = &self.options.registry;
@@ -491,21 +470,6 @@ impl Side {
     pub(crate) fn send_frame(&mut self, to: MemberId, frame: impl EncodeFrame, now: Time) {
         let text = self.stamp(now).frame(frame, About::Nothing);
         self.send_link(to, text);
-    }
-
-    /// Returns a piece of the schemas that this side has and the registry of the key lacks. The key
-    /// is `reg_` and the hash of that registry, or [`ALL_SCHEMAS`].
-    pub(crate) fn schemas_piece(&self, key: &str, at: u64) -> Option<Piece> {
-        let base = key.strip_prefix("reg_")?;
-        let standard = Registry::shared();
-        let base = if standard.hash().to_string() == base {
-            standard.clone()
-        } else {
-            Registry::empty()
-        };
-        let delta = self.options.registry.delta_from(&base).to_json();
-        let bytes = delta.as_bytes();
-        Some(Piece::of(key, bytes, Hash::of(bytes), at))
     }
 
     /// Asks the peers for the wanted bytes.

@@ -78,8 +78,6 @@ pub struct Party {
 /// The changes of an entry that the session has to act on.
 #[derive(Debug, Default)]
 pub(crate) struct Applied {
-    /// The member that a request was taken from, and the position at which it had got it. Another has it now.
-    pub taken_from: Option<(MemberId, u64)>,
     pub cancelled: bool,
     pub schemas: Option<Hash>,
     pub checkpoint: Option<u64>,
@@ -180,7 +178,7 @@ impl State {
             Effect::Void(kind) if !kind.is_relayed() => return applied,
             Effect::Void(_) => {
                 if let Some(to) = entry.to {
-                    applied.taken_from = self.chains.hand_on(frame, to, entry.position);
+                    self.chains.hand_on(frame, to, entry.position);
                 }
             }
             Effect::Control(control) => self.control(control, entry, &mut applied),

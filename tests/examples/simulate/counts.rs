@@ -31,6 +31,8 @@ pub(crate) struct Counts {
     pub(crate) withdrawn: u64,
     /// Requests for one agent.
     pub(crate) addressed: u64,
+    pub(crate) said_takes: u64,
+    pub(crate) handed_on: u64,
     pub(crate) told_expired: u64,
     /// Frames of a hostile member.
     pub(crate) forged: u64,
@@ -90,7 +92,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 56] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 58] {
         let Faulted {
             sent,
             delivered,
@@ -125,6 +127,8 @@ impl Counts {
             ("  told to their sender", &mut self.withdrawn),
             ("expiries concluded", &mut self.told_expired),
             ("requests for one agent", &mut self.addressed),
+            ("words of what an agent takes", &mut self.said_takes),
+            ("requests that are handed on", &mut self.handed_on),
             ("frames of a hostile member", &mut self.forged),
             ("steps of clocks", &mut self.clock_steps),
             ("old copies put back", &mut self.copies_back),

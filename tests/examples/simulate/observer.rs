@@ -8,7 +8,7 @@ use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, MemberId, Mid, Scope, Time};
 use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 
-use super::chains::Chains;
+use super::chains::{Chains, chain_of};
 use super::counts::Counts;
 use super::draft::Plain;
 use super::node::{Result, said};
@@ -230,6 +230,13 @@ impl Observer {
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         let is_cancelled = !(self.is_flooded || is_put || is_copy)
             && self.chains.is_cancelled(&entry.text, position, false);
+        if entry.kind == EntryKind::Repeat && entry.to.is_some() {
+            let chain = chain_of(&entry.text).unwrap_or_else(|| mid.clone());
+            self.chains.addresses.hands_on(entry, &chain)?;
+            counts.handed_on += 1;
+            self.log.push(entry.clone());
+            return Ok(());
+        }
         self.is_new(entry)?;
         self.pays(entry, counts)?;
         match entry.kind {
@@ -408,7 +415,7 @@ impl Observer {
                 return Err(format!("nobody joins in {text}"));
             };
             self.left.remove(&member);
-            self.chains.addresses.joins(member, text);
+            self.chains.addresses.joins(member, text, entry.position);
             self.senders.entry(member).or_default().joined = entry.position;
             let who = usize::from(member.number() - MemberId::HOST.number());
             if let Some(side) = self
@@ -419,10 +426,20 @@ impl Observer {
                 side.joins(entry.position);
             }
         } else if text.contains(">sync:open{") {
-            self.chains.addresses.joins(MemberId::HOST, text);
+            self.chains
+                .addresses
+                .joins(MemberId::HOST, text, entry.position);
+        } else if text.contains(">sync:takes{") {
+            let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
+            let member = member.ok_or_else(|| format!("nobody takes {text}"))?;
+            self.chains.addresses.says(member, text)?;
+            counts.said_takes += 1;
         } else if text.contains(">sync:leave{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             self.left.extend(member);
+            if let Some(member) = member {
+                self.chains.addresses.leaves(member);
+            }
         } else if let Some(keys) = text.split(">sync:expire{keys:[").nth(1) {
             let keys = keys.split(']').next().unwrap_or_default();
             self.expired.extend(keys.split(',').map(String::from));

@@ -52,7 +52,9 @@ impl Observer {
     fn entry_of(&self, mid: &Mid) -> Option<&Entry> {
         let log = self.log.iter().rev();
         let mut all = log.chain(&self.timeline.before);
-        all.find(|entry| entry.kind.is_relayed() && entry.mid == *mid)
+        // A request that is handed on is the one from before.
+        let is_handed_on = |entry: &Entry| entry.kind == EntryKind::Repeat && entry.to.is_some();
+        all.find(|entry| entry.kind.is_relayed() && entry.mid == *mid && !is_handed_on(entry))
     }
 
     /// Checks what a member takes into its log: frames of the host's log in their order, each once,

@@ -21,7 +21,7 @@ impl Observer {
         let rule = message.and_then(|message| self.rule_against(sender, &message));
         match code {
             code if rule == Some(code) => true,
-            ErrorCode::REF_NOT_FOUND if self.is_for_nobody(text) => true,
+            ErrorCode::REF_NOT_FOUND if self.is_for_nobody(sender, text) => true,
             ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
                 // The missing reference may be in another part of the frame.
                 let is_part = meta(text, "pt").is_some();
@@ -62,10 +62,11 @@ impl Observer {
         }
     }
 
-    /// Returns whether a request is for an agent that never joined.
-    pub(super) fn is_for_nobody(&self, text: &str) -> bool {
+    /// Returns whether a request is for an agent that never joined, or nobody takes it.
+    pub(super) fn is_for_nobody(&self, sender: MemberId, text: &str) -> bool {
         let addresses = &self.chains.addresses;
         addressee(text).is_some_and(|name| !addresses.knows(name))
+            || addresses.is_for_none(sender, text)
     }
 
     /// Returns whether something is missing that the frame needs: the target of a reference, or

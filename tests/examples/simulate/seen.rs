@@ -33,6 +33,8 @@ pub(crate) struct Seen {
     snapshot: u64,
     /// The positions that wait to be handled.
     pub(super) due: BTreeSet<u64>,
+    /// Positions of requests that another member has now.
+    taken: BTreeSet<u64>,
     /// The last position that was delivered since the side started.
     pub(super) told: u64,
     pub(super) outbox: BTreeMap<Mid, Outgoing>,
@@ -58,6 +60,7 @@ impl Seen {
             since: (0, 0),
             snapshot: 0,
             due: BTreeSet::new(),
+            taken: BTreeSet::new(),
             told: 0,
             outbox: BTreeMap::new(),
             used: BTreeSet::new(),
@@ -96,10 +99,21 @@ impl Seen {
         Ok(())
     }
 
-    pub(super) fn took(&mut self, entry: &Entry) -> Result {
+    /// Takes note of an entry of the side's log. `given` is the member that was given the request of the entry before, with the
+    /// position.
+    pub(super) fn took(&mut self, entry: &Entry, given: Option<(u64, MemberId)>) -> Result {
         let id = self.id;
+        let waits = given.filter(|(at, to)| *to == id && self.due.contains(at));
         let is_due = match entry.kind {
             EntryKind::Frame => entry.to.map_or(entry.sender != id, |to| to == id),
+            // A request that is handed on does not wait twice, and is taken from who had it.
+            EntryKind::Repeat if entry.to.is_some() => {
+                let is_mine = entry.to == Some(id);
+                if let Some((at, _)) = waits.filter(|_| !is_mine) {
+                    self.taken.insert(at);
+                }
+                is_mine && waits.is_none()
+            }
             // The copy of an answer is for the side that has asked again.
             EntryKind::Repeat => entry.sender == id && intent(&entry.text) != "req",
             _ => false,
@@ -167,6 +181,10 @@ impl Seen {
         for position in &batch.handled {
             if !self.due.remove(position) {
                 return Err(format!("{id} has handled {position}, which did not wait"));
+            }
+            if self.taken.remove(position) {
+                self.answers.remove(position);
+                continue;
             }
             let wanted = self.answers.remove(position);
             let sent = replies.remove(position).unwrap_or_default();

@@ -63,7 +63,11 @@ impl Observer {
             if who > 0 {
                 self.followed(who, entry)?;
             }
-            self.sides[who].took(entry)?;
+            let given = self
+                .chains
+                .addresses
+                .given_before(&entry.mid, entry.position);
+            self.sides[who].took(entry, given)?;
         }
         for gap in missed {
             self.sides[who].missed(&gap)?;

@@ -8,6 +8,7 @@ use accp_runtime::{DynamicFrame, Map, Value};
 use accp_session::Codec;
 
 use super::World;
+use super::addresses::kind_of;
 use super::chains::chain_of;
 use super::node::{Result, said};
 use super::paying::settles;
@@ -21,6 +22,9 @@ impl World {
     /// Lets a random agent send a message. Returns whether it could.
     pub(super) fn say(&mut self) -> Result<bool> {
         let who = self.rng.below(self.nodes.len() as u64) as usize;
+        if self.plan.addresses && self.rng.per_mille(80) {
+            return self.say_takes(who);
+        }
         let n = self.nodes[who].next;
         self.nodes[who].next += 1;
         let streams = self.plan.streams && self.rng.per_mille(150);
@@ -39,6 +43,29 @@ impl World {
         };
         message.envelope.timestamp = Some(at);
         self.said.insert((who, n), message);
+        Ok(true)
+    }
+
+    /// Lets an agent say which requests it takes. Returns whether it could.
+    fn say_takes(&mut self, who: usize) -> Result<bool> {
+        let heads: &[&str] = match self.rng.below(5) {
+            0 => &[],
+            1 => &["*"],
+            2 => &["req:plan", "*"],
+            3 => &["qry:lookup", "req:plan"],
+            _ => &["req:chat:CH"],
+        };
+        let agent = self.nodes[who].agent;
+        let Some((side, now)) = self.session(who)? else {
+            return Ok(false);
+        };
+        let all: Vec<String> = heads.iter().map(|&head| head.into()).collect();
+        match side.handle(Input::Takes(&all), now) {
+            Ok(_) => {}
+            Err(_) if side.rolled_back().is_some() => return Ok(false),
+            Err(error) => return Err(format!("@{agent} cannot take {heads:?}: {error}")),
+        }
+        self.note(|| format!("@{agent} takes {heads:?}"));
         Ok(true)
     }
 
@@ -190,6 +217,7 @@ impl World {
         if self.plan.addresses && matches!(intent, "req" | "qry") && self.rng.per_mille(400) {
             let at = self.rng.below(self.nodes.len() as u64 + 1) as usize;
             let name = self.nodes.get(at).map_or("nobody", |node| node.agent);
+            let name = if self.rng.per_mille(500) { "?" } else { name };
             message.envelope.extra.insert("to", Value::from(name));
             self.counts.addressed += 1;
         }
@@ -263,6 +291,10 @@ impl World {
         let (inbound, now) = (side.inbox.remove(0), side.clock(now));
         let session = side.driver.session_mut().map_err(said)?;
         let position = inbound.position();
+        if !session.waits(position) && kind_of(inbound.text()).is_some() {
+            // Another agent has the request by now.
+            return Ok(());
+        }
         if let Err(error) = inbound.message(&session.options().registry) {
             return Err(format!("@{agent} cannot read {position}: {error}"));
         }

@@ -176,6 +176,9 @@ impl World {
         self.judge_stores()?;
         self.judge_streams()?;
         self.observer.judge_payments()?;
+        if !self.observer.is_flooded {
+            self.observer.chains.addresses.judge_waiting()?;
+        }
         self.judge_words()
     }
 

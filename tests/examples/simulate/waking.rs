@@ -173,11 +173,10 @@ impl World {
         };
         let to = message.envelope.extra.get("to").and_then(Value::as_str);
         let to = to.map_or_else(String::new, |to| format!(",to:{to}"));
-        let text = format!(
-            "@a>req:plan{{}}[mid:0{}{}{to}]",
-            id("cid", cid),
-            id("aid", aid)
-        );
+        let schema = message.schema.as_deref();
+        let schema = schema.map_or_else(String::new, |code| format!("n:0|schema:{code}"));
+        let kind = format!("{}:{}{{{schema}}}", message.intent, message.operation);
+        let text = format!("@a>{kind}[mid:0{}{}{to}]", id("cid", cid), id("aid", aid));
         // The session may be ahead of its store. A side with an older copy may also follow a log
         // that is lost.
         let side = self.room.sides().nth(who);
@@ -197,7 +196,8 @@ impl World {
             SendError::Cancelled => is_ahead || self.observer.chains.may_be_cancelled(&text),
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
             SendError::Refused { code, .. }
-                if *code == ErrorCode::REF_NOT_FOUND && self.observer.is_for_nobody(&text) =>
+                if *code == ErrorCode::REF_NOT_FOUND
+                    && self.observer.is_for_nobody(node.id, &text) =>
             {
                 who == 0
             }

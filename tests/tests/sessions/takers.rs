@@ -203,6 +203,26 @@ fn an_agent_says_goodbye_and_its_requests_go_on() {
     );
 }
 
+#[test]
+fn more_kinds_than_an_entry_holds() {
+    let mut room = room();
+    all_say(&mut room);
+    let many: Vec<String> = (0..100).map(|n| format!("req:kind_{n}")).collect();
+    let long = vec!["req:chat:CH".to_owned(), "x".repeat(1000)];
+    for (index, heads, kept) in [(LAB, many, 64), (BANK, long, 2)] {
+        let now = room.now;
+        room.members[index].is_taken(Input::Takes(&heads), now);
+        room.settle();
+        room.pass(Duration::from_secs(10));
+        let id = room.members[index].id;
+        let state = room.host.state();
+        let (_, party) = state.members().find(|(other, _)| *other == id).unwrap();
+        let takes = party.takes.as_ref().unwrap();
+        assert_eq!((takes.len(), &*takes[0]), (kept, "*"));
+    }
+    room.check_replicas();
+}
+
 /// The metadata of a request in parts counts as that of a whole one.
 #[test]
 fn a_request_in_parts_goes_to_its_agent() {

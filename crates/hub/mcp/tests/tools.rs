@@ -205,7 +205,7 @@ async fn a_question_that_nobody_answers_says_what_to_do() {
     let mut question = task("qa", "test");
     question["timeout"] = json!(1);
     insta::assert_snapshot!(fails(&dev, "accp_ask", question.clone()).await, @"
-    E3001: nobody answered the question p7 within 1 seconds
+    E3001: nobody answered the question p6 within 1 seconds
     What to do: it stands: go on with other work, and call accp_receive later for the answer; do not ask again.
     ");
     question["cancel"] = json!(true);

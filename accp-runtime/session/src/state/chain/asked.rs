@@ -1,0 +1,141 @@
+//! Requests that are for one member, and the members that answer them.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Chain, Chains, of};
+use crate::log::by_member::ByMember;
+use crate::log::mid::{MemberId, Mid};
+use crate::wire::scan::Scanned;
+
+/// A request that is for one member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Asked {
+    pub(super) mid: Mid,
+    pub(super) by: MemberId,
+    /// The member; [`MemberId::NOBODY`] while the host knows nobody that takes the request.
+    pub(super) to: MemberId,
+    /// What the member was chosen by; `None` where the request names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) chosen: Option<Box<Choice>>,
+}
+
+/// What the host chooses a taker by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Choice {
+    pub(super) head: String,
+    /// The position at which the member got the request.
+    pub(super) position: u64,
+    /// True if another member had it before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) had: bool,
+}
+
+/// An open request whose taker the host chooses.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    pub chain: Mid,
+    pub mid: Mid,
+    pub by: MemberId,
+    pub to: MemberId,
+    pub head: String,
+    pub position: u64,
+}
+
+/// The members that may send a frame, as far as it answers requests.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answerers {
+    All,
+    Only(Vec<MemberId>),
+}
+
+impl Asked {
+    /// Counts a request that is open no more.
+    pub(super) fn ends(&self, taken: &mut ByMember<usize>) {
+        if self.chosen.is_some() {
+            uncount(taken, self.to);
+        }
+    }
+}
+
+pub(super) fn count(taken: &mut ByMember<usize>, member: MemberId, more: usize) {
+    *taken.or_insert_with(member, || 0) += more;
+}
+
+fn uncount(taken: &mut ByMember<usize>, member: MemberId) {
+    if let Some(open) = taken.get_mut(member) {
+        *open = open.saturating_sub(1);
+        if *open == 0 {
+            taken.remove(member);
+        }
+    }
+}
+
+/// Returns who may answer these requests: anybody, while one of them has no taker.
+pub(super) fn only<'a>(asked: impl Iterator<Item = &'a Asked>) -> Answerers {
+    let members: Vec<_> = asked.map(|asked| asked.to).collect();
+    if members.contains(&MemberId::NOBODY) {
+        return Answerers::All;
+    }
+    Answerers::Only(members)
+}
+
+impl Chains {
+    /// Returns the member that a request was given to; `None` if the request is not for one, or is open no more.
+    pub(crate) fn holder(&self, frame: &Scanned<'_>) -> Option<MemberId> {
+        let chain = of(frame).and_then(|chain| self.open.get(chain))?;
+        let mut asked = chain.asked.iter();
+        let asked = asked.find(|asked| Some(&asked.mid) == frame.mid())?;
+        Some(asked.to)
+    }
+
+    /// Returns whether somebody had a request before the member that has it now. What is open no more may have been had.
+    pub(crate) fn was_had(&self, frame: &Scanned<'_>) -> bool {
+        let chain = of(frame).and_then(|chain| self.open.get(chain));
+        let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
+        let asked = asked.find(|asked| Some(&asked.mid) == frame.mid());
+        let choice = asked.map(|asked| asked.chosen.as_deref());
+        choice.is_none_or(|choice| choice.is_some_and(|choice| choice.had))
+    }
+
+    /// Returns how many open requests a member was chosen for.
+    pub(crate) fn open_of(&self, member: MemberId) -> usize {
+        self.taken.get(member).copied().unwrap_or_default()
+    }
+
+    /// Returns the open requests whose takers the host chooses.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> {
+        let asked = |(chain, open): (&Mid, &Chain)| {
+            let chosen = open.asked.iter().filter_map(|asked| {
+                let choice = asked.chosen.as_deref()?;
+                Some(Waiting {
+                    chain: chain.clone(),
+                    mid: asked.mid.clone(),
+                    by: asked.by,
+                    to: asked.to,
+                    head: choice.head.clone(),
+                    position: choice.position,
+                })
+            });
+            chosen.collect::<Vec<_>>()
+        };
+        let is_empty = self.taken.is_empty();
+        let open = self.open.iter().filter(move |_| !is_empty);
+        open.flat_map(asked)
+    }
+
+    /// Gives a request to another member, unless it is open no more.
+    pub(crate) fn hand_on(&mut self, frame: &Scanned<'_>, to: MemberId, position: u64) {
+        let chain = of(frame).and_then(|chain| self.open.get_mut(chain));
+        let mut asked = chain.into_iter().flat_map(|chain| &mut chain.asked);
+        let Some(asked) = asked.find(|asked| Some(&asked.mid) == frame.mid()) else {
+            return;
+        };
+        if let Some(choice) = &mut asked.chosen {
+            choice.position = position;
+            choice.had |= asked.to != MemberId::NOBODY;
+            count(&mut self.taken, to, 1);
+            uncount(&mut self.taken, asked.to);
+            asked.to = to;
+        }
+    }
+}
