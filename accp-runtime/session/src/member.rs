@@ -213,12 +213,13 @@ impl Member {
     }
 
     /// Returns whether the log has every frame sent, the host has answered the last hello, and this
-    /// side fetches neither a fold nor schemas.
+    /// side fetches neither a fold nor schemas and has told what it takes.
     pub(crate) fn is_quiet(&self) -> bool {
         let transfers = &self.side.transfers;
         let fetches =
             self.fetching.is_some() || transfers.wants(&self.key_of_schemas(), MemberId::HOST);
-        self.outbox.is_empty() && self.joined && self.is_greeted() && !fetches
+        let is_heard = self.word.at().is_none();
+        self.outbox.is_empty() && self.joined && self.is_greeted() && is_heard && !fetches
     }
 
     /// Returns whether the host has answered the last hello.

@@ -162,10 +162,14 @@ impl Addresses {
         Ok(())
     }
 
-    /// Returns the position at which a member got a request before this position, if nobody else has got it in between.
-    pub(super) fn given_before(&self, mid: &Mid, position: u64) -> Option<(u64, MemberId)> {
+    /// Returns the member that had a request last before this position, and the positions at which it got it, since it
+    /// went from another.
+    pub(super) fn given_before(&self, mid: &Mid, position: u64) -> Option<(MemberId, Vec<u64>)> {
         let given = self.given.get(mid)?.iter().rev();
-        given.copied().find(|(at, _)| *at < position)
+        let mut given = given.filter(|(at, _)| *at < position).peekable();
+        let to = given.peek().map(|(_, to)| *to)?;
+        let all = given.take_while(|(_, other)| *other == to);
+        Some((to, all.map(|(at, _)| *at).collect()))
     }
 
     /// Checks that each request has a taker, as far as the members of the session take it.

@@ -99,17 +99,19 @@ impl Seen {
         Ok(())
     }
 
-    /// Takes note of an entry of the side's log. `given` is the member that was given the request of the entry before, with the
-    /// position.
-    pub(super) fn took(&mut self, entry: &Entry, given: Option<(u64, MemberId)>) -> Result {
+    /// Takes note of an entry of the side's log. `given` is the member that had the request of the entry before, with the
+    /// positions at which it got it.
+    pub(super) fn took(&mut self, entry: &Entry, given: Option<(MemberId, Vec<u64>)>) -> Result {
         let id = self.id;
-        let waits = given.filter(|(at, to)| *to == id && self.due.contains(at));
+        let given = given.filter(|(to, _)| *to == id);
+        let mut given = given.into_iter().flat_map(|(_, all)| all);
+        let waits = given.find(|at| self.due.contains(at));
         let is_due = match entry.kind {
             EntryKind::Frame => entry.to.map_or(entry.sender != id, |to| to == id),
             // A request that is handed on does not wait twice, and is taken from who had it.
             EntryKind::Repeat if entry.to.is_some() => {
                 let is_mine = entry.to == Some(id);
-                if let Some((at, _)) = waits.filter(|_| !is_mine) {
+                if let Some(at) = waits.filter(|_| !is_mine) {
                     self.taken.insert(at);
                 }
                 is_mine && waits.is_none()
