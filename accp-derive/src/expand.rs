@@ -15,6 +15,7 @@ mod owned;
 mod packet;
 mod shapes;
 mod texts;
+mod union;
 mod with;
 
 use accp_registry::{Format, Protocol, Type};
@@ -59,6 +60,7 @@ pub(crate) fn expand(
         ResolvedItem::Nested(fields) => (nested::expand(input, fields), None),
         ResolvedItem::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
         ResolvedItem::Enumeration(choices) => (enumeration::expand(input, choices), None),
+        ResolvedItem::Union(union) => (union::expand(input, union), None),
         ResolvedItem::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
     quote! {

@@ -16,6 +16,27 @@ pub(crate) enum ResolvedItem<'a> {
     Enumeration(Vec<Choice<'a>>),
     /// An enum whose variants are frames.
     Frames(Vec<Arm<'a>>),
+    /// An enum that is a record of a union.
+    Union(Union<'a>),
+}
+
+/// The records of a union.
+pub(crate) struct Union<'a> {
+    /// The code of the schema.
+    pub(crate) code: String,
+    /// The full name and the key of the tag.
+    pub(crate) tag: [String; 2],
+    /// The full name and the key of every other field.
+    pub(crate) all: Vec<[String; 2]>,
+    pub(crate) records: Vec<Record<'a>>,
+}
+
+/// A variant of a union.
+pub(crate) struct Record<'a> {
+    pub(crate) variant: &'a Variant<'a>,
+    /// The name of the variant in the registry.
+    pub(crate) name: String,
+    pub(crate) fields: Fields<'a>,
 }
 
 pub(crate) struct Frame<'a> {

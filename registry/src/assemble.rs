@@ -294,19 +294,36 @@ impl Assembly {
 
     /// Checks that each schema has a value that ends: a record that has to hold a record of its own schema never does.
     fn check_finite(&mut self, registry: &Registry) {
-        fn needs(schema: &Schema) -> impl Iterator<Item = (&Field, &str)> {
-            let fields = schema.fields.iter().filter(|field| field.required);
-            fields.filter_map(|field| match &field.ty {
-                // A list or a map may be empty.
-                Type::Schema(code) => Some((field, code.as_str())),
-                _ => None,
-            })
+        /// Returns the records that a record has to hold: a list for each variant of a union.
+        fn needs(schema: &Schema) -> Vec<Vec<(&Field, &str)>> {
+            let of = |head: &[String]| {
+                let fields = schema.fields.iter();
+                let fields = fields.filter(|field| schema.requires(field, head));
+                fields
+                    .filter_map(|field| match &field.ty {
+                        // A list or a map may be empty.
+                        Type::Schema(code) => Some((field, code.as_str())),
+                        _ => None,
+                    })
+                    .collect()
+            };
+            if schema.variants.is_empty() {
+                return alloc::vec![of(&[])];
+            }
+            schema
+                .variants
+                .iter()
+                .map(|variant| of(&variant.head))
+                .collect()
         }
         let mut finite = BTreeSet::new();
         loop {
             let before = finite.len();
             for schema in registry.schemas() {
-                if needs(schema).all(|(_, code)| finite.contains(code)) {
+                let ends = |needs: &Vec<(&Field, &str)>| {
+                    needs.iter().all(|(_, code)| finite.contains(code))
+                };
+                if needs(schema).iter().any(ends) {
                     finite.insert(schema.code.as_str());
                 }
             }
@@ -319,8 +336,10 @@ impl Assembly {
         for schema in registry.schemas() {
             let (mut path, mut next) = (Vec::new(), Some(schema));
             while let Some(schema) = next {
-                let endless = needs(schema).find(|(_, code)| !finite.contains(code));
-                let Some((field, code)) = endless else {
+                let mut all = needs(schema).into_iter().flatten();
+                let endless = all.find(|(_, code)| !finite.contains(code));
+                let is_finite = finite.contains(schema.code.as_str());
+                let Some((field, code)) = endless.filter(|_| !is_finite) else {
                     break;
                 };
                 if path

@@ -71,6 +71,11 @@ pub struct Schema {
     pub fields: Vec<Field>,
     /// The frames that carry the schema, and the demands of each.
     pub frames: Vec<FrameSpec>,
+    /// The full name of the field that says which of the `variants` a record is; `None` for a schema that is not a
+    /// union. A union is a nested schema: no frame lists it.
+    pub union: Option<String>,
+    /// The variants of a union, each with its name as its head. A record has the tag, and fields of its variant alone.
+    pub variants: Vec<FrameSpec>,
     /// The full names of the fields to keep when the rest of a record leaves the context, because
     /// later calls need their values. Empty: no field is to be kept. `None`: the registry does not
     /// say. This is advice to the code that cuts a context. Like a doc, it changes nothing on the
@@ -236,6 +241,8 @@ impl Schema {
             doc: None,
             fields: Vec::new(),
             frames: Vec::new(),
+            union: None,
+            variants: Vec::new(),
             keep: None,
             rules: SchemaRules::default(),
         }
@@ -247,9 +254,15 @@ impl Schema {
         fields.find(|(_, field)| field.name == key || field.short == key)
     }
 
-    /// Returns the demands of a frame with this head, if the registry declares them.
+    /// Returns the demands of a frame with this head, if the registry declares them. The head of a variant is its name.
     pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<&FrameSpec> {
-        self.frames.iter().find(|frame| frame.has_head(head))
+        let mut all = self.frames.iter().chain(&self.variants);
+        all.find(|frame| frame.has_head(head))
+    }
+
+    /// Returns the tag of a union and its index in [`Schema::fields`].
+    pub fn tag(&self) -> Option<(usize, &Field)> {
+        self.field(self.union.as_deref()?)
     }
 
     /// Returns whether the field at this index takes its default in a frame with this head, or in a
@@ -307,7 +320,8 @@ impl Schema {
             bare.keep = None;
             bare.rules = SchemaRules::default();
             bare.fields.iter_mut().for_each(|field| field.doc = None);
-            bare.frames.iter_mut().for_each(|frame| frame.doc = None);
+            let frames = bare.frames.iter_mut().chain(&mut bare.variants);
+            frames.for_each(|frame| frame.doc = None);
             bare
         };
         bare(self) == bare(other)
@@ -371,7 +385,7 @@ impl FrameSpec {
     }
 
     /// Returns whether `fields` hold a field, or there are no `fields`.
-    fn is_about(&self, name: &str) -> bool {
+    pub fn is_about(&self, name: &str) -> bool {
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);
         self.fields.as_ref().is_none_or(has)
     }

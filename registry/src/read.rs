@@ -1,5 +1,7 @@
 //! Reading one registry document, as far as possible without the others.
 
+mod variants;
+
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -33,6 +35,8 @@ const SCHEMA_KEYS: &[&str] = &[
     "inline",
     "docs",
     "frames",
+    "union",
+    "variants",
     "keep",
     "rules",
 ];
@@ -98,6 +102,7 @@ impl Reader<'_> {
         self.types_and_defaults(at, object, &mut fields);
         self.abbreviations(at, object, &mut fields);
         self.flags(at, object, &mut fields);
+        self.union(at, object, &mut fields, &mut schema);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
         schema.keep = self.keep(&child(at, "keep"), object.get("keep"), &fields);
         let plain = fields.iter().map(|named| {
@@ -482,6 +487,7 @@ mod tests {
             ("/properties", DOCUMENT_KEYS),
             ("/$defs/schema/properties", SCHEMA_KEYS),
             ("/$defs/frame/properties", &frame_keys(&ACCP)),
+            ("/$defs/variant/properties", variants::KEYS),
         ] {
             let properties = schema.pointer(pointer).unwrap().as_object().unwrap();
             let mut known = keys.to_vec();

@@ -76,6 +76,12 @@ pub(crate) fn nested(protocol: &Protocol, schema: &Schema) -> TokenStream {
     attributes(&[prose(schema.doc.as_ref()), what])
 }
 
+/// Returns the doc of a variant of a union.
+pub(crate) fn record(variant: &FrameSpec) -> TokenStream {
+    let name = code(&variant.head.concat());
+    attributes(&[prose(variant.doc.as_ref()), format!("{name} on the wire.")])
+}
+
 pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
     let (short, ty) = (&field.short, words(&field.ty, false));
     let absent = match (presence, &field.default) {

@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::catalog::Catalog;
 use crate::doc;
 use crate::error::Error;
-use crate::item::{Item, Kind, Member, Presence, Variant};
+use crate::item::{Item, Kind, Member, Presence, Record, Variant};
 use crate::names::{pascal, snake};
 use crate::options::Options;
 
@@ -83,6 +83,7 @@ impl<'f> File<'f> {
                 let doc = doc::nested(self.protocol, schema);
                 self.structure(&doc, ident, schema, identity, members)
             }
+            Kind::Union(records) => self.union(ident, schema, records),
             Kind::Frames => self.choice(ident, Some(schema), &doc::frames(self.protocol, schema)),
             Kind::Enum(field, variants) => self.enumeration(ident, schema, field, variants),
         }
@@ -118,7 +119,7 @@ impl<'f> File<'f> {
         let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"], given);
         let fields = members
             .iter()
-            .map(|member| self.field(ident, schema, member));
+            .map(|member| self.field(ident, schema, member, &quote!(pub)));
         let fields: Vec<TokenStream> = fields.collect();
         quote! {
             #doc
@@ -129,7 +130,52 @@ impl<'f> File<'f> {
         }
     }
 
-    fn field(&mut self, owner: &Ident, schema: &Schema, member: &Member<'_>) -> TokenStream {
+    /// Returns the enum of a union.
+    fn union(&mut self, ident: &Ident, schema: &Schema, records: &[Record<'_>]) -> TokenStream {
+        let members = records.iter().flat_map(|record| &record.members);
+        let borrows = self.catalog.any_borrows(ident, schema, members);
+        let lifetime = borrows.then(|| quote!(<'a>));
+        let place = self.place(
+            self.options
+                .registry
+                .as_ref()
+                .map(|path| quote!(registry = #path)),
+        );
+        let identity = self.attribute(self.schema(schema));
+        let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"], &[]);
+        let variants = records.iter().map(|record| {
+            let (doc, own, name) = (doc::record(record.variant), &record.ident, record.name());
+            let implied = pascal(name);
+            let is_implied = *own == implied.as_str() && snake(&implied) == *name;
+            let rename = (!is_implied).then(|| quote!(rename = #name));
+            let accp = self.attribute(rename);
+            let names = [&own.to_string(), name];
+            let added = self.attributes.of_variant(ident, Some(schema), names);
+            let fields = record.members.iter();
+            let fields =
+                fields.map(|member| self.field(ident, schema, member, &TokenStream::new()));
+            let fields: Vec<TokenStream> = fields.collect();
+            let fields = (!fields.is_empty()).then(|| quote!({ #(#fields)* }));
+            quote!(#doc #(#added)* #accp #own #fields,)
+        });
+        let variants: Vec<TokenStream> = variants.collect();
+        let doc = doc::nested(self.protocol, schema);
+        quote! {
+            #doc
+            #head
+            #identity
+            #place
+            pub enum #ident #lifetime { #(#variants)* }
+        }
+    }
+
+    fn field(
+        &mut self,
+        owner: &Ident,
+        schema: &Schema,
+        member: &Member<'_>,
+        visibility: &TokenStream,
+    ) -> TokenStream {
         let Member {
             ident,
             field,
@@ -160,7 +206,7 @@ impl<'f> File<'f> {
         }
         let names = [&ident.to_string(), field.name.as_str()];
         let added = self.attributes.of_field(owner, Some(schema), names);
-        quote!(#doc #(#added)* #accp pub #ident: #ty,)
+        quote!(#doc #(#added)* #accp #visibility #ident: #ty,)
     }
 
     /// Returns the enum over the frames of all schemas.

@@ -100,7 +100,7 @@ fn spelling(
 
 /// Turns `InProgress` into `in_progress`; a run of capitals is one word (`HTTPError` is
 /// `http_error`). Every `_` stays. A letter outside ASCII stays too, and [`spelling`] refuses it.
-fn snake_case(name: &str) -> String {
+pub(super) fn snake_case(name: &str) -> String {
     if !name.is_ascii() {
         return name.to_lowercase();
     }

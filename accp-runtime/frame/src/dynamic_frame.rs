@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 use accp_registry::{ErrorCode, Intent, Registry, Schema, Type, lexical};
 
 use crate::agent::AgentId;
-use crate::dynamic::{self, ByType, DefaultScope, Dynamic, twice};
+use crate::dynamic::{self, ByType, Dynamic, twice};
 use crate::envelope::Envelope;
 use crate::error::{DecodeError, EncodeError};
 use crate::externalise;
 use crate::frame::read_bytes;
 use crate::reader::{DecodeOptions, Header, Reader};
+use crate::record_scope::RecordScope;
 use crate::typed::missing_envelope;
 use crate::value::{Map, Value, are_others, into_pair};
 use crate::writer::{Absent, EncodeOptions, FrameType, Writer};
@@ -166,7 +167,7 @@ impl<'a> DynamicFrame<'a> {
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
         let schema = find_schema(&params, &r, registry, &[code, operation])?;
-        let scope = DefaultScope::frame(code, operation);
+        let scope = RecordScope::frame(code, operation);
         let mut payload = read_params(&params, &r, schema, scope, registry)?;
         if let Some(schema) = schema {
             let entries = payload.into_iter().collect();
@@ -239,8 +240,8 @@ impl<'a> DynamicFrame<'a> {
     }
 
     /// Returns the scope of the defaults of the params.
-    pub(crate) fn scope(&self) -> DefaultScope<'_> {
-        DefaultScope::frame(self.intent.as_str(), &self.operation)
+    pub(crate) fn scope(&self) -> RecordScope<'_> {
+        RecordScope::frame(self.intent.as_str(), &self.operation)
     }
 
     /// Returns the schema of this message; `None` if it names none, or if the registry lacks it. Errors have the
@@ -411,7 +412,7 @@ fn read_params<'a>(
     params: &[(&'a str, usize)],
     r: &Reader<'a>,
     schema: Option<&Schema>,
-    scope: DefaultScope<'_>,
+    scope: RecordScope<'_>,
     registry: &Registry,
 ) -> Result<Map<'a>, DecodeError> {
     let mut payload = Map::new();

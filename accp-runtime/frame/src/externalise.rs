@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 
 use accp_registry::{Limits, Registry, Schema, Type, lexical};
 
-use crate::dynamic::{DefaultScope, Dynamic};
+use crate::dynamic::Dynamic;
 use crate::error::EncodeError;
 use crate::external::{Externals, Reason, put_external};
+use crate::record_scope::RecordScope;
 use crate::value::{Map, Value};
 use crate::writer::{EncodeOptions, EncodeValue as _, LONG_VALUE, Writer};
 
@@ -27,7 +28,7 @@ pub(crate) struct Externaliser<'p, 'e> {
     /// The schema of the payload.
     pub(crate) schema: Option<&'p Schema>,
     /// The scope of the defaults of its params.
-    pub(crate) scope: DefaultScope<'p>,
+    pub(crate) scope: RecordScope<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
     /// The number of elements of the frame outside the payload.
@@ -125,7 +126,7 @@ impl Externaliser<'_, '_> {
                     let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
                     let field = found.map(|(_, (_, field))| field);
                     if let Some((schema, (index, field))) = found {
-                        let default = DefaultScope::NESTED.default_of(schema, index);
+                        let default = RecordScope::NESTED.default_of(schema, index);
                         let inline = field.inline && !self.options.strict;
                         if inline || self.is_default(item, &field.ty, default) {
                             continue;

@@ -34,7 +34,10 @@ pub use no_variant::no_variant;
 pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
 pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
-pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
+pub use values::{
+    Enumeration, MapReader, NameKind, decode_name, encode_name, no_such_variant, read_tag,
+    tag_ahead,
+};
 pub use with::{converted, or_default_with, preset_with, read_with};
 
 use crate::dynamic::{required_null, twice};

@@ -451,7 +451,9 @@ impl Call<'_> {
             }
             (Json::Object(object), Type::Schema(code)) => {
                 let registry = self.registry;
-                let fields = registry.schema(code).map(fields_of).unwrap_or_default();
+                let schema = registry.schema(code);
+                let fields = schema.map(|schema| fields_of(schema, object));
+                let fields = fields.unwrap_or_default();
                 return Some(Value::Map(self.fields(path, object, &fields)));
             }
             _ => None,
@@ -470,11 +472,18 @@ impl Call<'_> {
     }
 }
 
-fn fields_of(schema: &Schema) -> Vec<(&Field, bool)> {
-    schema
-        .fields
-        .iter()
-        .map(|field| (field, field.required))
+/// Returns the fields of a record, and whether it has to have each. In a union the variant decides.
+fn fields_of<'s>(
+    schema: &'s Schema,
+    object: &serde_json::Map<String, Json>,
+) -> Vec<(&'s Field, bool)> {
+    let tag = schema.tag().and_then(|(_, tag)| object.get(&tag.name));
+    let head: Vec<&str> = tag.and_then(Json::as_str).into_iter().collect();
+    let variant = schema.frame(&head);
+    let fields = schema.fields.iter();
+    let fields = fields.filter(|field| variant.is_none_or(|variant| variant.is_about(&field.name)));
+    fields
+        .map(|field| (field, schema.requires(field, &head)))
         .collect()
 }
 
