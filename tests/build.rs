@@ -4,7 +4,7 @@ use accp_build::{Builder, include_file};
 
 fn main() -> Result<(), accp_build::Error> {
     let team = Builder::new().registry("goldens/team").out_file("team.rs");
-    // These settings are those of the README.
+    // The README shows these settings, so they are tested here.
     let frames = Builder::new()
         .registry("goldens/readme")
         .owned(true)

@@ -208,7 +208,8 @@ fn fields<'a>(cx: &Ctxt, fields: &'a Fields, attrs: &Attrs) -> Option<Vec<Field<
     match fields {
         Fields::Named(named) => Some(named_fields(cx, named, attrs.rename_all)),
         Fields::Unit => Some(Vec::new()),
-        // The wrong attribute may be a misspelt `transparent`.
+        // The attribute with a mistake may be a misspelt `transparent`, so no second error
+        // follows.
         Fields::Unnamed(_) if attrs.is_faulty => None,
         Fields::Unnamed(unnamed) => {
             let place = if cx.protocol.is_text() {

@@ -23,12 +23,16 @@ pub(crate) struct Attrs {
     pub(crate) registry: Option<LitStr>,
     pub(crate) krate: Option<Path>,
     pub(crate) rename: Option<LitStr>,
+    /// Further keys that are read as a field.
+    pub(crate) aliases: Vec<LitStr>,
     pub(crate) symbol: Option<LitStr>,
     pub(crate) deny_unknown_fields: Option<Ident>,
     pub(crate) default: Option<Ident>,
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) new: Option<Ident>,
+    /// The variant takes what no other variant is.
+    pub(crate) other: Option<Ident>,
     pub(crate) transparent: Option<Ident>,
     /// The module that converts the value of a field.
     pub(crate) with: Option<Path>,
@@ -66,8 +70,11 @@ pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str
         .chain(protocol.head.iter().map(|part| part.name))
 }
 
-/// The attributes that are of use only where a schema declares fields and their types.
-const OF_SCHEMAS: [&str; 6] = [
+/// The attributes that fields of texts do not have: they are of use where a schema declares fields and their types, or
+/// where a key may be another's.
+const NOT_OF_TEXTS: [&str; 8] = [
+    "alias",
+    "other",
     "registry",
     "deny_unknown_fields",
     "ignore",
@@ -97,13 +104,15 @@ fn known(protocol: &Protocol) -> Vec<Known> {
         ("bound", &[Container]),
         ("default", &[Field]),
         ("rename", &[Field, Variant]),
+        ("alias", &[Field]),
         ("skip", &[Field]),
         (protocol.rust.rest, &[Field]),
         ("with", &[Field]),
         ("symbol", &[Variant]),
+        ("other", &[Variant]),
     ]);
     if protocol.is_text() {
-        known.retain(|(name, _)| !OF_SCHEMAS.contains(name));
+        known.retain(|(name, _)| !NOT_OF_TEXTS.contains(name));
     }
     known
 }
@@ -183,10 +192,17 @@ impl Attrs {
             "default" => item.flag(cx, &mut self.default),
             "skip" => item.flag(cx, &mut self.skip),
             "new" => item.flag(cx, &mut self.new),
+            "other" => item.flag(cx, &mut self.other),
             "transparent" => item.flag(cx, &mut self.transparent),
             "with" => item.path(cx, &mut self.with),
             "rename_all" => item.case(cx, &mut self.rename_all),
             "bound" => item.bound(cx, &mut self.bound),
+            "alias" => {
+                let mut key = None;
+                item.text(cx, &mut key);
+                self.aliases.extend(key);
+                true
+            }
             "ignore" => {
                 let mut name = None;
                 item.text(cx, &mut name);

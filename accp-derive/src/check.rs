@@ -1,5 +1,6 @@
 //! The rules: one function each, against the registry. An item that passes becomes a [`ResolvedItem`].
 
+mod aliases;
 mod constructor;
 mod enums;
 mod fields;
@@ -17,7 +18,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens as _;
 use syn::LitStr;
 
-use crate::ast::{Body, Content, Field, Input};
+use crate::ast::{Body, Field, Input};
 use crate::attr::Attrs;
 use crate::ctxt::{Ctxt, Reported};
 use crate::registry::{self, Loaded};
@@ -85,11 +86,9 @@ pub(crate) fn check<'a>(
                 cx.error(input.ident(), message);
                 return None;
             }
-            if variants
-                .iter()
-                .all(|variant| matches!(variant.content, Content::Unit))
-            {
-                ResolvedItem::Enumeration(enums::enumeration(cx, input, variants))
+            if enums::is_enumeration(variants) {
+                let (choices, other) = enums::enumeration(cx, input, variants);
+                ResolvedItem::Enumeration(choices, other)
             } else if cx.protocol.is_text() {
                 enums::no_message(cx, variants);
                 return None;
@@ -316,7 +315,8 @@ fn schema<'r>(
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
-        // An attribute with a mistake may be the one that is missing here.
+        // An attribute with a mistake may be the one that is missing here, so no second error
+        // follows.
         if owner.attrs.is_faulty {
             return None;
         }

@@ -42,7 +42,8 @@ pub(crate) fn expand(
     let allow = allow();
     let tracked = loaded.map(tracked);
     let family = || generics::family(input.ident(), &input.original.generics);
-    // A text may be read as `&str`, which has no owned form.
+    // A field of a packet may be a `&str`, which cannot become owned. So a type with such a field
+    // gets no `into_owned`.
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, item);
@@ -53,13 +54,15 @@ pub(crate) fn expand(
         ResolvedItem::Newtype(member, ty) if protocol.is_text() => {
             (texts::newtype(input, member, ty), None)
         }
-        ResolvedItem::Enumeration(choices) if protocol.is_text() => {
+        ResolvedItem::Enumeration(choices, _) if protocol.is_text() => {
             (texts::enumeration(input, choices), None)
         }
         ResolvedItem::Frame(frame) => (frame::expand(protocol, input, frame), Some(family())),
         ResolvedItem::Nested(fields) => (nested::expand(input, fields), None),
         ResolvedItem::Newtype(member, ty) => (newtype::expand(input, member, ty), None),
-        ResolvedItem::Enumeration(choices) => (enumeration::expand(input, choices), None),
+        ResolvedItem::Enumeration(choices, other) => {
+            (enumeration::expand(input, choices, *other), None)
+        }
         ResolvedItem::Union(union) => (union::expand(input, union), None),
         ResolvedItem::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
@@ -115,7 +118,8 @@ pub(crate) fn allow() -> TokenStream {
 fn tracked(loaded: &Loaded) -> TokenStream {
     let files = loaded.files.iter().map(|file| {
         let path = file.to_string_lossy();
-        // The metadata of the crate holds the values of constants, but not the bodies of private functions.
+        // The bytes are in the body of a private function. As the value of a constant, they would
+        // be stored in the metadata of the crate.
         quote!(
             const _: () = {
                 fn _tracked() -> &'static [::core::primitive::u8] {

@@ -44,7 +44,7 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `ignore = "field"`: a field of the schema with a default, which the struct does not have, may be
 ///   lost. Without this, such a struct does not compile: a frame that is read and written again
 ///   would say the default instead. `Typed::dropped` gives the fields that a frame had and the
-///   struct does not hold.
+///   struct does not hold, also those that nobody knows.
 /// - `new`: a constructor `new`, which takes the fields that are never absent and have no default, in
 ///   the order of the struct, and a setter for each of the others. An argument is anything that
 ///   becomes the type of its field by [`Into`]; for a `Vec`, anything with such items. A setter of a
@@ -66,6 +66,10 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `default`: asserts that the registry has a default for the field. A default applies even
 ///   without this attribute, and a value that equals it does not travel.
 /// - `rename = "name"`: the field's full name in the registry, if the Rust name differs.
+/// - `alias = "key"`: a reader takes this key for the field too, such as the name that the field had before. It is never
+///   written, and a frame with both keys is refused as one with a key twice. Under a schema, the registry declares the
+///   aliases, so that everybody reads them, and the attribute asserts that it does. Several aliases are several
+///   attributes. In a frame, the standard abbreviation of an alias is an alias too.
 /// - `skip`: the field never travels; a reader sets it to [`Default::default`].
 /// - `flatten`: takes the params that no other field takes, under their full names: those that the
 ///   schema does not know, and its fields that the struct does not have. A `Map`, or a `BTreeMap`
@@ -105,6 +109,9 @@ use syn::{DeriveInput, parse_macro_input};
 ///   its own. A variant that holds a type has none of them: they stand on the type. Two variants
 ///   never have the same intent, operation and schema.
 /// - `rename = "name"`: the name of a value; without it, the variant's name in `snake_case`.
+/// - `other`: a reader takes a text that is no other variant as this one, which holds it: `Other(String)`. It is written
+///   as it was read, so a value that only newer peers know comes through. Without such a variant, it is E1004. A registry's
+///   `enum(..)` stays closed: a host and `accp check` refuse other values.
 /// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {

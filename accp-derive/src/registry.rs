@@ -43,8 +43,8 @@ pub(crate) fn load(
 ) -> Option<Loaded> {
     let (path, span) = match named {
         Some(path) => (Some(path.value()), path.span()),
-        // The runtime's own types follow the standard profiles, under every setting of the user's
-        // build.
+        // The runtime's own types always follow the standard profiles, whatever registry the
+        // user's build names.
         None if is_runtime => (None, Span::call_site()),
         None => (value_of(cx, variable).ok()?, Span::call_site()),
     };

@@ -12,8 +12,8 @@ pub(crate) enum ResolvedItem<'a> {
     Nested(Fields<'a>),
     /// A struct that is the value of its only field.
     Newtype(&'a syn::Member, &'a RustType),
-    /// An enum without data: an enumeration.
-    Enumeration(Vec<Choice<'a>>),
+    /// An enum without data: an enumeration. The variant holds a text that is no other variant.
+    Enumeration(Vec<Choice<'a>>, Option<&'a Variant<'a>>),
     /// An enum whose variants are frames.
     Frames(Vec<Arm<'a>>),
     /// An enum that is a record of a union.
@@ -101,12 +101,22 @@ pub(crate) enum Role {
 pub(crate) struct Wire {
     pub(crate) name: String,
     pub(crate) key: String,
+    /// Further keys that are read as the field.
+    pub(crate) aliases: Vec<String>,
     pub(crate) ty: Type,
     /// The wire text of the default. A value with this text is left out.
     pub(crate) default: Option<String>,
     /// Whether the registry requires the field in this frame.
     pub(crate) is_required: bool,
     pub(crate) inline: bool,
+}
+
+impl Wire {
+    /// Returns every key that is read as the field.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &String> {
+        let short = (self.key != self.name).then_some(&self.key);
+        [&self.name].into_iter().chain(short).chain(&self.aliases)
+    }
 }
 
 pub(crate) struct Choice<'a> {

@@ -41,7 +41,7 @@ const ITEMS: &[&str] = &[
     r#"#[accp(crate = renamed::runtime)] enum Trend { #[accp(symbol = "+")] Up, Down }"#,
     r#"#[accp(crate = renamed::runtime)]
        enum Work { Task(Task), #[accp(intent = "ping", operation = "link")] Ping { n: i64 } }"#,
-    // A refused item.
+    // This item is refused.
     r#"#[accp(crate = renamed::runtime, schema = "TA", intent = "req", operation = "schedule")]
        struct Task { asignee: String }"#,
 ];
@@ -98,7 +98,7 @@ fn another_protocol_has_its_own_head_and_runtime() {
         "Intent",
         "envelope",
         "b\"pri\"",
-        // The names of the functions that refuse or skip unknown keys.
+        // These functions refuse or skip unknown keys.
         "unknown",
         "skip",
     ] {
@@ -132,7 +132,7 @@ fn another_protocol_has_its_own_mistakes() {
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(schema = "P", task = "FETCH", area = "HR")] struct A { pri: i64, #[toy(flatten)] rest: Map }"#), @r#"
     "unknown attribute `schema`; on a struct or an enum there are task, area, registry, crate, deny_unknown_fields, ignore, new, transparent, rename_all, bound"
-    "unknown attribute `flatten`; on a field there are default, rename, skip, extra, with"
+    "unknown attribute `flatten`; on a field there are default, rename, alias, skip, extra, with"
     "schema P has no field `pri`; its fields: schema, priority, parts"
     "#);
     insta::assert_snapshot!(errors(r#"#[toy(task = "FETCH", area = "HR")] struct A { prority: i64, parts: String }"#), @r#"

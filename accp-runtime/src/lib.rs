@@ -74,9 +74,9 @@ pub mod session {
     pub use accp_session::{
         Answer, CancelToken, Chunk, Codec, DraftPeers, EncodedFrames, Ended, Event, Hooks, Inbound,
         Input, InputError, JoinError, LogKey, MemberId, Mid, Options, Outbound, PeerError,
-        PiecesInOrder, Posted, ReadError, Reference, RestoreError, Router, Rules, Scope, SendError,
-        Session, SharedState, State, StateError, StateUpdate, StreamLimits, Streams, SummaryError,
-        Time, ToolFault, Tools, Transmit,
+        PiecesInOrder, Posted, ReadError, Reference, RestoreError, Router, Rules, SchemaClashes,
+        Scope, SendError, Session, SharedState, State, StateError, StateUpdate, StreamLimits,
+        Streams, SummaryError, Time, ToolFault, Tools, Transmit,
     };
 
     /// The outputs of a session, and what a store gives back: for a driver with a store or a link of

@@ -13,7 +13,7 @@ use std::path::Path;
 #[test]
 fn every_fault_has_its_message() {
     // trybuild compiles the cases as another crate, which looks for registries beside its own
-    // manifest.
+    // manifest. So the registries are copied there.
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/registry");
     let project = Path::new(env!("CARGO_TARGET_TMPDIR"))
         .join("../tests/trybuild")

@@ -45,7 +45,8 @@ fn a_random_item_compiles_or_has_one_error() {
         .collect();
     let project = project();
     let all: Vec<usize> = (0..items.len()).collect();
-    // rustc stops at the errors of macros, so the others are compiled once more.
+    // rustc stops at the errors of macros, so the items without such errors are compiled once
+    // more.
     let first = errors(&project, &items, &all);
     let others: Vec<usize> = all
         .into_iter()

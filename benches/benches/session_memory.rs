@@ -28,7 +28,7 @@ const WINDOW: u64 = 32;
 fn main() {
     let counting: Counter = Some(Arc::new(Bpe::o200k_base()));
     at_rest(&None, Goal::AtMost(2.0));
-    // The context alone may be 2,500 tokens, which is four times the goal.
+    // The context by itself may be 2,500 tokens, which take four times the goal.
     at_rest(&counting, Goal::None);
     println!("a host with one member, after {FRAMES} entries of the log");
     long("ids of ours", &None, Scope::Sender);

@@ -59,7 +59,7 @@ pub fn race(title: &str, contenders: Vec<Contender<'_>>) -> Vec<Finish> {
         }
         return contenders.iter().map(|_| Finish { least: 0.0 }).collect();
     }
-    // Enough iterations for the first contender to take about two milliseconds.
+    // Doubles the iterations until the first contender takes about two milliseconds.
     let mut iterations = 1;
     while time(&mut contenders[0], iterations).0 < 2e6 {
         iterations *= 2;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use accp_runtime::session::{
-    Inbound, LogKey, MemberId, Options, Outbound, Rules, Scope, Session, Time,
+    Answer, Inbound, Input, LogKey, MemberId, Options, Outbound, Rules, Scope, Session, Time,
 };
 use accp_runtime::{AgentId, DynamicFrame, Registry, TokenCounter};
 use accp_session::{Batch, Output};
@@ -48,10 +48,7 @@ pub fn rules(scope: Scope) -> Rules {
 /// Opens a host with one member, whose frames the bench writes itself.
 pub fn host_with_member(counter: &Counter) -> (Session, MemberId) {
     let mut host = Session::host(options("hub", counter), rules(Scope::Sender), NOW);
-    let member = host.join(&agent("planner"), NOW).expect("room");
-    let position = host.position();
-    let hello = format!("@planner>sync:registry{{hash:ffffff|pos:{position}|v:1}}");
-    host.receive(member, hello.as_bytes(), NOW);
+    let member = join(&mut host);
     while host.poll().is_some() {}
     (host, member)
 }
@@ -63,6 +60,23 @@ pub fn mid(number: u64) -> String {
         1 + (number - 1) / 999,
         1 + (number - 1) % 999
     )
+}
+
+/// Lets the planner join and say hello. It is a supervisor, because it reports on its own requests to the host.
+pub fn join(host: &mut Session) -> MemberId {
+    let agents = [agent("planner")];
+    let join = Input::Join {
+        agents: &agents,
+        supervisor: true,
+    };
+    let member = match host.handle(join, NOW) {
+        Ok(Answer::Joined(member)) => member,
+        other => panic!("the planner does not join: {other:?}"),
+    };
+    let position = host.position();
+    let hello = format!("@planner>sync:registry{{hash:ffffff|pos:{position}|v:1}}");
+    host.receive(member, hello.as_bytes(), NOW);
+    member
 }
 
 /// Returns the frame with this number. Requests and the reports on them alternate.
@@ -77,7 +91,7 @@ pub fn frame_as(number: u64, mid: &str, request: &str) -> String {
     let _ = if number % 2 == 1 {
         write!(
             text,
-            "@planner>req:schedule{{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|\
+            "@planner>req:schedule{{asgn:hub|task:impl_auth|pri:high|dead:sprint_14|\
              deps:[plan,design]|schema:TA}}[mid:{mid},seq:{number},ts:1714000000,ttl:600]"
         )
     } else {

@@ -74,7 +74,7 @@ fn of_list(list: &MessageList) {
         }
     }
     if faults.is_empty() {
-        // One size is about that of the list, the other about a third of it.
+        // One size is about that of the list, and the other about a third of it.
         let tokens = Quarters.count(&list.to_string()) as u64;
         for size in [tokens + 20, tokens / 3 + 20] {
             grows(list, size);

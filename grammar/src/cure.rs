@@ -156,8 +156,8 @@ fn for_value(found: char) -> Cow<'static, str> {
 /// Returns the cure for a character that cannot follow a value.
 fn after_value(rules: &[Rule], before: &str, found: char) -> Option<Cow<'static, str>> {
     let expects = |rule: Rule| rules.contains(&rule);
-    // After a string, pest reports that it tried an escape. The first or the last byte identifies
-    // the other values.
+    // After a string, pest reports that it tried an escape, which identifies the string. The first
+    // or the last byte identifies the other values.
     let value = before
         .rfind([':', ',', '['])
         .map_or(before, |at| &before[at + 1..]);

@@ -160,7 +160,7 @@ pub(crate) fn assemble(
         return Ok(registry);
     }
     let mut problems = assembly.problems;
-    // The problems of each text are sorted by their place in the text.
+    // The problems of each text are sorted, so that a reader can mend them from top to bottom.
     let mut placed: Vec<(usize, Problem)> = problems
         .drain(..)
         .map(|(index, problem)| (index, sources[index].place(problem)))

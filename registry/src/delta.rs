@@ -16,7 +16,7 @@ use crate::model::{Registry, Schema};
 
 /// The schemas in which two registries differ, bound to both registries by their full hashes.
 ///
-/// Docs, `keep` and `rules` do not travel, nor do the version and the tokenizer of the registry. The hash
+/// Docs, aliases, `keep`, `rules` and `to` do not travel, nor do the version and the tokenizer of the registry. The hash
 /// does not cover them, so a peer could not detect that somebody changed them on the way.
 ///
 /// ```
@@ -222,7 +222,7 @@ fn remove_uncovered(schema: &mut Value) {
     let Value::Object(members) = schema else {
         return;
     };
-    for key in ["doc", "docs", "keep", "rules"] {
+    for key in ["doc", "docs", "aliases", "keep", "rules"] {
         members.remove(key);
     }
     let frames = members.get_mut("frames").and_then(Value::as_array_mut);
@@ -232,6 +232,7 @@ fn remove_uncovered(schema: &mut Value) {
         .filter_map(Value::as_object_mut)
     {
         frame.remove("doc");
+        frame.remove("to");
     }
 }
 

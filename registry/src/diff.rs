@@ -1,5 +1,7 @@
 //! The differences between two registries, and whether they break a peer on the older one.
 
+mod breaking;
+
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -7,7 +9,12 @@ use core::fmt;
 
 use crate::model::{Field, FrameSpec, Registry, Schema};
 use crate::protocol::Protocol;
-use crate::types::{EnumValue, Type};
+
+pub use breaking::{Breaking, Broken};
+use breaking::{
+    LOST, OTHER_VALUE, REFUSED_ENVELOPE, REFUSED_FIELD, TWO_KEYS, UNDECLARED, UNKNOWN_CODE, breaks,
+    by_keys, by_types,
+};
 
 /// A difference between two registries.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,15 +24,15 @@ pub struct Change {
     pub pointer: String,
     /// The change, from the old state to the new one.
     pub description: String,
-    /// The rule by which the change breaks a peer on the older registry; `None` if it does not.
-    pub breaking: Option<&'static str>,
+    /// How the change breaks a peer; `None` if it does not.
+    pub breaking: Option<Breaking>,
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.pointer, self.description)?;
         match self.breaking {
-            Some(rule) => write!(f, "\n    breaks: {rule}"),
+            Some(breaking) => write!(f, "\n    {breaking}"),
             None => Ok(()),
         }
     }
@@ -33,41 +40,49 @@ impl fmt::Display for Change {
 
 /// Returns the changes from one registry to the next, in the order of the schemas' names.
 ///
-/// The list is empty if, and only if, versions, tokenizers and hashes are equal.
+/// The list is empty if, and only if, versions, tokenizers, hashes and aliases are equal.
 ///
 /// Peers update at different times, so for a while both registries are on the wire. A change breaks
-/// when one side may write a frame that the other side refuses or reads with another meaning, in
-/// either direction:
+/// a reader if the other side may write a frame that it refuses or reads with another meaning. The
+/// old reader reads frames that are written with the new registry, and the new reader those that are
+/// written with the old one:
 ///
-/// | Change | Breaks a peer on the older registry |
+/// | Change | Breaks |
 /// |---|---|
-/// | schema added | no: frames of the other schemas are as before |
-/// | schema removed | yes: its frames are unknown to one side (E1003) |
-/// | schema renamed | no: only the code travels |
-/// | code changed | yes: frames with either code are unknown to one side (E1003) |
-/// | field added | no: a reader ignores unknown keys, or fills in the default |
-/// | field removed | yes: its value is lost to the side that relies on it |
-/// | required added or removed | yes: one side leaves out a field that the other requires (E1004) |
-/// | abbreviation changed | yes: one side does not know the key |
-/// | type changed | yes, even if widened: the wider side writes values that the narrower one refuses (E1004) |
-/// | enum value added, removed, or its symbol changed | yes: one side does not know the value (E1004) |
-/// | default added, removed or changed | yes: a field left out means another value |
-/// | frame added | no: nobody relies on an undeclared frame |
-/// | frame removed | yes: one side sends a frame that the other no longer declares |
-/// | required fields of a frame or its envelope | yes: as for `required` |
-/// | fields that a frame fills with defaults | yes: as for the default |
-/// | `inline`, `optional`, orders, versions, tokenizer | no: both forms are understood |
+/// | schema added | none: frames of the other schemas are as before |
+/// | schema removed | the new reader: its frames are unknown (E1003) |
+/// | schema renamed | none: only the code travels |
+/// | code changed | both: frames with either code are unknown to one side (E1003) |
+/// | field added | none: a reader ignores unknown keys, or fills in the default |
+/// | field removed | the old reader: the value is lost |
+/// | field renamed, abbreviation changed | a reader that does not know the key of the other side, as a name, an abbreviation or an alias |
+/// | alias added or removed | none, unless the older registry has the key for another field |
+/// | required added | the new reader: the other side leaves the field out (E1004) |
+/// | required removed | the old reader: as above |
+/// | type widened: `integer` to `decimal` or `number`, `decimal` to `number` | the old reader: it refuses the new values (E1004) |
+/// | type changed in another way | both: a value is refused, or read as another (E1004) |
+/// | enum value added | the old reader: it refuses the value (E1004) |
+/// | enum value removed | the new reader: as above |
+/// | symbol of an enum value changed | a reader that does not know the text of the other side |
+/// | default added, removed or changed | both: a field left out means another value |
+/// | frame added | none: nobody relies on an undeclared frame |
+/// | frame removed | the new reader: the other side still sends the frame |
+/// | required fields of a frame or its envelope | as for `required` |
+/// | fields that a frame fills with defaults | both: as for the default |
+/// | `inline`, `optional`, orders, versions, tokenizer | none: both forms are understood |
 ///
-/// Docs, `keep` and `rules` do not count as differences.
+/// A field counts as renamed if the new registry has the old name as an alias, or the old registry
+/// has the new one. Docs, `keep`, `rules` and `to` do not count as differences.
 ///
 /// ```
-/// use accp_registry::{Registry, diff};
+/// use accp_registry::{Broken, Registry, diff};
 ///
 /// let old = Registry::from_json(r#"{ "schemas": { "a": { "code": "A", "fields": ["x"] } } }"#)?;
-/// let new = Registry::from_json(r#"{ "schemas": { "a": { "code": "B", "fields": ["x", "y"] } } }"#)?;
+/// let new = Registry::from_json(r#"{ "schemas": { "a": { "code": "A", "fields": ["z", "y"],
+///     "aliases": { "z": ["x"] } } } }"#)?;
 /// let changes = diff(&old, &new);
-/// assert_eq!(changes[0].description, "the code changed from `A` to `B`");
-/// assert!(changes[0].breaking.is_some());
+/// assert_eq!(changes[0].description, "the field `x` was renamed to `z`");
+/// assert_eq!(changes[0].breaking.map(|breaking| breaking.reader), Some(Broken::Old));
 /// assert_eq!(changes[1].description, "the field `y` was added");
 /// assert!(changes[1].breaking.is_none());
 /// # Ok::<(), accp_registry::Problems>(())
@@ -89,7 +104,7 @@ pub fn diff(old: &Registry, new: &Registry) -> Vec<Change> {
         changes.push(
             format!("/schemas/{}", schema.name),
             format!("the schema `{}` was removed", schema.code),
-            Some("frames with its code are refused with E1003"),
+            breaks(Broken::New, UNKNOWN_CODE),
         );
     }
     for schema in new.schemas() {
@@ -114,11 +129,6 @@ fn counterpart<'r>(schema: &Schema, here: &Registry, there: &'r Registry) -> Opt
     })
 }
 
-const REFUSED_FIELD: &str = "one side leaves out a field that the other requires (E1004)";
-const REFUSED_ENVELOPE: &str =
-    "one side leaves out an envelope field that the other requires (E1001, E1004)";
-const OTHER_VALUE: &str = "a field left out means another value";
-
 struct Changes {
     protocol: &'static Protocol,
     list: Vec<Change>,
@@ -134,7 +144,7 @@ impl Changes {
         self.protocol.title(&frame.head)
     }
 
-    fn push(&mut self, pointer: String, description: String, breaking: Option<&'static str>) {
+    fn push(&mut self, pointer: String, description: String, breaking: Option<Breaking>) {
         self.list.push(Change {
             pointer,
             description,
@@ -149,7 +159,7 @@ impl Changes {
         what: &str,
         old: &T,
         new: &T,
-        breaking: Option<&'static str>,
+        breaking: Option<Breaking>,
     ) {
         if old != new {
             let description = format!("the {what} changed from `{old}` to `{new}`");
@@ -160,13 +170,12 @@ impl Changes {
     fn schema(&mut self, old: &Schema, new: &Schema) {
         let at = format!("/schemas/{}", new.name);
         self.compare(&at, "name", &old.name, &new.name, None);
-        let rule = "frames with either code are refused with E1003 by one side";
         self.compare(
             &format!("{at}/code"),
             "code",
             &old.code,
             &new.code,
-            Some(rule),
+            breaks(Broken::Both, UNKNOWN_CODE),
         );
         self.compare(
             &format!("{at}/version"),
@@ -176,31 +185,53 @@ impl Changes {
             None,
         );
 
+        let renamed = renamed(old, new);
+        for (before, after) in &renamed {
+            let description = format!(
+                "the field `{}` was renamed to `{}`",
+                before.name, after.name
+            );
+            let breaking = by_keys(before, after);
+            self.push(format!("{at}/fields"), description, breaking);
+        }
+        let is_renamed = |name: &str| renamed.iter().any(|(before, _)| before.name == name);
         for field in old
             .fields
             .iter()
-            .filter(|field| named(new, &field.name).is_none())
+            .filter(|field| named(new, &field.name).is_none() && !is_renamed(&field.name))
         {
             self.push(
                 format!("{at}/fields"),
                 format!("the field `{}` was removed", field.name),
-                Some("its value is lost to the side that relies on it"),
+                breaks(Broken::Old, LOST),
             );
         }
         for field in &new.fields {
-            if let Some(before) = named(old, &field.name) {
+            let renamed = renamed.iter().find(|(_, after)| after.name == field.name);
+            if let Some((before, _)) = renamed {
                 self.field(&at, before, field);
-                continue;
+            } else if let Some(before) = named(old, &field.name) {
+                let key = format!("{at}/abbreviations/{}", field.name);
+                let what = format!("abbreviation of `{}`", field.name);
+                let breaking = by_keys(before, field);
+                self.compare(&key, &what, &before.short, &field.short, breaking);
+                self.field(&at, before, field);
+            } else {
+                self.push(
+                    format!("{at}/fields"),
+                    format!("the field `{}` was added", field.name),
+                    None,
+                );
+                if field.required {
+                    self.required(&format!("{at}/required"), &field.name, "", true);
+                }
             }
-            self.push(
-                format!("{at}/fields"),
-                format!("the field `{}` was added", field.name),
-                None,
-            );
-            if field.required {
-                self.required(&format!("{at}/required"), &field.name, "", true);
-            }
+            let before = renamed
+                .map(|(before, _)| *before)
+                .or(named(old, &field.name));
+            self.aliases(&format!("{at}/aliases/{}", field.name), old, before, field);
         }
+        let old = &under_new_names(old, &renamed);
         let common = |schema: &Schema, other: &Schema| {
             let names = schema.fields.iter().map(|field| field.name.clone());
             names
@@ -222,23 +253,8 @@ impl Changes {
     fn field(&mut self, at: &str, old: &Field, new: &Field) {
         let name = &new.name;
         let key = |list: &str| format!("{at}/{list}/{name}");
-        let what = |what: &str| format!("{what} of `{name}`");
-        let rule = "one side does not know the key of the other";
-        self.compare(
-            &key("abbreviations"),
-            &what("abbreviation"),
-            &old.short,
-            &new.short,
-            Some(rule),
-        );
         if old.ty != new.ty {
-            let breaking = match (&old.ty, &new.ty) {
-                (Type::Enum(old), Type::Enum(new)) if same_values(old, new) => None,
-                (Type::Enum(_), Type::Enum(_)) => {
-                    Some("one side refuses the values that only the other knows (E1004)")
-                }
-                _ => Some("one side refuses a value of the other, or reads another value (E1004)"),
-            };
+            let breaking = by_types(&old.ty, &new.ty);
             let description = format!("the type of `{name}` changed from {} to {}", old.ty, new.ty);
             self.push(key("types"), description, breaking);
         }
@@ -254,7 +270,11 @@ impl Changes {
                 default(old),
                 default(new),
             );
-            self.push(key("defaults"), description, Some(OTHER_VALUE));
+            self.push(
+                key("defaults"),
+                description,
+                breaks(Broken::Both, OTHER_VALUE),
+            );
         }
         if old.required != new.required {
             self.required(&format!("{at}/required"), name, "", new.required);
@@ -275,9 +295,36 @@ impl Changes {
     }
 
     fn required(&mut self, at: &str, name: &str, frame: &str, now: bool) {
-        let now = if now { "now" } else { "no longer" };
+        let (now, reader) = if now {
+            ("now", Broken::New)
+        } else {
+            ("no longer", Broken::Old)
+        };
         let description = format!("`{name}` is {now} required{frame}");
-        self.push(at.to_string(), description, Some(REFUSED_FIELD));
+        self.push(at.to_string(), description, breaks(reader, REFUSED_FIELD));
+    }
+
+    /// Tells which aliases of a field came and went, besides those that a change of its name explains.
+    fn aliases(&mut self, at: &str, old: &Schema, before: Option<&Field>, field: &Field) {
+        let knows = |field: &Field, key: &str| field.keys().any(|known| known == key);
+        for alias in &field.aliases {
+            if before.is_some_and(|before| knows(before, alias)) {
+                continue;
+            }
+            let other = old.field(alias).map(|(_, other)| other);
+            let is_another = other.is_some_and(|other| named(old, &field.name) != Some(other));
+            let breaking = is_another.then_some(Breaking {
+                reader: Broken::New,
+                rule: TWO_KEYS,
+            });
+            let description = format!("`{alias}` is now read as `{}`", field.name);
+            self.push(at.to_string(), description, breaking);
+        }
+        let gone = before.into_iter().flat_map(|before| &before.aliases);
+        for alias in gone.filter(|alias| !knows(field, alias)) {
+            let description = format!("`{alias}` is no longer read as `{}`", field.name);
+            self.push(at.to_string(), description, None);
+        }
     }
 
     fn frames(&mut self, at: &str, old: &Schema, new: &Schema) {
@@ -285,11 +332,7 @@ impl Changes {
         for frame in &old.frames {
             if new.frame(&frame.head).is_none() {
                 let description = format!("the {} was removed", self.what(frame));
-                self.push(
-                    at.clone(),
-                    description,
-                    Some("one side sends a frame that the other no longer declares"),
-                );
+                self.push(at.clone(), description, breaks(Broken::New, UNDECLARED));
             }
         }
         for (index, frame) in new.frames.iter().enumerate() {
@@ -324,9 +367,9 @@ impl Changes {
                 self.required(&format!("{at}/required"), name, &in_frame, true);
             }
         }
-        for (list, now) in [
-            (only(&old.envelope, &new.envelope), "no longer"),
-            (only(&new.envelope, &old.envelope), "now"),
+        for (list, now, reader) in [
+            (only(&old.envelope, &new.envelope), "no longer", Broken::Old),
+            (only(&new.envelope, &old.envelope), "now", Broken::New),
         ] {
             for name in list {
                 let description =
@@ -334,7 +377,7 @@ impl Changes {
                 self.push(
                     format!("{at}/envelope"),
                     description,
-                    Some(REFUSED_ENVELOPE),
+                    breaks(reader, REFUSED_ENVELOPE),
                 );
             }
         }
@@ -372,7 +415,10 @@ impl Changes {
         self.push(
             format!("{at}/fields"),
             description,
-            breaking.then_some(OTHER_VALUE),
+            breaking.then_some(Breaking {
+                reader: Broken::Both,
+                rule: OTHER_VALUE,
+            }),
         );
     }
 }
@@ -381,11 +427,47 @@ fn named<'s>(schema: &'s Schema, name: &str) -> Option<&'s Field> {
     schema.fields.iter().find(|field| field.name == name)
 }
 
+/// Returns each old field with the new field that has its place under another name: the new registry has the old name as
+/// an alias, or the old registry has the new one.
+fn renamed<'s>(old: &'s Schema, new: &'s Schema) -> Vec<(&'s Field, &'s Field)> {
+    let mut renamed: Vec<(&Field, &Field)> = Vec::new();
+    for before in old
+        .fields
+        .iter()
+        .filter(|field| named(new, &field.name).is_none())
+    {
+        let is_it = |after: &&Field| {
+            named(old, &after.name).is_none()
+                && !renamed.iter().any(|(_, taken)| taken.name == after.name)
+                && (after.aliases.contains(&before.name) || before.aliases.contains(&after.name))
+        };
+        if let Some(after) = new.fields.iter().find(is_it) {
+            renamed.push((before, after));
+        }
+    }
+    renamed
+}
+
+/// Returns a schema with the renamed fields under their new names.
+fn under_new_names(old: &Schema, renamed: &[(&Field, &Field)]) -> Schema {
+    let mut out = old.clone();
+    let frames = out.frames.iter_mut();
+    let listed = frames.flat_map(|frame| {
+        frame
+            .required
+            .iter_mut()
+            .chain(frame.fields.iter_mut().flatten())
+    });
+    let names = out.fields.iter_mut().map(|field| &mut field.name);
+    for name in names.chain(listed) {
+        if let Some((_, after)) = renamed.iter().find(|(before, _)| before.name == *name) {
+            name.clone_from(&after.name);
+        }
+    }
+    out
+}
+
 /// Returns the names that only the first list holds.
 fn only<'l>(list: &'l [String], other: &[String]) -> Vec<&'l String> {
     list.iter().filter(|name| !other.contains(name)).collect()
-}
-
-fn same_values(old: &[EnumValue], new: &[EnumValue]) -> bool {
-    old.len() == new.len() && old.iter().all(|value| new.contains(value))
 }

@@ -31,6 +31,9 @@ impl Schema {
         let mut out = self.shape(protocol);
         put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
         put_map(&mut out, "defaults", &self.fields, |f| f.default.clone());
+        put_map(&mut out, "aliases", &self.fields, |f| {
+            (!f.aliases.is_empty()).then(|| json!(f.aliases))
+        });
         put_map(&mut out, "docs", &self.fields, |f| {
             f.doc.as_ref().map(|doc| json!(doc))
         });
@@ -41,7 +44,7 @@ impl Schema {
         Value::Object(out)
     }
 
-    /// Returns the part that the hash covers: the schema without docs, `keep` and `rules`,
+    /// Returns the part that the hash covers: the schema without docs, aliases, `keep`, `rules` and `to`,
     /// each default as its wire text.
     #[cfg(feature = "hash")]
     pub(crate) fn to_canonical(&self, protocol: &Protocol) -> Value {
@@ -53,7 +56,7 @@ impl Schema {
         frames.sort_by(|a, b| a.head.cmp(&b.head));
         variants.sort_by(|a, b| a.head.cmp(&b.head));
         for frame in frames.iter_mut().chain(&mut variants) {
-            frame.doc = None;
+            (frame.doc, frame.to) = (None, None);
             frame.required.sort();
             frame.envelope.sort();
             frame.fields.iter_mut().for_each(|list| list.sort());
@@ -106,6 +109,7 @@ impl FrameSpec {
             "fields",
             self.fields.as_ref().map(|list| json!(list)),
         );
+        put(&mut out, "to", self.to.as_ref().map(|to| json!(to)));
         put(&mut out, "doc", self.doc.as_ref().map(|doc| json!(doc)));
         Value::Object(out)
     }

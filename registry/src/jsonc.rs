@@ -7,7 +7,7 @@ use alloc::string::String;
 /// closing bracket. Every other byte stays at its place. A comment without an end stays, and is not JSON.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     let mut bytes = text.as_bytes().to_vec();
-    // The last comma after a value, and whether a value has just ended.
+    // `comma` is the place of the last comma after a value.
     let (mut comma, mut is_after_value) = (None, false);
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {

@@ -98,7 +98,7 @@ fn canonical_integer(raw: &str) -> Option<i64> {
 /// Reads an integer in a place where the schema declares one. Leading zeros are allowed. `None`
 /// when the text is not `["-"] 1*DIGIT`, or outside [`i64`].
 pub fn parse_integer(raw: &str) -> Option<i64> {
-    // The standard library also accepts a plus sign.
+    // The standard library also accepts a plus sign, which is refused here.
     if raw.starts_with('+') {
         None
     } else {

@@ -38,7 +38,7 @@
 //! | `required` | fields that each frame with this schema carries, unless its `fields` leave them out |
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
-//! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (those that it is about), `envelope`, `doc` |
+//! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (those that it is about), `envelope`, `to` (the field that names the agent that a request is for), `doc` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
 //! | `rules` | rules that the host of a session enforces ([`SchemaRules`]) |
 //! | `doc`, `docs` | the purpose of the schema; the meaning of each field |
@@ -65,6 +65,7 @@ extern crate std;
 
 pub mod aacp;
 mod accp;
+mod aliases;
 mod assemble;
 pub mod checked;
 mod decimal;
@@ -110,7 +111,7 @@ pub use decimal::{Decimal, DecimalError};
 #[cfg(feature = "delta")]
 pub use delta::{Delta, DeltaError, DeltaPolicy};
 #[cfg(feature = "tools")]
-pub use diff::{Change, diff};
+pub use diff::{Breaking, Broken, Change, diff};
 pub use format::{Format, from_base64, to_base64};
 #[cfg(feature = "hash")]
 pub use hash::{Hash, HashSyntax};

@@ -217,7 +217,7 @@ mod tests {
         DIR/a.json:2:7: byte 21 is not UTF-8
             save the file as UTF-8, in which JSON is written
         ");
-        // UTF-16, as some editors write it.
+        // Some editors write UTF-16.
         fs::write(&path, b"\xff\xfe{\0}\0").unwrap();
         insta::assert_snapshot!(error(&directory), @"
         DIR/a.json:1:1: byte 0 is not UTF-8

@@ -107,6 +107,9 @@ pub struct Field {
     pub inline: bool,
     /// The meaning of the field.
     pub doc: Option<String>,
+    /// Further keys that a reader takes for the field: the names that it had before, each with its
+    /// standard abbreviation. Nobody writes them, so the hash does not cover them.
+    pub aliases: Vec<String>,
 }
 
 /// The demands that a frame with one head makes on its schema.
@@ -123,6 +126,10 @@ pub struct FrameSpec {
     pub fields: Option<Vec<String>>,
     /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
+    /// The full name of the field that names the agent that the frame is for: a field of type `agent`
+    /// of a `req` or a `qry`. The host of a session hands the frame to the handlers of that agent alone.
+    /// Nobody else looks at it, so the hash does not cover it.
+    pub to: Option<String>,
     /// The meaning of the frame.
     pub doc: Option<String>,
 }
@@ -248,10 +255,14 @@ impl Schema {
         }
     }
 
-    /// Returns the field with this full or short name, and its index in [`Schema::fields`].
+    /// Returns the field with this full name, short name or alias, and its index in
+    /// [`Schema::fields`].
     pub fn field(&self, key: &str) -> Option<(usize, &Field)> {
-        let mut fields = self.fields.iter().enumerate();
-        fields.find(|(_, field)| field.name == key || field.short == key)
+        let fields = || self.fields.iter().enumerate();
+        // No alias is the name of a field, so a known name is found without a look at the aliases.
+        fields()
+            .find(|(_, field)| field.name == key || field.short == key)
+            .or_else(|| fields().find(|(_, field)| field.aliases.iter().any(|alias| alias == key)))
     }
 
     /// Returns the demands of a frame with this head, if the registry declares them. The head of a variant is its name.
@@ -312,16 +323,20 @@ impl Schema {
         self.frame(head).map_or(field.required, here)
     }
 
-    /// Returns whether two schemas differ only in their docs, `keep` and `rules`.
+    /// Returns whether two schemas differ only in their docs, aliases, `keep`, `rules` and `to`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
             let mut bare = schema.clone();
             bare.doc = None;
             bare.keep = None;
             bare.rules = SchemaRules::default();
-            bare.fields.iter_mut().for_each(|field| field.doc = None);
-            let frames = bare.frames.iter_mut().chain(&mut bare.variants);
-            frames.for_each(|frame| frame.doc = None);
+            for field in &mut bare.fields {
+                field.doc = None;
+                field.aliases.clear();
+            }
+            for frame in bare.frames.iter_mut().chain(&mut bare.variants) {
+                (frame.doc, frame.to) = (None, None);
+            }
             bare
         };
         bare(self) == bare(other)
@@ -348,7 +363,28 @@ impl Field {
             optional: false,
             inline: false,
             doc: None,
+            aliases: Vec::new(),
         }
+    }
+
+    /// Returns every key that a reader takes for the field: the full name, the short name, if it is
+    /// another, and the aliases.
+    ///
+    /// ```
+    /// use accp_registry::Registry;
+    ///
+    /// let registry = Registry::from_json(r#"{ "schemas": { "sales_report": {
+    ///     "code": "SR", "fields": ["urgency"], "aliases": { "urgency": ["priority"] }
+    /// } } }"#)?;
+    /// let (_, urgency) = registry.schema("SR").and_then(|schema| schema.field("priority")).expect("an alias");
+    /// // `pri` is the standard abbreviation of `priority`.
+    /// assert_eq!(urgency.keys().collect::<Vec<_>>(), ["urgency", "priority", "pri"]);
+    /// # Ok::<(), accp_registry::Problems>(())
+    /// ```
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        let short = (self.short != self.name).then_some(&self.short);
+        let names = [&self.name].into_iter().chain(short);
+        names.chain(&self.aliases).map(String::as_str)
     }
 }
 
@@ -360,6 +396,7 @@ impl FrameSpec {
             required: Vec::new(),
             fields: None,
             envelope: Vec::new(),
+            to: None,
             doc: None,
         }
     }

@@ -29,7 +29,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             continue;
         }
         let distance = distance(&name, &candidate.to_ascii_lowercase());
-        // A one-letter name is one edit away from every other one-letter name.
+        // A one-letter name is one edit away from every other one-letter name, so none of these is
+        // suggested.
         let shares = distance < length || distance == 0;
         if distance <= limit && shares && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));

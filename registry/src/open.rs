@@ -34,7 +34,8 @@ impl Registry {
         let sources: Result<Vec<_>, _> = texts
             .map(|(file, text)| Source::parse(file, text))
             .collect();
-        // Tests check that the built-in texts have no mistakes.
+        // Tests check that the built-in texts have no mistakes, so the empty registry is never
+        // used.
         sources
             .and_then(|sources| assemble(protocol, &sources))
             .unwrap_or_else(|_| Self::empty_of(protocol))

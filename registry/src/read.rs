@@ -1,8 +1,8 @@
 //! Reading one registry document, as far as possible without the others.
 
+mod frames;
 mod variants;
 
-use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
@@ -11,9 +11,9 @@ use alloc::vec::Vec;
 use serde_json::{Map, Value};
 
 use crate::json::child;
-use crate::model::{Field, FrameSpec, Schema};
+use crate::model::{Field, Schema};
 use crate::problem::Problem;
-use crate::protocol::{Protocol, Vocabulary};
+use crate::protocol::Protocol;
 use crate::reader::{Reader, suggest};
 use crate::tables::Abbreviation;
 use crate::types::Type;
@@ -31,6 +31,7 @@ const SCHEMA_KEYS: &[&str] = &[
     "defaults",
     "types",
     "abbreviations",
+    "aliases",
     "required",
     "inline",
     "docs",
@@ -40,10 +41,6 @@ const SCHEMA_KEYS: &[&str] = &[
     "keep",
     "rules",
 ];
-
-/// The keys of an entry of `frames`, besides the parts of the head. `envelope` is allowed only if
-/// the protocol has an envelope.
-const FRAME_KEYS: &[&str] = &["required", "fields", "envelope", "doc"];
 
 /// The content of a document, as far as it could be read.
 #[derive(Default)]
@@ -77,7 +74,8 @@ pub(crate) fn document(
                 reader.name(&at, "schema name", name);
                 document.schemas.extend(reader.schema(&at, name, schema));
             }
-            // The order of the keys of a JSON object depends on serde_json's features.
+            // The order of the keys of a JSON object depends on serde_json's features, so the
+            // schemas are sorted.
             document.schemas.sort_by(|a, b| a.name.cmp(&b.name));
         }
     }
@@ -101,6 +99,8 @@ impl Reader<'_> {
         let mut fields = self.fields(at, object);
         self.types_and_defaults(at, object, &mut fields);
         self.abbreviations(at, object, &mut fields);
+        let plain = fields.iter_mut().map(|named| &mut named.field).collect();
+        self.aliases(&child(at, "aliases"), object.get("aliases"), plain);
         self.flags(at, object, &mut fields);
         self.union(at, object, &mut fields, &mut schema);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
@@ -273,7 +273,8 @@ impl Reader<'_> {
                     .cure(format!("give `{name}` another abbreviation")),
                 );
             } else if let Some(other) = fields[..index].iter().find(|o| o.field.short == *short)
-                // Otherwise the other field's message already reported it.
+                // If the abbreviation is also the name of this field, the other field's message
+                // has reported it.
                 && short != name
             {
                 let other = &other.field.name;
@@ -318,87 +319,6 @@ impl Reader<'_> {
         let kept = self.field_names(at, json, fields);
         let name = |(_, index): (String, usize)| fields[index].field.name.clone();
         Some(kept.into_iter().map(name).collect())
-    }
-
-    fn frames(&mut self, at: &str, json: Option<&Value>, fields: &[Named]) -> Vec<FrameSpec> {
-        let mut frames: Vec<FrameSpec> = Vec::new();
-        for (index, json) in self.array(at, json).iter().enumerate() {
-            let at = child(at, index);
-            let Some(object) = self.object(&at, Some(json)) else {
-                continue;
-            };
-            self.known_keys(&at, object, &frame_keys(self.protocol));
-            let frame = self.frame(&at, object, fields);
-            if frames.iter().any(|other| other.head == frame.head) {
-                let (noun, title) = (self.protocol.noun, self.protocol.title(&frame.head));
-                self.report(
-                    Problem::new(&at, format!("the {noun} {title} stands twice"))
-                        .cure("make one entry of the two"),
-                );
-            }
-            frames.push(frame);
-        }
-        frames
-    }
-
-    fn frame(&mut self, at: &str, object: &Map<String, Value>, fields: &[Named]) -> FrameSpec {
-        let mut frame = FrameSpec::new(&self.head(at, object));
-        let name = |(_, index): (String, usize)| fields[index].field.name.clone();
-        let required = self.field_names(&child(at, "required"), object.get("required"), fields);
-        frame.required = required.into_iter().map(name).collect();
-        if let Some(list) = object.get("fields") {
-            let about = self.field_names(&child(at, "fields"), Some(list), fields);
-            frame.fields = Some(about.into_iter().map(name).collect());
-        }
-        let envelope = object.get("envelope");
-        // In a protocol without an envelope this key is unknown, and reported as such.
-        let envelope = envelope.filter(|_| !self.protocol.envelope.is_empty());
-        for (at, name) in self.strings(&child(at, "envelope"), envelope) {
-            if let Some(field) = self.protocol.envelope_field(name) {
-                if frame.envelope.iter().any(|other| other == field.short) {
-                    let problem = Problem::new(at, format!("`{}` stands twice", field.full));
-                    self.report(problem.cure("remove one of the two"));
-                } else {
-                    frame.envelope.push(field.short.to_owned());
-                }
-            } else {
-                let envelope = self.protocol.envelope;
-                let known = || envelope.iter().flat_map(|field| [field.short, field.full]);
-                let problem = Problem::new(at, format!("there is no envelope field `{name}`"));
-                self.report(suggest(problem, name, "envelope fields", known));
-            }
-        }
-        frame.doc = self.string(&child(at, "doc"), object.get("doc"));
-        frame
-    }
-
-    /// Reads the words of a head; empty where they are missing. A word of a closed vocabulary must
-    /// be in it, and any other word must fit its rule.
-    fn head(&mut self, at: &str, object: &Map<String, Value>) -> Vec<String> {
-        let protocol = self.protocol;
-        let missing = protocol.head.iter();
-        for part in missing.filter(|part| !object.contains_key(part.name)) {
-            let (noun, example) = (protocol.noun, protocol.example());
-            self.report(
-                Problem::new(at, format!("the {noun} has no `{}`", part.name))
-                    .cure(format!("a {noun} is {example}")),
-            );
-        }
-        let words = protocol.head.iter().map(|part| {
-            let at = child(at, part.name);
-            let word = self.string(&at, object.get(part.name))?;
-            match part.vocabulary {
-                Vocabulary::Closed { words, .. } if !words.contains(&word.as_str()) => {
-                    let problem = Problem::new(at, format!("there is no {} `{word}`", part.name));
-                    let known = || words.iter().copied();
-                    self.report(suggest(problem, &word, part.plural, known));
-                }
-                Vocabulary::Closed { .. } => {}
-                Vocabulary::Open(rule) => self.fits(&at, part.name, rule, &word),
-            }
-            Some(word)
-        });
-        words.map(Option::unwrap_or_default).collect()
     }
 
     /// Returns the key of the schema if `name` equals it: no field can have this name.
@@ -468,15 +388,9 @@ impl Reader<'_> {
     }
 }
 
-fn frame_keys(protocol: &Protocol) -> Vec<&'static str> {
-    let parts = protocol.head.iter().map(|part| part.name);
-    let others = FRAME_KEYS.iter().copied();
-    let others = others.filter(|key| *key != "envelope" || !protocol.envelope.is_empty());
-    parts.chain(others).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use super::frames::frame_keys;
     use super::*;
     use crate::accp::ACCP;
 

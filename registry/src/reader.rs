@@ -39,7 +39,7 @@ impl Reader<'_> {
     pub fn known_keys(&mut self, at: &str, object: &Map<String, Value>, known: &[&str]) {
         for key in object.keys().filter(|key| !known.contains(&key.as_str())) {
             let problem = Problem::new(child(at, key), format!("unknown key `{key}`"));
-            // A known key that the object already has is not suggested.
+            // A known key that the object lacks is suggested first.
             let missing = || {
                 known
                     .iter()

@@ -1,5 +1,6 @@
 //! The tests of this crate are one program, because each program is linked by itself.
 
+mod aliases;
 mod diff;
 mod format;
 mod formats;

@@ -205,7 +205,7 @@ fn replay(transcript: &Transcript, policy: &str, counter: Bpe) -> Vec<Prompt> {
     };
     let mut policy = plan.start(&opening);
     let mut prompts: Vec<Prompt> = Vec::new();
-    // The newest prompt of each agent.
+    // The tokens of the newest prompt of each agent.
     let mut newest: Vec<(String, Vec<u32>)> = Vec::new();
     for message in &transcript.messages {
         if let Some(agent) = transcript.agent(message) {

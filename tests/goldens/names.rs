@@ -445,13 +445,15 @@ pub const REGISTRY_JSON: &str = r##"{
           "doc": "Gives the task to an agent.",
           "intent": "req",
           "operation": "schedule",
-          "required": ["assignee"]
+          "required": ["assignee"],
+          "to": "assignee"
         },
         {
           "doc": "Asks an agent to do the task.",
           "intent": "req",
           "operation": "execute",
-          "required": ["assignee"]
+          "required": ["assignee"],
+          "to": "assignee"
         },
         {
           "doc": "Reports on the task.",

@@ -35,7 +35,7 @@ async def alone(client):
     asked = await works(client, "accp_ask", **task("cook", "bread", timeout=30))
     assert asked["answer"]["from"] == "cook", asked
     assert asked["answer"]["params"]["status"] == "done", asked
-    sent = await works(client, "accp_send", frame="@dev>req:schedule{asgn:qa| task:cake}")
+    sent = await works(client, "accp_send", frame="@dev>req:schedule{asgn:cook| task:cake}")
     assert len(sent["repairs"]) == 2, sent
     budget = await works(client, "accp_query", about="budget")
     assert budget["counted"] and budget["hot"]["used"] > 0, budget

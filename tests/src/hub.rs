@@ -110,7 +110,8 @@ fn spawn(options: &HubOptions, address: &str) -> Result<Child, String> {
     command.arg(&options.config);
     command.envs(options.variables.iter().copied());
     match &options.store {
-        // A URL may have a password, which other users see among the arguments.
+        // A URL may have a password. Other users would see it among the arguments, so the URL goes
+        // into the environment.
         Some(store) => command.env("ACCP_STORE", store),
         None => command.arg("--memory"),
     };

@@ -322,7 +322,7 @@ pub fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
         1 => any::<bool>().prop_map(Value::from),
         1 => integer().prop_map(Value::from),
         1 => decimal().prop_map(Value::from),
-        // Without a declared type, any spelling after the mark is a value.
+        // A field without a declared type can hold any float.
         1 => any::<f64>().prop_filter_map("finite", |float| Value::try_from(float).ok()),
     ];
     scalar.prop_recursive(depth, 12, 3, |inner| {

@@ -12,6 +12,7 @@
 mod faults;
 mod host;
 mod registries;
+mod renamed;
 mod typed;
 
 use std::cell::RefCell;
@@ -77,7 +78,8 @@ fn case() -> impl Strategy<Value = Case> {
             .collect();
         let message = messages::frame(registry, schema, head, Metadata::Whole);
         let message = message.prop_map(move |mut message| {
-            // The codec accepts any integer as `ttl`. A session accepts only smaller ones.
+            // The codec accepts any integer as `ttl`. A session accepts only smaller ones, so the
+            // case has one of 16 bits.
             let ttl = &mut message.envelope.ttl;
             *ttl = ttl.map(|ttl| ttl & 0xffff);
             for name in texts.iter().filter(|_| long) {
@@ -163,7 +165,7 @@ impl<'r> Judges<'r> {
         let verdict = read.as_ref().map(drop).map_err(DecodeError::code);
         prop_assert_eq!(check(text, self.registry), verdict, "check: {}", shown);
         let delivered = self.host.receive(text);
-        // A host does not answer an unreadable error with an error.
+        // If the text that the host cannot read is itself an error, the host does not answer.
         let is_silent = |code: ErrorCode| text.contains(">fail:").then_some(code);
         let refused = |told: &Option<ErrorCode>| told.or_else(|| is_silent(verdict.err()?));
         let hosted = delivered.as_ref().map(drop).map_err(refused);
@@ -243,7 +245,8 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
             let written = message.encode_with(registry, inline()).map(drop);
             let written = written.map_err(|error| error.code());
             prop_assert_eq!(written, Err(code), "encode, {:?}: {}", fault, shown);
-            // A session sends values that are too large for a frame separately.
+            // If a value is too large for a frame, a session does not refuse it, but sends it
+            // separately.
             if !matches!(fault, Fault::Elements | Fault::Bytes | Fault::Depth) {
                 let sent = judges.host.send(message).map(drop);
                 prop_assert_eq!(sent, Err(code), "session, {:?}: {}", fault, shown);
@@ -252,8 +255,8 @@ fn run(case: &Case, counts: &RefCell<Counts>) -> Result<(), TestCaseError> {
         *counts.faults.entry(*fault).or_default() += 1;
     }
 
-    // Here any value takes the place of any other. The judges need not refuse it, but they must
-    // agree.
+    // Here each raw value takes the place of some value of the message. The judges need not
+    // refuse it, but they must agree.
     let names: Vec<&str> = message.payload.iter().map(|(name, _)| name).collect();
     for (raw, index) in case.raw.iter().zip(&case.faults) {
         // A host refuses a reference to a value that no side has put.
@@ -286,7 +289,7 @@ fn all_judges_give_one_verdict() {
         failure_persistence: None,
         ..ProptestConfig::default()
     };
-    // The same cases in each run, so that the counts are the same.
+    // Each run has the same cases, so that the counts are the same.
     let rng = TestRng::deterministic_rng(config.rng_algorithm);
     let mut runner = TestRunner::new_with_rng(config, rng);
     let result = runner.run(&case(), |case| run(&case, &counts));

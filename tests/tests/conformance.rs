@@ -215,7 +215,7 @@ fn every_requirement_names_tests_that_exist() {
             !(accepting.is_empty() && refusing.is_empty()),
             "{id} names no test"
         );
-        // If there is no such test, the cell holds the reason.
+        // If a requirement has no accepting or no refusing test, that cell holds the reason.
         assert!(
             !accepts.trim().is_empty() && !refuses.trim().is_empty(),
             "{id}"

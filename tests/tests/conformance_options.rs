@@ -123,7 +123,7 @@ fn opt_02_accepts_names_of_one_token() {
     for schema in Registry::shared().schemas() {
         for field in &schema.fields {
             let (code, short) = (&schema.code, field.short.as_str());
-            // The draft's own examples use this name.
+            // This name costs more tokens, but the draft's own examples use it.
             if short != "asgn" {
                 assert_eq!(tokens(short), tokens("d"), "{code}: {short}");
             }
@@ -203,7 +203,8 @@ fn opt_04_refuses_an_omission_without_a_default() {
         Typed::<ScheduleReq<'_>>::decode(text).unwrap_err().code(),
         ErrorCode::INVALID_TYPE
     );
-    // The registry names the value of a missing field. A default of the wrong type is a mistake.
+    // A default is the value of a missing field, so a default of the wrong type is a mistake of
+    // the registry.
     for (default, about) in [
         (json!("three"), "/defaults/turn"),
         (json!(1.5), "/defaults/turn"),

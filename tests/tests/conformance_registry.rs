@@ -366,7 +366,7 @@ fn api_03_accepts_a_frame_and_takes_it_through_the_steps() {
             "metadata": { "msg_id": "1", "sequence": 2 },
         }),
     );
-    // A reference is passed on. A caller that has the value puts it in.
+    // Decoding passes the reference on. `into_data` puts in the value that its caller has.
     let task = message.payload.get("task").unwrap().clone();
     let resolved =
         task.into_data(&mut |key| (key == "warm.ckpt_1.task").then(|| json!("impl_auth")));

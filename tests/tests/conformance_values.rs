@@ -281,7 +281,7 @@ proptest! {
             remark: remark.map(Cow::Owned),
         };
         let typed = Typed::new(AgentId::new("a").unwrap(), frame, Envelope::default());
-        // A long value is replaced by a reference, which a typed value does not resolve.
+        // Encoding refuses a long value, because only a session can replace it by a reference.
         let Ok(text) = typed.encode() else { return Ok(()) };
         prop_assert!(agree(text.as_bytes()));
         prop_assert_eq!(Typed::decode(&text).unwrap(), typed);

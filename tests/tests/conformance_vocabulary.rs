@@ -216,7 +216,7 @@ fn key_01_accepts_both_names_and_writes_the_abbreviation() {
             );
         }
     }
-    // All keys at once. Keys inside data are not expanded.
+    // One frame has all keys. Keys inside data are not expanded.
     let all: Vec<String> = KEYS
         .iter()
         .map(|(short, _)| format!("{short}:{{{short}:1}}"))

@@ -8,9 +8,11 @@
 )]
 
 mod agreement;
+mod aliases;
 mod converted;
 mod held;
 mod made;
+mod others;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -133,7 +135,7 @@ struct Moved {
     speed: Option<String>,
 }
 
-// No schema: any keys and any values.
+// A frame without a schema takes any keys and any values.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "qry", operation = "lookup")]
 struct Lookup<T> {
@@ -205,7 +207,7 @@ fn params_follow_the_registry_under_their_short_names() {
     let text =
         "@a>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|deps:[a,b]|schema:TA}";
     assert_eq!(encode(frame.clone()), text);
-    // A skipped field is not written.
+    // The field `seen` is skipped, so it is not written.
     let read: ScheduleTask<'_> = decode(text).unwrap();
     assert_eq!(read, ScheduleTask { seen: 0, ..frame });
 }
@@ -431,7 +433,7 @@ fn a_symbol_travels_and_both_spellings_are_read() {
 fn an_enumeration_stands_where_nothing_is_declared() {
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     enum Answer {
-        // Written with a mark, so that it is not read as a boolean.
+        // A frame writes this name with a mark, so that no reader takes it for a boolean.
         True,
         #[accp(rename = "42")]
         FortyTwo,

@@ -18,6 +18,7 @@ const GOLDENS: &[&str] = &[
     "frames",
     "names",
     "nested",
+    "renamed",
 ];
 
 /// What a golden asks of the builder besides its registry.
@@ -38,6 +39,7 @@ const ASKING: &[(&str, &str, Asks)] = &[
             .field_attribute("sample.note", r#"#[serde(rename = "remark")]"#)
             .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
     }),
+    ("enums_open", "enums", |builder| builder.open_enums(true)),
     ("formats_owned", "formats", |builder| builder.owned(true)),
     ("nested_owned", "nested", |builder| {
         builder.owned(true).type_attribute(".", SERDE)

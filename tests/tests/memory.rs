@@ -80,7 +80,7 @@ fn a_member_that_never_acknowledges(share: u64) {
     let mut scripted = ScriptedMember::open("session");
     let (mut most, mut middle) = (0, 0);
     for n in 1..=count {
-        // The host tries again at every chance.
+        // The time goes on, so that the host sends unacknowledged frames again.
         scripted.hears(&frame(n), NOW + Duration::from_millis(n / 10));
         if n == count / 2 {
             middle = held(&region);
@@ -110,7 +110,7 @@ fn a_host_that_refuses_for_ever(share: u64) {
     let region = Region::new(ALLOCATOR);
     let message = DynamicFrame::decode("@dev>req:plan{goal:lunch}", &STANDARD).unwrap();
     let mut mid = member.send(&Outbound::message(&message), NOW).unwrap();
-    // The member remembers a frame only if it has sent another frame after it.
+    // The member remembers a frame only if the member has sent another frame after that one.
     member.send(&Outbound::message(&message), NOW).unwrap();
     let mut most = 0;
     for _ in 0..count {

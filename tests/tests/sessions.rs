@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod accidents;
+mod addressed;
 mod asks;
 mod bad_input;
 mod bounds;

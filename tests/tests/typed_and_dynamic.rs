@@ -55,7 +55,7 @@ fn both<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<(), TestC
             typed
                 .encode_into(&mut written, options())
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
-            // The typed frame's text keeps every field that the type has.
+            // Every field in the typed frame's text has the value that the dynamic reader found.
             let again = DynamicFrame::decode(&written, registry)
                 .map_err(|e| TestCaseError::fail(e.to_string()))?;
             let held = as_typed(&message, registry).encode_with(registry, options());

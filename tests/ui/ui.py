@@ -143,8 +143,8 @@ CODES = {"Enter": 13, "Escape": 27, "End": 35, "Home": 36, "ArrowUp": 38, "Arrow
 def tell_a_story(hub):
     """A session with plans, tools, a failure and so many frames that checkpoints are taken."""
     hub.send("@user>req:chat{content:We_ship_the_login_page_on_Friday.|role:user|turn:1|schema:CH}")
-    task = hub.send("@planner>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:friday|schema:TA}")
     hub.send("@dev>sync:state{v:1|delta:{impl_auth:wip,budget:4200}}")
+    task = hub.send("@planner>req:schedule{asgn:dev|task:impl_auth|pri:high|dead:friday|schema:TA}")
     tool = hub.send("@dev>req:tool{tool:web_search|args:{q:refresh_tokens,max:5}|schema:TC}")
     hub.send("@tools>done:tool{tool:web_search|result:Three_pages_were_found|schema:TC}", f",cid:{tool}")
     hub.send("@analyst>qry:lookup{src:$cold.p3|q:revenue_by_region|budget:$ctx.budget}")
@@ -206,7 +206,7 @@ def shows_the_context(page):
     page.until("document.activeElement.matches('.row[aria-expanded=true]')")
     page.run("document.querySelectorAll('.row[aria-expanded=true]').forEach((row) => row.click())")
     agents = page.run("[...document.querySelectorAll('#agents li span:first-child')].map((name) => name.textContent)")
-    check(agents == ["hub", "user", "planner", "dev", "tools", "analyst"], f"the agents are {agents}")
+    check(agents == ["hub", "user", "dev", "planner", "tools", "analyst"], f"the agents are {agents}")
     shared = page.run("document.getElementById('shared').textContent")
     check("budget" in shared and "4200" in shared, f"the shared state is {shared}")
     page.run("document.getElementById('model').open = true")

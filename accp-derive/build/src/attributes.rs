@@ -80,7 +80,7 @@ impl Attributes {
                 }
             }
         }
-        // rustfmt would put two derives into one.
+        // The added derives share one attribute, because rustfmt would merge two.
         let derive = (!added.is_empty()).then(|| parse_quote!(#[derive(#(#added),*)]));
         derive.into_iter().chain(others).collect()
     }
@@ -114,12 +114,14 @@ impl Attributes {
     ) -> Vec<Attribute> {
         let mut names = self.names(owner, schema);
         if !is_field {
-            // Attributes for all fields of a schema seldom fit the variants of its enums.
+            // Attributes for all fields of a schema seldom fit the variants of its enums. So only
+            // the enum's own name counts here.
             names.truncate(1);
         }
         let mut owners = names.clone();
         if is_field {
-            // Every field of this name, in any type.
+            // A path without an owner, such as `.amount`, stands for the fields of that name in all
+            // types.
             owners.push(String::new());
         }
         let inner = members
@@ -167,7 +169,8 @@ impl Rule {
             message,
             cure: cure.to_owned(),
         };
-        // Line 1 of the file holds the path and the text, between backticks.
+        // Line 1 of the generated file holds the path and the text between backticks, so neither
+        // can have a backtick or a control character.
         if [path, text].iter().any(|part| part.contains(is_odd)) || path.contains('=') {
             let message = format!("{text:?} cannot stand in the first line of the file");
             let cure = "leave out backticks and control characters, and `=` in the path";

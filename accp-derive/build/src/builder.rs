@@ -89,6 +89,12 @@ impl Builder {
         self
     }
 
+    /// Sets whether each enum takes the values that the registry does not list; see [`Options::open_enums`].
+    pub fn open_enums(mut self, yes: bool) -> Self {
+        self.options.open_enums = yes;
+        self
+    }
+
     /// Sets whether the types own their texts and have no lifetime; see [`Options::owned`].
     pub fn owned(mut self, yes: bool) -> Self {
         self.options.owned = yes;
@@ -308,7 +314,7 @@ impl Builder {
         let Some(path) = &self.registry else {
             return vec![PathBuf::from("Cargo.toml")];
         };
-        // `generate` reports files that cannot be read.
+        // `generate` reports files that cannot be read, so this function does not.
         let mut inputs = registry_files(path).unwrap_or_default();
         if !inputs.contains(path) {
             inputs.insert(0, path.clone());

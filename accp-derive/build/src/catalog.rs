@@ -298,7 +298,7 @@ fn members<'r>(
     let about = frame.and_then(|frame| frame.fields.as_ref());
     let mut members: Vec<Member<'r>> = Vec::new();
     for (index, field) in schema.fields.iter().enumerate() {
-        // `None` represents a default of null, so that default is not written.
+        // A default of null needs no attribute, because `None` stands for it.
         let has_null = field
             .default
             .as_ref()

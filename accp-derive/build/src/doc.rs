@@ -89,7 +89,8 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         (Presence::Default, Some(default)) => {
             let mut default = default.clone();
             default.sort_all_objects();
-            // A `Value` holds a null, and no other type does.
+            // A field of type `any` holds a null as a value. In all other fields a null means the
+            // default.
             let subject = match field.ty {
                 Type::Any => "Absent means",
                 _ => "Absent and `~` mean",
@@ -98,7 +99,12 @@ pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
         }
         _ => " Absent and `~` mean `None`.".to_owned(),
     };
-    let what = format!("`{short}` on the wire: {ty}.{absent}");
+    let aliases: Vec<String> = field.aliases.iter().map(|alias| code(alias)).collect();
+    let also = match &aliases[..] {
+        [] => String::new(),
+        _ => format!(" Read from {} too.", aliases.join(", ")),
+    };
+    let what = format!("`{short}` on the wire: {ty}.{absent}{also}");
     attributes(&[prose(field.doc.as_ref()), what])
 }
 
@@ -116,6 +122,11 @@ pub(crate) fn variant(variant: &Variant<'_>) -> TokenStream {
         Some(symbol) => format!("{name}, {} on the wire.", code(symbol)),
         None => format!("{name} on the wire."),
     }])
+}
+
+/// Returns the doc of the variant that takes the values that the registry does not list.
+pub(crate) fn other() -> TokenStream {
+    attributes(&["Any other value, as it was read.".to_owned()])
 }
 
 /// Returns a type in words.

@@ -147,7 +147,7 @@ mod tests {
             .to_string();
         assert!(error.contains("accp.rs cannot be written: "), "{error}");
         assert!(error.ends_with("; nothing was changed"), "{error}");
-        // A folder is in the way, so the temporary file must be removed.
+        // The rename fails, because a folder has this name. The temporary file must not stay.
         fs::create_dir(folder.path().join("accp.rs")).unwrap();
         fs::write(folder.path().join("accp.rs/full"), "").unwrap();
         assert!(write(folder.path().join("accp.rs"), TEXT).is_err());

@@ -46,7 +46,8 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     if options.registry.is_none() && !options.standard_profiles {
         return Err(Error::NoRegistry);
     }
-    // The generated file has the path in a comment, between backticks.
+    // The generated file has the path in a comment, between backticks. So the path can have no
+    // backtick and no hidden character.
     let is_odd = |path: &&String| path.contains(|c| c == '`' || doc::is_hidden(c));
     if let Some(path) = options.registry.as_ref().filter(is_odd) {
         return Err(Error::Path(path.into()));
@@ -77,7 +78,8 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     items.extend(file.any().map(lints::allowed).transpose()?);
 
     let mut sections = file.finish()?;
-    // The derive and the command add the standard profiles, so the registry for peers has them too.
+    // The derive and the command add the standard profiles, so the registry that peers get
+    // (`REGISTRY_JSON`) has them too.
     let whole = (!options.schemaless).then(|| all.clone().with_profiles());
     sections.extend(whole.iter().flat_map(constants));
     sections.extend(items);

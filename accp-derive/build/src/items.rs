@@ -112,7 +112,8 @@ impl<'f> File<'f> {
         let place = self.place(registry);
         let new = (!self.options.schemaless).then(|| quote!(new));
         let identity = self.attribute(identity.into_iter().chain(new));
-        // With `new`, a struct that requires nothing has a default too.
+        // The attribute `new` also gives a default to a struct that requires nothing, so `Default`
+        // must not be derived again.
         let requires = |member: &Member<'_>| member.presence == Presence::Required;
         let has_default = !self.options.schemaless && !members.iter().any(requires);
         let given: &[&str] = if has_default { &["Default"] } else { &[] };
@@ -182,7 +183,8 @@ impl<'f> File<'f> {
             presence,
         } = member;
         let doc = doc::field(field, *presence);
-        // Without a schema the derive cannot find out that a field has a key of its own.
+        // Without a schema, the derive cannot look up a field's own abbreviation. So `rename`
+        // gives the abbreviation.
         let has_own_key = self.protocol.abbreviate(&field.name) != Some(&field.short);
         let name = if self.options.schemaless && has_own_key {
             &field.short
@@ -191,7 +193,8 @@ impl<'f> File<'f> {
         };
         let rename = (*ident != name.as_str()).then(|| quote!(rename = #name));
         let default = (*presence == Presence::Default).then(|| quote!(default));
-        let accp = self.attribute(default.into_iter().chain(rename));
+        let aliases = field.aliases.iter().map(|alias| quote!(alias = #alias));
+        let accp = self.attribute(default.into_iter().chain(rename).chain(aliases));
         let own = self.catalog.overrides.of_field(owner, ident);
         let mut ty = match own {
             Some(own) => quote!(#own),
@@ -256,8 +259,11 @@ impl<'f> File<'f> {
         variants: &[Variant<'_>],
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
-        let derived = ["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
+        let mut derived = vec!["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
+        // A text is not `Copy`.
+        derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
+        let other = self.options.open_enums.then(|| self.other(variants));
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -278,8 +284,20 @@ impl<'f> File<'f> {
             #doc
             #head
             #place
-            pub enum #ident { #(#variants)* }
+            pub enum #ident { #(#variants)* #other }
         }
+    }
+
+    /// Returns the variant that takes other values, under a name that no value has.
+    fn other(&mut self, variants: &[Variant<'_>]) -> TokenStream {
+        self.prelude("string::String");
+        let is_free = |name: &String| variants.iter().all(|variant| variant.ident != name);
+        let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
+        let mut names = plain.chain((2_u32..).map(|number| format!("Other{number}")));
+        let name = names.find(is_free).unwrap_or_default();
+        let name = Ident::new(&name, Span::call_site());
+        let (doc, accp) = (doc::other(), self.attribute([quote!(other)]));
+        quote!(#doc #accp #name(String),)
     }
 
     /// Returns the attribute with the place of the registry and of the runtime, as far as the
@@ -312,7 +330,7 @@ impl<'f> File<'f> {
         let names = names.map(|name| Ident::new(name, Span::call_site()));
         let has = [derived, given].concat();
         let added = self.attributes.of_type(ident, schema, &has);
-        // A program may use only some of the types.
+        // A program may use only some of the types, and should get no warnings for the others.
         quote!(#[derive(#(#names),*)] #[allow(dead_code)] #(#added)*)
     }
 
@@ -364,7 +382,7 @@ impl<'f> File<'f> {
                     self.catalog.overrides.of_type(ident, lifetime.as_ref())
                 })
             }
-            // `any`, and types that a later registry may add.
+            // `any`, and types that a later registry may add, are read as `Value`.
             _ => self.runtime_type("Value", true),
         }
     }

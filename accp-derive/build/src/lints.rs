@@ -4,7 +4,7 @@
 use accp_registry::words;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
-use syn::{Fields, Ident, Item};
+use syn::{Field, Fields, Ident, Item, Type};
 
 /// Returns an item that allows the lints about its documentation, names and sizes.
 pub(crate) fn allowed(item: TokenStream) -> Result<TokenStream, syn::Error> {
@@ -45,7 +45,9 @@ fn lints(item: &Item, tokens: &TokenStream) -> Vec<Ident> {
             ) {
                 lints.push("enum_variant_names");
             }
-            let holds = |fields: &Fields| !fields.is_empty();
+            // A text is small.
+            let is_text = |field: &Field| matches!(&field.ty, Type::Path(path) if path.path.is_ident("String"));
+            let holds = |fields: &Fields| fields.iter().any(|field| !is_text(field));
             if item.variants.len() > 1 && item.variants.iter().any(|variant| holds(&variant.fields))
             {
                 lints.push("large_enum_variant");
@@ -163,6 +165,7 @@ mod tests {
             ),
             ("enum A { B(C) }", ""),
             ("enum A { B(C), D(E) }", "large_enum_variant"),
+            ("enum A { B, Other(String) }", ""),
         ] {
             let item: proc_macro2::TokenStream = item.parse().unwrap();
             let lints = match lints {

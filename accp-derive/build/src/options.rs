@@ -21,6 +21,9 @@ pub struct Options {
     /// Whether the frames name no schema, like the control frames of a session. Their fields stand
     /// in untyped places, and the text has neither the constants of the registry nor its JSON.
     pub schemaless: bool,
+    /// Whether each enum has one variant more, which takes the values that the registry does not list: `Other(String)`, or
+    /// `Unknown(String)` where the registry has the value `other`. It is written as it was read.
+    pub open_enums: bool,
     /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and
     /// `Value<'static>`. Such a frame can cross threads and stand in any struct; reading it copies.
     pub owned: bool,
@@ -51,6 +54,7 @@ impl Default for Options {
             runtime: ACCP.rust.runtime.to_owned(),
             no_std: false,
             schemaless: false,
+            open_enums: false,
             owned: false,
             any_frame: None,
             type_attributes: Vec::new(),
@@ -75,6 +79,7 @@ impl Options {
         }
         flag(self.no_std, "--no-std");
         flag(self.schemaless, "--schemaless");
+        flag(self.open_enums, "--open-enums");
         flag(self.owned, "--owned");
         if let Some(name) = &self.any_frame {
             flag(true, "--any-frame");

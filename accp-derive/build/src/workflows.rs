@@ -84,7 +84,8 @@ pub fn generate_workflows(
     workflows: &[Workflow],
     options: &WorkflowOptions,
 ) -> Result<String, Error> {
-    // The generated file has the paths in a comment, between backticks.
+    // The generated file has the paths in a comment, between backticks. So a path can have no
+    // backtick and no hidden character.
     let is_odd = |path: &&String| path.contains(|c| c == '`' || doc::is_hidden(c));
     let mut paths = options.file.iter().chain(&options.vocabulary_files);
     if let Some(path) = paths.find(is_odd) {

@@ -231,7 +231,8 @@ fn rest(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     while !input.is_empty() && !input.peek(Token![,]) {
         let tree = input.fork().parse::<TokenTree>()?;
         let is_operand = !matches!(tree, TokenTree::Punct(_));
-        // `f(x)` and `m!{}` are one value each. They are refused later.
+        // A group belongs to the token before it: `f(x)` and `m!{}` are one value each. A later
+        // check refuses them.
         if is_whole && is_operand && !matches!(tree, TokenTree::Group(_)) {
             break;
         }

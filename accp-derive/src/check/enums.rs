@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::{Registry, words};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 
@@ -13,17 +13,25 @@ use crate::attr::identity;
 use crate::ctxt::Ctxt;
 use crate::resolved::{Arm, ArmContent, Choice};
 
-/// Checks an enumeration: each variant has a name, and perhaps a symbol, that no other variant has.
+/// Returns whether the variants are values, and not frames: all are without data, but for one that takes other texts.
+pub(super) fn is_enumeration(variants: &[Variant<'_>]) -> bool {
+    let mut values = variants.iter();
+    values.all(|variant| matches!(variant.content, Content::Unit) || variant.attrs.other.is_some())
+}
+
+/// Checks an enumeration: each variant has a name, and perhaps a symbol, that no other variant has. Returns also the
+/// variant that takes other texts.
 pub(super) fn enumeration<'a>(
     cx: &Ctxt,
     input: &Input<'_>,
     variants: &'a [Variant<'a>],
-) -> Vec<Choice<'a>> {
+) -> (Vec<Choice<'a>>, Option<&'a Variant<'a>>) {
     if !input.original.generics.params.is_empty() {
         cx.error(&input.original.generics, "an enumeration has no parameters");
     }
     let mut taken = BTreeSet::new();
     let mut choices = Vec::new();
+    let mut other: Option<&Variant<'_>> = None;
     for variant in variants {
         let attrs = &variant.attrs;
         for text in attrs.identity() {
@@ -32,6 +40,15 @@ pub(super) fn enumeration<'a>(
                 cx.protocol.noun
             );
             cx.error(text, message);
+        }
+        if let Some(flag) = &attrs.other {
+            holds_others(cx, variant, flag);
+            if let Some(first) = other.replace(variant) {
+                let ident = &first.original.ident;
+                let message = format!("other texts are taken by `{ident}`: one variant takes them");
+                cx.error(flag, message);
+            }
+            continue;
         }
         let name = if let Some(rename) = &attrs.rename {
             rename.value()
@@ -60,7 +77,47 @@ pub(super) fn enumeration<'a>(
             symbol,
         });
     }
-    choices
+    if let (Some(other), true) = (other, choices.is_empty()) {
+        let message =
+            "an enumeration has values beside those that are not known: a text is a `String`";
+        cx.error(&other.original.ident, message);
+    }
+    (choices, other)
+}
+
+/// Checks the variant that takes the texts of no other variant: it holds the text, and has no name of its own.
+fn holds_others(cx: &Ctxt, variant: &Variant<'_>, flag: &Ident) {
+    let (ident, attrs) = (&variant.original.ident, &variant.attrs);
+    for (name, text) in [("rename", &attrs.rename), ("symbol", &attrs.symbol)] {
+        if let Some(text) = text {
+            let message =
+                format!("`{name}` and `other` exclude each other: the text is what was read");
+            cx.error(text, message);
+        }
+    }
+    let is_string = |ty: &syn::Type| match ty {
+        syn::Type::Path(path) => path
+            .path
+            .segments
+            .last()
+            .is_some_and(|last| last.ident == "String"),
+        _ => false,
+    };
+    match &variant.content {
+        Content::Newtype(ty) if is_string(ty) => {}
+        Content::Newtype(ty) => {
+            let shown = types::shown(ty);
+            cx.error(
+                ty,
+                format!("`{shown}` cannot hold a text that is not known: use `String`"),
+            );
+        }
+        _ => {
+            let message =
+                format!("the variant holds the text that is not known: write `{ident}(String)`");
+            cx.error(flag, message);
+        }
+    }
 }
 
 /// Refuses an enum with data for a protocol whose messages each have one type.
@@ -169,6 +226,15 @@ fn arm<'a>(
                 format!("`{name}` belongs on a value of an enumeration; this variant is a {noun}");
             cx.error(text, message);
         }
+    }
+    if let Some(flag) = &attrs.other {
+        let message = format!(
+            "`other` belongs on a variant of an enumeration, whose other variants hold nothing; `{}` has {noun}s as \
+             variants",
+            input.ident()
+        );
+        cx.error(flag, message);
+        return None;
     }
     let content = match &variant.content {
         Content::Unit => {

@@ -3,6 +3,7 @@
 use accp_registry::protocol::{CommonField, Presence, UnknownKeys};
 use accp_registry::{Protocol, Schema, Type, nearest};
 
+use super::aliases;
 use super::scope::{FieldScope, wire};
 use super::unheld::{check_unheld, ignored, nothing_is_lost, unheld};
 use super::{Owner, hint, types};
@@ -37,7 +38,9 @@ pub(super) fn fields<'a>(
             Err(near) => meant.extend(near),
         }
     }
-    // A field with a mistake in its attribute may be the field that seems to be missing.
+    aliases::check(cx, &mut members, scope);
+    // A field with a mistake in its attribute may be the field that seems to be missing, so no
+    // second error follows.
     if !is_faulty {
         required(cx, owner, &members, &meant, scope);
         common(cx, owner, &members);
@@ -202,6 +205,7 @@ fn undeclared(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Option<Wir
     Some(Wire {
         name,
         key,
+        aliases: Vec::new(),
         ty: Type::Any,
         default: None,
         is_required: cx.protocol.requires(&field.name()),
@@ -428,21 +432,16 @@ fn order(protocol: &Protocol, members: &[Member<'_>], scope: FieldScope<'_>) -> 
 /// Returns every name that has a meaning in the schema, or in the struct without one.
 fn known(members: &[Member<'_>], schema: Option<&Schema>) -> Vec<String> {
     let mut names = Vec::new();
-    let mut add = |name: &str, key: &str| {
-        names.push(name.to_owned());
-        if key != name {
-            names.push(key.to_owned());
-        }
-    };
     match schema {
-        Some(schema) => schema
-            .fields
-            .iter()
-            .for_each(|field| add(&field.name, &field.short)),
+        Some(schema) => {
+            for field in &schema.fields {
+                names.extend(field.keys().map(str::to_owned));
+            }
+        }
         None => {
             for member in members {
                 if let Role::Wire(wire) = &member.role {
-                    add(&wire.name, &wire.key);
+                    names.extend(wire.keys().cloned());
                 }
             }
         }

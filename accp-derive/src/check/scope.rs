@@ -33,6 +33,7 @@ pub(super) fn wire(schema: &Schema, index: usize, field: &Spec, scope: FieldScop
     Wire {
         name: field.name.clone(),
         key: field.short.clone(),
+        aliases: field.aliases.clone(),
         ty: field.ty.clone(),
         default: field.default_wire.clone().filter(|_| has_default),
         is_required: schema.requires(field, scope.head),

@@ -12,7 +12,7 @@ use crate::ctxt::Ctxt;
 pub(super) fn misfit<'t>(ty: &'t RustType, of: &'t Type) -> Option<(&'t RustType, &'t Type)> {
     let path = match ty {
         RustType::Path(path) => path,
-        // A reader cannot make a value of these types.
+        // Decoding cannot make a value of these types.
         RustType::Reference(_) | RustType::Tuple(_) | RustType::Array(_) => return Some((ty, of)),
         _ => return None,
     };

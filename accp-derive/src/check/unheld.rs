@@ -87,7 +87,7 @@ pub(super) fn check_unheld(
     let (Some((flatten, ty)), Some(schema)) = (flatten, scope.schema) else {
         return;
     };
-    // This type is refused already.
+    // Another check refuses a type that is not a map, so this one adds no second error.
     if types::no_map(ty).is_some() {
         return;
     }

@@ -25,7 +25,8 @@ pub(super) fn compiler_checked(
 ) -> Option<TokenStream> {
     let ty = field.ty;
     let span = checked_span(ty);
-    // If the type is the item itself, the bounds on its parameters decide.
+    // If the type mentions the item itself, the bounds on the item's parameters decide whether the
+    // type fits. So there is nothing to check here.
     let itself = Ident::new("Self", span);
     let is_itself = || mentions(ty.to_token_stream(), &itself) && input.has_type_params();
     if field.attrs.with.is_some() || input.is_generic(ty) || is_itself() || is_known(ty, &wire.ty) {
@@ -90,7 +91,8 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         _ => Vec::new(),
     };
     let holds = |of: &Type| inner.last().is_some_and(|inner| is_known(inner, of));
-    // The check does not look at keys.
+    // The check of well-known types does not look at the keys of a map. So a map is known here only
+    // if its keys are texts.
     let key = match inner.first() {
         Some(RustType::Path(key)) => key.path.segments.last(),
         _ => None,
@@ -108,7 +110,7 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
         ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
         ("AgentId", Type::Agent | Type::String) => true,
-        // `rust_decimal` has a type of this name, too.
+        // `rust_decimal` has a type of this name, too, so the path has to tell which one this is.
         ("Decimal", Type::Decimal) => {
             path.path.segments.len() > 1 && path.path.segments[0].ident != "rust_decimal"
         }

@@ -19,7 +19,7 @@ pub(super) fn expand(input: &Input<'_>, item: &ResolvedItem<'_>) -> TokenStream 
     else {
         return TokenStream::new();
     };
-    // A second `new` of the user is an error at the attribute.
+    // If the user's code has another `new`, the compiler reports it at this attribute.
     let Some(new) = &input.attrs.new else {
         return TokenStream::new();
     };

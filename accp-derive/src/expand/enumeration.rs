@@ -4,10 +4,14 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
 use super::shapes::listed;
-use crate::ast::Input;
+use crate::ast::{Input, Variant};
 use crate::resolved::Choice;
 
-pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
+pub(super) fn expand(
+    input: &Input<'_>,
+    choices: &[Choice<'_>],
+    other: Option<&Variant<'_>>,
+) -> TokenStream {
     let ident = input.ident();
     let variants: Vec<_> = choices
         .iter()
@@ -25,6 +29,9 @@ pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
         let wire = choice.symbol.as_ref().unwrap_or(&choice.name);
         (choice.name.as_str(), wire.as_str())
     }));
+    let other = other.map(|other| &other.original.ident).into_iter();
+    let other: Vec<_> = other.collect();
+    let count = choices.len();
     let impls = ["Enum", "String", "Any"].map(|kind| impls(input, kind));
     quote! {
         #[automatically_derived]
@@ -32,7 +39,10 @@ pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
             const NAMES: &'static [(&'static ::core::primitive::str, &'static ::core::primitive::str)] = &[#(#names),*];
             const EXPECTED: &'static ::core::primitive::str = #expected;
             fn index(&self) -> ::core::primitive::usize {
-                match self { #(Self::#variants => #index,)* }
+                match self {
+                    #(Self::#variants => #index,)*
+                    #(Self::#other(_) => #count,)*
+                }
             }
             fn at(index: ::core::primitive::usize) -> _p::Option<Self> {
                 match index {
@@ -40,6 +50,17 @@ pub(super) fn expand(input: &Input<'_>, choices: &[Choice<'_>]) -> TokenStream {
                     _ => _p::None,
                 }
             }
+            #(
+                fn other(text: _p::Cow<'_, ::core::primitive::str>) -> _p::Option<Self> {
+                    _p::Some(Self::#other(text.into_owned()))
+                }
+                fn held(&self) -> _p::Option<&::core::primitive::str> {
+                    match self {
+                        Self::#other(text) => _p::Some(text.as_str()),
+                        _ => _p::None,
+                    }
+                }
+            )*
         }
 
         #[automatically_derived]

@@ -92,7 +92,8 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
         } = wire;
         let absent = absent(wire);
         let value = held(input, fields.members[at].field, wire, value);
-        // Without a schema, fields and unknown params ascend together by key.
+        // Without a schema, fields and unknown params are written together, in ascending order of
+        // their keys.
         let before = match fields.schema {
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
             _ => unheld(place),
@@ -172,7 +173,14 @@ pub(super) fn slots(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     quote!(let (#(#names,)*): (#(#types,)*) = (#(#firsts,)*);)
 }
 
-/// Returns a match arm for each key, under its full and its short name, and one for all other keys.
+/// Returns the pattern of the keys that are read as a field.
+fn keys(wire: &Wire, span: Span) -> TokenStream {
+    let keys = wire.keys();
+    let keys = keys.map(|key| LitByteStr::new(key.as_bytes(), span));
+    quote!(#(#keys)|*)
+}
+
+/// Returns a match arm for each field, under each of its names, and one for all other keys.
 pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
     let by_schema = by_schema(fields);
     let arms = wires(fields).map(|(at, ty, wire)| {
@@ -181,10 +189,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
             kind(span, &wire.ty),
             Ident::new(&slot(at).to_string(), span),
         );
-        let Wire { name, key, .. } = wire;
-        let [name_bytes, key_bytes] =
-            [name, key].map(|text| LitByteStr::new(text.as_bytes(), span));
-        let short = (key != name).then(|| quote!(| #key_bytes));
+        let (name, keys) = (&wire.name, keys(wire, span));
         let field = fields.members[at].field;
         let ty = read_as(input, field, wire);
         let by = by_schema.as_deref();
@@ -201,7 +206,7 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?)
             }
         };
-        quote_spanned!(span=> #name_bytes #short => #read,)
+        quote_spanned!(span=> #keys => #read,)
     });
     let flatten = fields
         .members
@@ -219,13 +224,13 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
             let expected = format!("a field of {owner}: {}", names.join(", "));
             quote!(_ => _p::unknown(r, &key, #expected)?,)
         }
-        None => quote!(_ => _p::skip(r)?,),
+        None => quote!(_ => _p::pass_over(r, key)?,),
     };
     let unheld = fields.unheld.iter().filter_map(
         |UnheldField {
              wire, is_ignored, ..
          }| {
-            let Wire { name, key, ty, .. } = wire;
+            let Wire { name, ty, .. } = wire;
             let read = match flatten {
                 Some(at) if !is_ignored => {
                     let of = fields.members[at].field.ty;
@@ -237,10 +242,8 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 _ if fields.is_closed && !is_ignored => return None,
                 _ => quote!(_p::pass_over(r, #name)?),
             };
-            let [name_bytes, key_bytes] =
-                [name, key].map(|text| LitByteStr::new(text.as_bytes(), Span::call_site()));
-            let short = (key != name).then(|| quote!(| #key_bytes));
-            Some(quote!(#name_bytes #short => #read,))
+            let keys = keys(wire, Span::call_site());
+            Some(quote!(#keys => #read,))
         },
     );
     quote!(#(#arms)* #(#unheld)* #others)

@@ -48,7 +48,7 @@ pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
         return TokenStream::new();
     }
     let (params, ty, _) = generics.split_for_impl();
-    // No lifetime of the item may have this name.
+    // The added lifetime must not have the name of a lifetime of the item.
     let mut name = "'accp".to_owned();
     while generics
         .lifetimes()

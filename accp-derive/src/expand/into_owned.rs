@@ -14,7 +14,8 @@ pub(super) fn expand(input: &Input<'_>) -> TokenStream {
         return of_trait(input.original, &[], &quote!(self));
     }
     if projects(input.original) {
-        // The derive cannot see what `T::Item` borrows.
+        // The derive cannot see what a type such as `T::Item` borrows, so an item with a lifetime
+        // gets no `into_owned`.
         return match input.lifetime {
             Some(_) => TokenStream::new(),
             None => of_trait(input.original, &[], &quote!(self)),

@@ -252,8 +252,9 @@ fn not_superseded<'d>(
         last.remove(&fact.key());
     }
     let candidate = |(order, fact): (u64, &Fact)| {
-        // All classes but `Other` count the same here. So the newest records stay whole, which is
-        // worth more than the ids of all records.
+        // All classes but `Other` get one rank here, so the position decides: the newest records
+        // keep all their fields. With a rank for each class, the line would hold little but the
+        // ids of all records.
         let class = match Class::of(fact.relationship(), &fact.value()) {
             Class::Other => Class::Other,
             _ => Class::Identifier,

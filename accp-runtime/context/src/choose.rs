@@ -38,8 +38,9 @@ pub(crate) fn fill(
     candidates.sort_by(|a, b| rank(a).cmp(&rank(b)));
     let mut candidates = candidates.into_iter();
     let mut chosen = Chosen::default();
-    // The tokens of the single pieces usually add up to more than the tokens of the whole line, so
-    // the second round finds some room. Only the count of the whole line decides.
+    // `take` adds up the tokens of single facts. That sum is usually more than the tokens of the
+    // whole line, so the second round fills the room that is left. The count of the whole line
+    // decides whether the line fits.
     for _ in 0..2 {
         let used = digest.tokens;
         if !chosen.take(candidates.by_ref(), budget.saturating_sub(used), counter) {

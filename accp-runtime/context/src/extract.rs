@@ -173,7 +173,8 @@ impl Source<'_> {
         let Some(text) = short_text(value).filter(|text| is_short && text != "[]") else {
             return;
         };
-        // The frame names its sender already; in chats the role repeats the name.
+        // A field that repeats the sender adds nothing, because the header names the sender. In
+        // chats, the field `role` repeats it.
         if text == self.sender && text != entity {
             return;
         }

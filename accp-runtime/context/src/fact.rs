@@ -138,7 +138,8 @@ fn write_fields(out: &mut String, facts: &[&Fact]) {
     if facts.is_empty() {
         return;
     }
-    // A map whose only key is `_` has a deeper form.
+    // Only names that are keys can be written as a map. `_` is excluded: in a map, the key `_`
+    // stands for a list of pairs.
     let is_plain = |fact: &&Fact| lexical::is_key(&fact.relationship) && &*fact.relationship != "_";
     let as_map = facts.iter().all(is_plain);
     out.push_str(if as_map { ",{" } else { ",[" });

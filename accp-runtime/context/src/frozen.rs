@@ -58,7 +58,8 @@ impl<'f> Frozen<'f> {
     ) -> Self {
         let mut kept = Vec::new();
         let mut room = limits.hot;
-        // Room for the next frames; otherwise each of them would trigger a checkpoint.
+        // Leaves room for the next frames. Without this room, each of them would trigger a
+        // checkpoint.
         let ahead = limits.hot
             - limits
                 .trigger

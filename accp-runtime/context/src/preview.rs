@@ -78,7 +78,7 @@ mod tests {
             preview(&text, 7).unwrap(),
             @r"@u>req:chat{ref:$cold.p7|lang:en|begins:What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:_What_is\:}"
         );
-        // The second byte is half of an escape, so it is left out.
+        // Byte 2 is in the middle of an escape. `beginning` does not cut an escape in half.
         assert_eq!(beginning(r"a\:b", 2), "a");
         assert_eq!(
             preview(&format!("@{}>req:chat{{}}", "a".repeat(150)), 7),

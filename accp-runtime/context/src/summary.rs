@@ -72,7 +72,8 @@ impl Summarizer for Headers {
 
     fn merge(&self, summaries: &[&str]) -> String {
         let words = summaries.iter().flat_map(|text| text.split(';'));
-        // Text that was cut from a summary cannot be restored.
+        // A summary that was cut ends with `CUT`. This mark is not an event, so the merge leaves
+        // it out.
         let words = words.filter(|word| !word.is_empty() && *word != CUT);
         counted(words.map(|word| {
             let counted = word.rsplit_once('*');

@@ -32,7 +32,7 @@ proptest! {
         let (view, primer) = primer(&registry);
         for part in &primer.schemas {
             let schema = registry.schema(&part.code).unwrap();
-            // Records of a schema that no frame holds are not checked, so it has no notes.
+            // A schema without frames may have no notes, because nothing checks its records.
             if !part.notes.is_empty() || !schema.frames.is_empty() {
                 check_notes(&view, schema, &names(&part.definition), &part.notes);
             }

@@ -37,7 +37,7 @@ impl CheckedFrame<'_, '_> {
         if self.fits(registry, options) {
             return Ok(());
         }
-        // Decoding the message gives the exact error.
+        // `fits` does not say what is wrong. Decoding the frame gives the exact error.
         DynamicFrame::decode_with(self.text, registry, options).map(|_| ())
     }
 
@@ -79,7 +79,7 @@ impl CheckedFrame<'_, '_> {
                     return false;
                 }
                 known |= bit;
-                // Only a null asks whether the field is required, so the usual value costs nothing.
+                // `requires` is called only for a null, so that all other values cost nothing.
                 if r.is_null() && schema.is_some_and(|schema| schema.requires(field, head)) {
                     return false;
                 }

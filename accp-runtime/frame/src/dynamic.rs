@@ -322,7 +322,7 @@ pub(crate) struct Entry<'v, 'a> {
 }
 
 /// Returns the entries on the wire for a map of full names: the schema's fields in their order,
-/// then the other keys ascending. Either name of a field is accepted.
+/// then the other keys ascending. Each name of a field is accepted.
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,
@@ -378,10 +378,15 @@ pub(crate) fn fields<'v, 'a>(
 
 #[cold]
 fn both_names(field: &Field) -> EncodeError {
-    let message = format!(
-        "`{}` stands under its full and under its short name `{}`",
-        field.name, field.short
-    );
+    let message = if field.aliases.is_empty() {
+        format!(
+            "`{}` stands under its full and under its short name `{}`",
+            field.name, field.short
+        )
+    } else {
+        let keys: Vec<_> = field.keys().collect();
+        format!("a map has one of the keys {}", keys.join(", "))
+    };
     EncodeError::new(ErrorCode::PARSE_ERROR, message)
 }
 

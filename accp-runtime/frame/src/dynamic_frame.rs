@@ -212,8 +212,7 @@ impl<'a> DynamicFrame<'a> {
         match options.externals.take() {
             None => self.write(&self.payload, registry, &mut out, options)?,
             Some(externals) => {
-                // A message that cannot be written at all must not put any value into the
-                // externals.
+                // A frame that cannot be written at all must not put any value into the externals.
                 let text = |payload: &Map<'_>| {
                     let mut out = String::new();
                     self.write(payload, registry, &mut out, externalise::unbounded())?;

@@ -80,8 +80,9 @@ fn is_rounded(number: &str) -> bool {
         return false;
     };
     let same = |text: &str| Digits::of(text) == Digits::of(number);
-    // A float has two usual texts. One is the shortest text, as serde_json writes it, which chooses
-    // between two that are equally near. The other has all digits, as C writes it.
+    // A float has two usual texts. The shortest text is what serde_json writes; if two texts are
+    // equally near to the float, it chooses one of them. The text with 17 digits is what C programs
+    // write.
     !same(&Json::from(float).to_string())
         && (Decimal::parse(number).is_ok() || !same(&format!("{float:.16e}")))
 }
@@ -209,7 +210,7 @@ mod tests {
             "0.10000000000000001",
             "1.5000000000000000000",
             "123456789012345680000",
-            // This text is as near to the float as the text that ends with 3.
+            // This text and the one that ends with .3 are equally near to the same float.
             "1100715579375384.2",
             "2.2250738585072014e-308",
             "\"12345678901234.123456\"",
@@ -229,7 +230,7 @@ mod tests {
                 serde_json::to_string(&Exact(&Value::from_json(&json).to_exact_json())).unwrap();
             assert_eq!(back, value);
         }
-        // A string that looks like a number is data.
+        // Data that looks like an exact number comes back unchanged.
         for text in ["1.5", "12345678901234.10", "x"] {
             let data = serde_json::json!({ "$num": text });
             assert_eq!(Value::from_json(&data).to_exact_json(), data);

@@ -194,7 +194,7 @@ fn deep_values(
         Value::Map(map) if map.has_plain_keys() => map
             .iter_mut()
             .try_for_each(|(_, item)| deep_values(item, level + 1, depth, sink)),
-        // {_:[[k,v],..]}
+        // Other maps are written as `{_:[[k,v],..]}`, which adds two levels of arrays.
         Value::Map(_) if level + 2 > depth => sink.take(value, Reason::Depth),
         Value::Map(map) => map
             .iter_mut()

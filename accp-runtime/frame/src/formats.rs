@@ -1,7 +1,7 @@
 //! Texts of one form: the Rust types of the registry types `date`, `time`, `timestamp`, `duration`, `uuid` and `url`.
 //!
 //! Each is a text that was checked, and keeps it as it was written. So two timestamps of one instant with different
-//! offsets are different values. For calculations, give the field a type of another crate; [`kind`](crate::kind) lists
+//! offsets are different values. For calculations, give the field a type of another crate; [`kind`] lists
 //! those that fit, and [`parsed`](crate::parsed) takes any other type that is made of a text.
 //!
 //! ```

@@ -98,7 +98,8 @@ impl Frame<'_> {
             moved: Vec::new(),
             repairs: Vec::new(),
         };
-        // A repair never moves the first fault towards the start, so a text that is too long is refused before any repair.
+        // A text over the limit is copied without repairs, so that the strict reader refuses it as
+        // it is.
         if text.len() <= options.limits.frame_bytes {
             lenient.frame();
         } else {
@@ -319,7 +320,7 @@ impl<'t> Lenient<'t> {
             return;
         }
         self.at += 1;
-        // A repeated key does not give a map, and the strict reader reports it.
+        // Entries with a repeated key do not become a map, and the strict reader reports them.
         let mut keys: Vec<&str> = entries.iter().map(|(key, _)| *key).collect();
         keys.sort_unstable();
         let twice = keys.windows(2).any(|pair| pair[0] == pair[1]);

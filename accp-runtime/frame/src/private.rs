@@ -17,6 +17,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+pub use alloc::borrow::Cow;
 pub use core::convert::Into;
 pub use core::default::Default;
 pub use core::iter::IntoIterator;
@@ -167,9 +168,9 @@ pub fn skip(r: &mut Reader<'_>) -> Result<(), DecodeError> {
 
 /// Skips the value of a field that the type does not hold, and remembers the field as dropped.
 #[inline]
-pub fn pass_over(r: &mut Reader<'_>, name: &'static str) -> Result<(), DecodeError> {
-    r.dropped.push(name);
-    skip(r)
+pub fn pass_over<'a>(r: &mut Reader<'a>, name: impl Into<Cow<'a, str>>) -> Result<(), DecodeError> {
+    r.dropped.push(name.into());
+    r.skip_value().map(drop)
 }
 
 /// Refuses an unknown key, whose value comes next.

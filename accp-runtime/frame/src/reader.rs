@@ -2,6 +2,7 @@
 
 mod values;
 
+use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
 use accp_registry::lexical::{is_agent_char, is_key_char};
@@ -69,8 +70,8 @@ pub struct Reader<'a> {
     options: DecodeOptions,
     /// Whether the last scalar has escapes.
     escaped: bool,
-    /// The fields of the schema that were read and that the type does not hold.
-    pub(crate) dropped: Vec<&'static str>,
+    /// The fields that were read and that the type does not hold.
+    pub(crate) dropped: Vec<Cow<'a, str>>,
 }
 
 /// A copy that looks ahead drops nothing.

@@ -1,5 +1,6 @@
 //! Frames as Rust types: the traits that `#[derive(AccpFrame)]` implements.
 
+use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -115,7 +116,7 @@ impl<'a, D: DecodeFrame<'a>, F: DecodeFrame<'a>> DecodeFrame<'a> for Result<D, F
         if F::accepts(header, schema) && !D::accepts(header, schema) {
             return F::decode_fields(header, r).map(|(frame, envelope)| (Err(frame), envelope));
         }
-        // If the frame is neither, the error names the first type.
+        // If neither type accepts the frame, the error names the first type.
         D::decode_fields(header, r).map(|(frame, envelope)| (Ok(frame), envelope))
     }
 
@@ -177,7 +178,7 @@ pub struct Typed<'a, T> {
     pub frame: T,
     /// The metadata; empty when there is none.
     pub envelope: Envelope<'a>,
-    dropped: Vec<&'static str>,
+    dropped: Vec<Cow<'a, str>>,
 }
 
 impl<'a, T> Typed<'a, T> {
@@ -200,12 +201,21 @@ impl<'a, T> Typed<'a, T> {
             agent: self.agent.into_owned(),
             frame: self.frame.into_owned(),
             envelope: self.envelope.into_owned(),
-            dropped: self.dropped,
+            dropped: self
+                .dropped
+                .into_iter()
+                .map(IntoOwned::into_owned)
+                .collect(),
         }
     }
 
-    /// Returns the fields of the schema that the decoded frame carried and that `T` does not hold,
-    /// by their full names, in the order of the frame. The fields of nested maps are among them.
+    /// Returns the fields that the decoded frame carried and that `T` does not hold, in the order of
+    /// the frame: those of the schema by their full names, and unknown ones by their keys as they
+    /// stand in the frame. The fields of nested maps are among them.
+    ///
+    /// So a field that a newer peer has added or renamed is not lost without a word. Of a type with
+    /// a `flatten` field, that field holds them, and nothing of the frame itself is dropped. Entries
+    /// of an `{any}` are data, and are never dropped.
     ///
     /// ```
     /// use accp_runtime::{AccpFrame, Typed};
@@ -218,16 +228,17 @@ impl<'a, T> Typed<'a, T> {
     ///
     /// let text = "@dev>done:schedule{task:impl_auth|prog:40|zz:1|schema:TA}";
     /// let done = Typed::<Scheduled>::decode(text)?;
-    /// assert_eq!(done.dropped(), ["progress"]);
+    /// assert_eq!(done.dropped(), ["progress", "zz"]);
     /// # Ok::<(), accp_runtime::DecodeError>(())
     /// ```
-    pub fn dropped(&self) -> &[&'static str] {
+    pub fn dropped(&self) -> &[Cow<'a, str>] {
         &self.dropped
     }
 
     /// Adds the fields that `r` has read and `T` does not hold.
     pub(crate) fn which_dropped(mut self, r: &mut Reader<'_>) -> Self {
-        self.dropped = core::mem::take(&mut r.dropped);
+        let dropped = core::mem::take(&mut r.dropped).into_iter();
+        self.dropped = dropped.map(IntoOwned::into_owned).collect();
         self
     }
 

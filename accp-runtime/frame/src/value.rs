@@ -450,7 +450,7 @@ impl<'a, K: Into<Cow<'a, str>>> FromIterator<(K, Value<'a>)> for Map<'a> {
     /// Collects entries; of equal keys the last one counts.
     fn from_iter<I: IntoIterator<Item = (K, Value<'a>)>>(entries: I) -> Self {
         let mut entries: Vec<_> = entries.into_iter().map(|(k, v)| (k.into(), v)).collect();
-        // The sort is stable, so the last of equal keys stays last among them.
+        // The sort is stable, so among entries with the same key the last one given is kept.
         entries.sort_by(|a, b| a.0.cmp(&b.0));
         entries.reverse();
         entries.dedup_by(|later, kept| later.0 == kept.0);

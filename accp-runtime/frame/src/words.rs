@@ -122,12 +122,17 @@ pub fn stated<'m, 'a>(
     };
     let stated = |(key, value)| {
         let field = schema.and_then(|schema| schema.fields.iter().find(|f| is_at(f, key, message)));
-        let (name, short) = match field {
-            Some(field) => (&*field.name, &*field.short),
-            None => (key, abbreviate(key).unwrap_or(key)),
+        let name = field.map_or(key, |field| &*field.name);
+        let short = abbreviate(key).unwrap_or(key);
+        let is_key = |stated: &str| match field {
+            Some(field) => field.keys().any(|key| key == stated),
+            None => stated == short,
         };
-        // A key that does not fit the grammar is in a list of pairs.
-        let stands = |param: &Param<'_>| [key, short, "_"].contains(&&*param.key);
+        // If a key does not fit the grammar, the frame has it in the param `_`.
+        let stands = |param: &Param<'_>| {
+            let stated = &*param.key;
+            stated == key || stated == "_" || is_key(stated)
+        };
         Some((frame.payload.iter().position(stands)?, (name, value)))
     };
     let mut said: Vec<_> = message.payload.iter().filter_map(stated).collect();

@@ -205,11 +205,11 @@ fn a_decimal_keeps_its_places_as_a_text() {
     assert_eq!(shown("4"), "4");
     assert_eq!(shown("-0.000100"), "-0.000100");
 
-    assert_eq!(written::<kind::String, _>(price).unwrap(), "\"4.10");
+    assert_eq!(written::<kind::String, _>(price).unwrap(), "4.10");
     assert_eq!(written::<kind::Text, _>(price).unwrap(), "4.10");
     let shown = |text| read::<kind::String, Decimal>(text).unwrap().to_string();
-    assert_eq!(shown("\"4.10"), "4.10");
-    assert_eq!(shown("\"0.0000000001"), "0.0000000001");
+    assert_eq!(shown("4.10"), "4.10");
+    assert_eq!(shown("0.0000000001"), "0.0000000001");
     insta::assert_snapshot!(
         read::<kind::String, Decimal>("about_4").unwrap_err(),
         @"E1004 at byte 17 in Untyped.of: expected a decimal of at most 28 digits"

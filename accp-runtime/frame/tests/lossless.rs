@@ -62,7 +62,7 @@ fn any_json(depth: u32) -> impl Strategy<Value = Json> {
             prop::collection::vec(inner.clone(), 0..6).prop_map(Json::from),
             prop::collection::btree_map(text(), inner.clone(), 0..6)
                 .prop_map(|map| Json::Object(map.into_iter().collect())),
-            // A reference, or data of the same shape.
+            // With one `$` this is a reference, and with more it is data of the same shape.
             (1..4_usize, "[a-z.]{0,6}")
                 .prop_map(|(n, key)| json!({ format!("{}ref", "$".repeat(n)): key })),
         ]
@@ -134,7 +134,8 @@ proptest! {
         }
         let options = EncodeOptions { inline: true, ..EncodeOptions::default() };
         let Ok(frame) = DynamicFrame::from_json(&message).unwrap().encode_with(registry, options) else {
-            // Two names of one key, such as `d` and `data`, or nesting over the limit.
+            // A frame that cannot be encoded has two names of one key, for example `d` and
+            // `data`, or is nested too deep.
             return Ok(());
         };
         let back = DynamicFrame::decode(&frame, registry).unwrap();

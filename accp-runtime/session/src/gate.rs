@@ -5,6 +5,7 @@
 //! consumed twice or out of turn. The host checks the content last ([`content`]), and a frame that
 //! passes becomes an [`Effect`](crate::state::effect::Effect).
 
+pub(crate) mod address;
 pub(crate) mod content;
 pub(crate) mod envelope;
 pub(crate) mod numbers;
@@ -61,8 +62,8 @@ impl Gate {
         }
         speaker(side, from, frame)?;
         let (mid, sequence) = ids(rules, frame)?;
-        // The ids of a member belong to it even before it uses them. The host does not remember a
-        // frame that is refused here.
+        // An id in the range of a member belongs to that member even before it is used. So the host
+        // refuses a frame of another sender under this id, and does not remember that frame.
         let is_taken =
             |owner: &MemberId| *owner != from && side.state.members.get(*owner).is_some();
         if let Some(owner) = mid.maker().filter(is_taken) {
@@ -80,13 +81,15 @@ impl Gate {
             return Err(Refusal::out_of_turn(next).into());
         }
         is_not_early(rules, frame, now)?;
-        // A member that announces values and does not send them waits until it has sent some.
+        // If a member has announced many values and not sent their bytes, the host ignores its
+        // control frames until some of the bytes arrive.
         if Control::is(frame) && self.numbers.missing_of(from) >= rules.values.missing {
             return Err(Ruling::Ignore);
         }
         let expired = frame.has_expired(rules.skew, now);
         let chains = &side.state.chains;
-        // The chain of a late frame is not looked up: the time would reveal its depth.
+        // The host does not look up the chain of an expired frame: the time that this takes would
+        // reveal the depth of the chain.
         let (is_dropped, looks) = if expired {
             (true, 0)
         } else {

@@ -18,7 +18,7 @@ use accp_registry::ErrorCode;
 use crate::delivery::cursor::Offer;
 use crate::delivery::relay::Relays;
 use crate::gate::Gate;
-use crate::gate::content::check;
+use crate::gate::content::{Checked, check};
 use crate::gate::numbers::Numbers;
 use crate::gate::transactions::Transactions;
 use crate::host::checkpoint::CheckpointCauses;
@@ -152,7 +152,8 @@ impl Host {
         now: Time,
     ) -> Result<Self, RestoreError> {
         let mut side = Side::new(options, MemberId::HOST, stored.epoch, now);
-        // A caller that only reads a session commits nothing.
+        // The host commits its new epoch with its first change, because a caller that only reads
+        // a session commits nothing.
         side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
         if let Some(snapshot) = &stored.snapshot {
@@ -175,7 +176,8 @@ impl Host {
             })?;
         }
         gate.numbers.transactions.want_all();
-        // These values may have arrived since the snapshot.
+        // The bytes of these values may have arrived since the snapshot, so the host reads the
+        // store.
         for key in gate.numbers.missing.keys() {
             side.reads.push_back(Read::Cold { key: key.clone() });
         }
@@ -236,7 +238,8 @@ impl Host {
             self.gate.numbers.joins(member);
         }
         if is_back {
-            // The member does not know that it had left the session, so it may wait without sending anything.
+            // The member does not know that it had left the session, so it may wait without sending
+            // anything. The host greets it.
             self.relays.cursor(member).greeting = true;
         }
         Ok(member)
@@ -321,7 +324,7 @@ impl Host {
         let text = control.encode(&self.side.options.agent, envelope)?;
         let frame = Scanned::of_entry(&text)?;
         let effect = Effect::Control(control);
-        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        self.append(MemberId::HOST, &frame, effect.into(), mid, 0, now);
         Ok(())
     }
 
@@ -346,21 +349,21 @@ impl Host {
         &self,
         frames: impl Iterator<Item = &'c Composed>,
         last_put: u64,
-    ) -> Result<Vec<Effect>, SendError> {
-        let mut effects: Vec<Effect> = Vec::new();
+    ) -> Result<Vec<Checked>, SendError> {
+        let mut all: Vec<Checked> = Vec::new();
         let mut transactions = BTreeSet::new();
         for composed in frames {
             let text = composed.text(&Mid::parse("100000000001"), 1, None);
             let frame = Scanned::new(&text, self.side.options.limits)?;
-            let effect = check(
+            let checked = check(
                 &self.side,
                 &self.gate,
                 MemberId::HOST,
                 &frame,
                 Some((MemberId::HOST, last_put)),
             )?;
-            let changes = |effect: &Effect| matches!(effect, Effect::State(_));
-            if changes(&effect) && effects.iter().any(changes) {
+            let changes = |checked: &Checked| matches!(checked.effect, Effect::State(_));
+            if changes(&checked) && all.iter().any(changes) {
                 let expected = "one change of the shared state at a time";
                 return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
             }
@@ -371,26 +374,26 @@ impl Host {
                 let expected = "one request of a transaction at a time";
                 return Err(Refusal::new(ErrorCode::POLICY_DENIED, expected).into());
             }
-            effects.push(effect);
+            all.push(checked);
         }
-        Ok(effects)
+        Ok(all)
     }
 
     /// Accepts frames that were checked, and returns the id of the last.
     pub(crate) fn submit<'c>(
         &mut self,
-        frames: impl Iterator<Item = (&'c Composed, Effect)>,
+        frames: impl Iterator<Item = (&'c Composed, Checked)>,
         now: Time,
     ) -> Result<Mid, SendError> {
         // All ids are made first, so that nothing has changed if there are too few.
         let frames = frames.map(|frame| Ok((frame, self.next_mid()?)));
         let frames: Vec<_> = frames.collect::<Result<_, SendError>>()?;
         let mut last = None;
-        for ((composed, effect), mid) in frames {
+        for ((composed, checked), mid) in frames {
             let sequence = self.next_sequence();
             let text = composed.text(&mid, sequence, None);
             let frame = Scanned::of_entry(&text)?;
-            self.enter(MemberId::HOST, &frame, effect, mid.clone(), sequence, now);
+            self.enter(MemberId::HOST, &frame, checked, mid.clone(), sequence, now);
             last = Some(mid);
         }
         self.take_due_checkpoint(now);
@@ -399,7 +402,7 @@ impl Host {
 
     fn next_mid(&mut self) -> Result<Mid, SendError> {
         let mut mid = self.side.next_mid()?;
-        // A member may have used this id, although it has the number of the host.
+        // A member may have used this id, although the id is in the host's own range.
         while self.gate.seen.get(&mid).is_some() {
             mid = self.side.next_mid()?;
         }
@@ -431,7 +434,8 @@ impl Host {
     }
 
     pub(crate) fn rest(&mut self) {
-        // Even a weak reference keeps the memory of the fold.
+        // If nobody holds the fold any more, the weak reference goes, too, because it would keep
+        // the memory.
         self.offer.take_if(|fold| fold.bytes.strong_count() == 0);
         self.relays.rest();
         self.side.rest(!self.guests.is_empty());

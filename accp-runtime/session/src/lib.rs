@@ -121,7 +121,7 @@ pub use interface::output::{
 pub use log::entry::{Due, Entry, EntryKind};
 pub use log::mid::{MemberId, Mid};
 pub use log::vouch::{LogId, LogKey, Voucher};
-pub use options::{DraftPeers, GroupLimits, Options, Rules, Scope, ValueLimits};
+pub use options::{DraftPeers, GroupLimits, Options, Rules, SchemaClashes, Scope, ValueLimits};
 pub use reference::{ColdKey, Reference, Target, Walk, read_value, references};
 pub use send::compose::{EncodedFrames, compose};
 pub use session::Session;

@@ -54,6 +54,8 @@ pub(crate) struct Member {
     pub hello_position: u64,
     /// The last known position of the host.
     pub host_position: u64,
+    /// The last entry of the log that the host relays, as far as it has told.
+    pub log_end: u64,
     /// The frame in parts that was reported last.
     pub reported: Option<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
@@ -97,7 +99,7 @@ impl Member {
 
     fn start(options: Options, stored: &Stored, now: Time) -> Self {
         let retry = options.retry;
-        // The first number of a new side is 1.
+        // A side that has never run (epoch 0) starts with number 1.
         let sequence = stored.outbox_sequence.max(u64::from(stored.epoch == 0));
         Self {
             side: Side::new(options, MemberId::LAST, stored.epoch, now),
@@ -117,6 +119,7 @@ impl Member {
             first_of_run: stored.outbox.last().map_or(0, |last| last.order + 1),
             hello_position: 0,
             host_position: 0,
+            log_end: 0,
             reported: None,
             draft: None,
         }
@@ -152,7 +155,8 @@ impl Member {
         }
         side.last_put = stored.last_put;
         member.restore_schemas(&stored.registries);
-        // Only a host that follows the draft alone sends no entry that admits the member.
+        // A host with a log sends an entry that admits the member. If a side has no such entry, its
+        // host follows only the draft.
         let has_host = member.side.state.members().next().is_some();
         let is_draft = member.side.position > 0 || stored.outbox_sequence > 0;
         if !has_host && (is_draft || !member.side.options.extensions) {
@@ -291,7 +295,8 @@ impl Member {
             self.side.send(MemberId::HOST, text);
         }
         let side = &mut self.side;
-        // The answer of the host may change which frames go out, and under which numbers.
+        // The answer of the host may change which frames go out, and under which numbers. So no
+        // frame goes out before that answer.
         let is_greeted = !self.to_send.hello && self.hello.at().is_none();
         if self.joined && self.host_answered && is_greeted {
             for text in self.outbox.take_due(side.clock.timers()) {

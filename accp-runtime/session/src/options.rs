@@ -241,6 +241,26 @@ pub enum DraftPeers {
     Refused,
 }
 
+/// What a host does for a member that knows the log and whose registry clashes with the one of the session: one side would
+/// refuse frames of the other, or read them with another meaning. In both cases
+/// [`Event::SchemasDiffer`](crate::Event::SchemasDiffer) says what clashes.
+///
+/// ```
+/// use accp_runtime::session::{Rules, SchemaClashes};
+///
+/// assert_eq!(Rules::default().clashes, SchemaClashes::Served);
+/// let rules = Rules { clashes: SchemaClashes::Refused, ..Rules::default() };
+/// # assert_ne!(rules.clashes, SchemaClashes::Served);
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SchemaClashes {
+    /// The host serves the member.
+    #[default]
+    Served,
+    /// The host compares the registries before it answers the hello of the member, and refuses the member (E5001).
+    Refused,
+}
+
 /// Rules that only the host decides.
 #[derive(Clone)]
 pub struct Rules {
@@ -256,6 +276,8 @@ pub struct Rules {
     pub any_mid: bool,
     /// True if the registries of members may bring schemas that the session lacks.
     pub learn_schemas: bool,
+    /// What the host does for members whose schemas clash with its own.
+    pub clashes: SchemaClashes,
     /// Bounds on frames that come in parts.
     pub groups: GroupLimits,
     /// Bounds on the values that members put.
@@ -282,6 +304,7 @@ impl fmt::Debug for Rules {
             .field("skew", &self.skew)
             .field("any_mid", &self.any_mid)
             .field("learn_schemas", &self.learn_schemas)
+            .field("clashes", &self.clashes)
             .finish_non_exhaustive()
     }
 }
@@ -294,6 +317,7 @@ impl Default for Rules {
             members: usize::from(MemberId::OTHERS),
             any_mid: false,
             learn_schemas: false,
+            clashes: SchemaClashes::default(),
             groups: GroupLimits::default(),
             values: ValueLimits::default(),
             draft_peers: DraftPeers::default(),

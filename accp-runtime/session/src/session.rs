@@ -295,7 +295,7 @@ impl Session {
     pub fn known(&self) -> u64 {
         match &self.role {
             Role::Host(_) => self.position(),
-            Role::Member(member) => member.host_position.max(self.position()),
+            Role::Member(member) => member.log_end.max(self.position()),
         }
     }
 

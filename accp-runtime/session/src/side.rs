@@ -14,15 +14,16 @@ use crate::delivery::transfer::Transfers;
 use crate::interface::cancel::CancelToken;
 use crate::interface::event::Event;
 use crate::interface::inbound::Inbound;
-use crate::interface::outbound::{Outbound, SendError};
+use crate::interface::outbound::{Outbound, SendError, asks};
 use crate::interface::output::{Batch, Read, Transmit};
-use crate::log::entry::{Due, Entry, EntryKind};
+use crate::log::entry::{Due, Entry, EntryKind, is_for};
 use crate::log::mid::{MemberId, Mid, MidSource};
 use crate::options::Options;
 use crate::send::encode::{Encoded, Encoder, Peer, last_put_of};
 use crate::state::effect::Effect;
 use crate::state::{Applied, State, chain};
 use crate::wire::control::Control;
+use crate::wire::inline;
 use crate::wire::link::{Hello, Link, Piece, want};
 use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
@@ -90,6 +91,8 @@ pub(crate) struct Side {
 
 /// The key of a whole registry.
 pub(crate) const ALL_SCHEMAS: &str = "reg_all";
+/// The key of the same schemas, which a host compares with its own and does not take over.
+pub(crate) const COMPARED_SCHEMAS: &str = "reg_compared";
 
 impl Side {
     pub(crate) fn new(options: Options, member: MemberId, epoch: u32, now: Time) -> Self {
@@ -153,14 +156,14 @@ impl Side {
     }
 
     /// Returns whether an entry like this goes to the handlers of this side.
-    pub(crate) fn due(&self, kind: EntryKind, sender: MemberId, intent: Intent) -> Due {
-        let is_mine = sender == self.me();
-        let is_due = match kind {
-            EntryKind::Frame => !is_mine,
-            EntryKind::Repeat => is_mine && intent != Intent::REQ,
-            _ => false,
-        };
-        if is_due && self.options.handles {
+    pub(crate) fn due(
+        &self,
+        kind: EntryKind,
+        sender: MemberId,
+        to: Option<MemberId>,
+        intent: Intent,
+    ) -> Due {
+        if is_for(self.me(), kind, sender, to, intent) && self.options.handles {
             Due::Yes
         } else {
             Due::No
@@ -204,7 +207,8 @@ impl Side {
         if !kind.is_relayed() || kind == EntryKind::Repeat {
             return Ok(Effect::Void(kind));
         }
-        // The fold that a member started from may hold the entry already.
+        // The fold that a member started from may hold the entry already. Then the entry is not
+        // judged again.
         if position <= self.state.position && kind == EntryKind::Frame {
             return Ok(Effect::Frame);
         }
@@ -237,11 +241,12 @@ impl Side {
             at: now,
             kind,
             sender: relayed.sender,
+            to: relayed.to,
             mid: frame.mid()?.clone(),
             sequence: sequence.unwrap_or_default(),
             tokens: relayed.tokens,
             cut: relayed.cut,
-            due: self.due(kind, relayed.sender, frame.intent),
+            due: self.due(kind, relayed.sender, relayed.to, frame.intent),
             text: relayed.text,
             hash: relayed.hash,
         };
@@ -335,6 +340,14 @@ impl Side {
                 ),
             });
         }
+        if outbound.addressee().is_some() && !asks(intent) {
+            return Err(SendError::Refused {
+                code: ErrorCode::INVALID_TYPE,
+                expected: format!(
+                    "a req or a qry: only these are for one agent, and {intent}:{operation} is for all"
+                ),
+            });
+        }
         if self.is_cancelled(outbound) {
             return Err(SendError::Cancelled);
         }
@@ -412,6 +425,16 @@ impl Side {
     pub(crate) fn set_registry(&mut self, registry: Registry) {
         self.schemas = registry.hash();
         self.options.registry = Arc::new(registry);
+    }
+
+    /// Reports what breaks between the registry of a peer and that of this side, and returns whether anything does.
+    pub(crate) fn compare_schemas(&mut self, peer: MemberId, theirs: &Registry) -> bool {
+        let changes = inline::clashes(theirs, &self.options.registry);
+        let clashes = !changes.is_empty();
+        if clashes {
+            self.emit(Event::SchemasDiffer(peer, changes));
+        }
+        clashes
     }
 
     /// Keeps a registry in the store.

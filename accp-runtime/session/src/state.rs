@@ -168,7 +168,8 @@ impl State {
     pub(crate) fn apply(&mut self, entry: &Entry, frame: &Scanned<'_>, effect: Effect) -> Applied {
         let mut applied = Applied::default();
         match effect {
-            // Members do not get other void entries.
+            // The host does not relay this entry. It changes no state, so that members have the
+            // host's state.
             Effect::Void(kind) if !kind.is_relayed() => return applied,
             Effect::Void(_) => {}
             Effect::Control(control) => self.control(control, entry, &mut applied),
@@ -188,7 +189,7 @@ impl State {
             let shown = Shown { tokens, cut };
             self.hot.place(entry.position, frame.head(), shown);
         }
-        self.chains.apply(frame, entry.sender, entry.position);
+        self.chains.apply(frame, entry);
         applied.cancelled = frame.intent == Intent::CANCEL;
     }
 

@@ -39,7 +39,7 @@ const FATES: [Fate; 4] = [
         chain: OPEN,
         dropped: true,
     },
-    // The same case again, to measure the noise.
+    // Measures the same case again, which shows the noise.
     Fate {
         name: "expired, once more",
         ts: 1_713_000_000,
@@ -136,7 +136,8 @@ impl ChainHost {
             talk::rules(Scope::Sender),
             talk::NOW,
         );
-        let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
+        let member = talk::join(&mut host);
+        while host.poll().is_some() {}
         let mut chains = Self {
             host,
             store,
@@ -176,7 +177,7 @@ impl ChainHost {
         let text = |number: u64, fate: Fate| {
             let (mid, ts, chain) = (talk::mid(number), fate.ts, talk::mid(fate.chain));
             format!(
-                "@planner>req:schedule{{asgn:dev|task:impl_auth|pri:high|dead:sprint_14|\
+                "@planner>req:schedule{{asgn:hub|task:impl_auth|pri:high|dead:sprint_14|\
                  deps:[plan,design]|schema:TA}}\
                  [mid:{mid},seq:{number},ts:{ts},ttl:600,cid:{chain}]"
             )

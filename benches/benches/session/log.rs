@@ -43,7 +43,7 @@ impl Log {
             talk::rules(Scope::Sender),
             talk::NOW,
         );
-        let member = host.join(&talk::agent("planner"), talk::NOW).expect("room");
+        let member = talk::join(&mut host);
         let Some(Output::Batch(start)) = host.poll() else {
             panic!("it has begun");
         };

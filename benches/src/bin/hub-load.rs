@@ -76,7 +76,8 @@ fn main() -> Result<(), AnyError> {
                 if !only_sessions.as_ref().is_none_or(is_wanted) {
                     continue;
                 }
-                // The two alternate, so that other load on the machine affects both.
+                // The plain handler and the hub alternate, so that other load on the machine
+                // affects both.
                 let (mut plain, mut ours) = (Load::default(), Load::default());
                 for _ in 0..3 {
                     plain.add(plain_load(durable, sessions, seconds).await?);
@@ -179,7 +180,7 @@ fn cpu() -> Result<f64, AnyError> {
     let (_, rest) = text.rsplit_once(')').ok_or("no name")?;
     let ticks = rest.split_whitespace().skip(11).take(2);
     let ticks: Vec<u64> = ticks.map(str::parse).collect::<Result<_, _>>()?;
-    // Linux counts 100 ticks a second here, whatever its own clock is.
+    // Linux reports 100 ticks a second here, whatever the rate of the kernel's own timer is.
     Ok(ticks.iter().sum::<u64>() as f64 / 100.0)
 }
 
@@ -193,7 +194,7 @@ async fn next(socket: &mut Socket) -> Result<String, AnyError> {
     }
 }
 
-// The hub.
+// Measuring the hub.
 
 async fn hub_load(durable: bool, sessions: usize, seconds: u64) -> Result<Load, AnyError> {
     let folder = tempfile::tempdir()?;
@@ -327,7 +328,7 @@ impl Pair for Members {
     }
 }
 
-// The plain handler.
+// Measuring the plain handler.
 
 #[derive(Clone)]
 struct Plain {
@@ -392,7 +393,7 @@ async fn serve(
     State(state): State<Plain>,
 ) -> axum::response::Response {
     upgrade.on_upgrade(move |socket| async move {
-        // If the peer is gone, its socket ends here.
+        // An error means that the peer is gone. Then its socket ends here.
         let _ = talk(socket, who, state).await;
     })
 }

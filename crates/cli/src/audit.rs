@@ -61,7 +61,8 @@ impl Audit {
                 (audit.sequence, audit.hot) = (Some(1), Some(BTreeSet::new()));
             }
             audit.entries += 1;
-            // A member's copy has gaps for the frames that were not relayed to it.
+            // A member's copy has gaps for the frames that were not relayed to it, so only a
+            // host's numbers are checked.
             if side.is_host() {
                 audit.number(&entry, side.state().scope());
             }
@@ -89,7 +90,8 @@ impl Audit {
         }
         match (entry.kind, &mut self.hot) {
             (EntryKind::Frame, Some(hot)) => drop(hot.insert(entry.position)),
-            // Checkpoints are the only control frames that an erasure takes.
+            // Checkpoints are the only control frames whose text an erasure deletes. Without that
+            // text, the audit does not know what hot state keeps.
             (EntryKind::Control, hot) => *hot = None,
             _ => {}
         }

@@ -111,7 +111,8 @@ impl Fault {
     /// Renders the fault for people: the place, the line with a caret, the cure.
     pub(crate) fn render(&self, name: &str, line: Line<'_>, styled: bool) -> Styled {
         let at = self.at.min(line.bytes.len());
-        // A byte that is not text is shown as the replacement character, which is longer.
+        // A byte that is not text is shown as the replacement character, which is longer. So the
+        // place is counted in the text that is shown.
         let before = String::from_utf8_lossy(&line.bytes[..at]);
         let rest = String::from_utf8_lossy(&line.bytes[at..]);
         let length = rest.chars().next().map_or(0, char::len_utf8);

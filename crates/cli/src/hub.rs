@@ -48,7 +48,7 @@ impl HubAddress {
     /// Returns the address as a URL of HTTP, without a slash at its end.
     pub(crate) fn http(&self) -> String {
         let base = self.hub.trim_end_matches('/');
-        // The same address serves WebSockets, so users may write it in this form.
+        // The same address serves WebSockets, so users may write it with `ws://` or `wss://`.
         match base.strip_prefix("ws") {
             Some(rest) if rest.starts_with("://") || rest.starts_with("s://") => {
                 format!("http{rest}")
@@ -310,7 +310,8 @@ impl<'a> Hub<'a> {
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // A connection that was refused fails before the server sends anything.
+            // These four errors mean that a server had accepted the connection. After any other I/O
+            // error there was no connection.
             ureq::Error::Io(error) => !matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset
@@ -340,11 +341,12 @@ impl<'a> Hub<'a> {
         let status = answer.status();
         let body = answer.into_body().into_reader();
         let (sender, receiver) = mpsc::channel();
-        // A read can block without a limit, because a request that follows a log has no timeout.
+        // A request that follows a log has no timeout, so a read can block without a limit. So
+        // another thread reads, and this one waits only as long as allowed.
         std::thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);
-            // After the timeout, the receiver is gone.
+            // After the timeout the receiver is gone, so the result is dropped.
             let _ = sender.send(read.map(|_| bytes));
         });
         let read = receiver.recv_timeout(self.time);

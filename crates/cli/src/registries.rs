@@ -34,7 +34,8 @@ impl RegistryArgs {
     /// packets, unless its name or code is taken.
     pub(crate) fn load_for_frames(&self) -> Result<Registry, Failure> {
         let mut registry = self.load()?;
-        // A registry that has another schema of that name or code keeps its own.
+        // If the registry has another schema under a name or code of the bridge's profile, it
+        // keeps its own.
         let _ = registry.merge(bridge::profile().clone());
         Ok(registry)
     }

@@ -152,7 +152,8 @@ impl StoredSide {
         registry: Option<&Registry>,
     ) -> Result<Self, Failure> {
         let (store, link, now) = (Arc::clone(store), Vec::new(), Time::default());
-        // The store has the schemas in force, whichever standard profiles they replace.
+        // The schemas in force come from the store. They replace the standard profiles of this
+        // registry.
         let options = options(side, registry.cloned().unwrap_or_default())?;
         let driver = if host {
             Driver::open_host(store, link, options, Rules::default(), now)?

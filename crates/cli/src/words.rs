@@ -9,7 +9,7 @@ pub(crate) use accp_frame::words::{
 
 /// Returns the frame up to its metadata.
 pub(crate) fn without_metadata(text: &str) -> &str {
-    // An unescaped bracket occurs only after the payload.
+    // `}[` without an escape stands only between the payload and the metadata.
     match text.rfind("}[") {
         Some(at) => &text[..=at],
         None => text,

@@ -35,8 +35,8 @@ pub fn run(folder: &Path) -> Result<()> {
             });
             Ok(vec![Outbound::owned(RefundDone::new(order))])
         })?;
-        // The commit is durable now, and nothing has left this process yet. A person reads the lines that are not
-        // frames.
+        // The commit is durable now, and nothing has left this process yet. The lines that are not
+        // frames are for a person.
         for line in paid {
             println!("{line}");
         }

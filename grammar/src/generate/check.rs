@@ -149,7 +149,8 @@ fn refuse_left_recursion(
     rules.sort_by_key(|(_, (rule, _))| rule.line);
     let mut done = BTreeSet::new();
     for (name, _) in rules {
-        // The path of rules from `name`, each with the number of its first rules that were visited.
+        // The path of rules from `name`. The number counts the rules that were visited among those
+        // with which a rule can begin.
         let mut path = vec![(name.as_str(), 0)];
         while let Some((name, at)) = path.last_mut() {
             let next = firsts.get(name).and_then(|names| names.get(*at)).copied();

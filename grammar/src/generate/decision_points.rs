@@ -21,7 +21,8 @@ pub(super) fn orders(
         overrides,
         walker: Walker::new(graph),
     };
-    // The graph has a copy of a choice for each copy of the repetition around it.
+    // The graph copies a choice with each copy of the repetition around it. All copies of one
+    // choice are collected here.
     let mut choices: BTreeMap<_, Vec<&[Fragment]>> = BTreeMap::new();
     for (number, source) in sources.iter().enumerate() {
         checks.whole_input(number, !graph.callers[number].is_empty(), source)?;

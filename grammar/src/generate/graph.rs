@@ -304,7 +304,7 @@ impl Builder<'_> {
         } else {
             let (taken, never_fails) = match max {
                 None => (single, self.classes.never_fails_before(item)),
-                // The walk does not count items. It assumes that the repetition may have reached
+                // The walk does not count items, so it assumes that the repetition may have reached
                 // its limit.
                 Some(_) => (None, CharSet::default()),
             };

@@ -111,7 +111,8 @@ impl Overrides {
                     "`* {rest}` is not a decision for all rules; only `* greedy` is"
                 ));
             }
-            // The row changes nothing, because the checks find this out by themselves.
+            // The row changes nothing: the checks find out by themselves that repetitions may
+            // take all they can.
             return Ok(());
         }
         let Some(rule) = rules.find(name).filter(|rule| !rule.is_core) else {

@@ -137,7 +137,7 @@ impl<'g> Walker<'g> {
                     let Some(example) = common.example() else {
                         if text == 0 {
                             // The pair has no common character at the start, but it may have one
-                            // after a text.
+                            // after a text. So the pair may be visited again.
                             seen.remove(&(*one, *other));
                         }
                         continue;

@@ -107,7 +107,8 @@ proptest! {
 
     #[test]
     fn an_expected_set_is_complete(bytes in testing::mutated()) {
-        // An unnamed mark can only continue the text before it.
+        // A mark can follow if and only if the error names it, or expects a delimiter, or expects a
+        // value that begins with it.
         let text = String::from_utf8_lossy(&bytes);
         if let Err(error) = run(&text) {
             let Fault::Expected(expected) = error.fault() else { unreachable!() };

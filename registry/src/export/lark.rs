@@ -16,7 +16,7 @@ impl Grammar {
             lark.rule(&mut out, &rule.name);
             out.push_str(": ");
             match &rule.body {
-                // Classes and literals both have an escape for the slash.
+                // `pattern` escapes each slash, so slashes can enclose it.
                 body if rule.token => {
                     out.push('/');
                     out.push_str(&pattern(body));

@@ -138,7 +138,8 @@ pub(super) fn marked() -> Expr {
             nonzero(),
         ]));
     }
-    // A number with 290 zeros and 15 digits is far larger than the floats that hold fewer digits.
+    // A number with 290 zeros and 15 digits is still far larger than the floats that hold fewer
+    // digits.
     marked.push(sequence([
         literal("0."),
         repeat(literal("0"), PLACES - 1, Some(290)),

@@ -86,7 +86,8 @@ impl Args {
         let registry = folder.path().join("r.aacp");
         let stub = Stub::start(style)?;
         let english = "Collect the parking permits";
-        // The model answers the first call only after all processes were started.
+        // The model answers the first call only after all processes were started, so that all of
+        // them ask at the same time.
         let children = (0..self.processes).map(|_| self.encode(&stub, &registry, english));
         let children = children.collect::<Result<Vec<_>>>()?;
         stub.called()?.answer();
@@ -134,7 +135,8 @@ impl Args {
                 }
                 _ => {
                     call.answer();
-                    // Each kill comes later than the one before, up to the end of the process.
+                    // Each kill comes a little later in the life of the process than the one
+                    // before.
                     for _ in 0..kill * 40 {
                         std::thread::yield_now();
                     }

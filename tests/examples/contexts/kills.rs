@@ -212,7 +212,8 @@ fn parsed(list: &str) -> Result<Vec<Json>> {
 fn begins_to_write(root: &Path, child: &mut Child) -> Result<()> {
     let log = root.join("cache/cold.accp-wal");
     let note = root.join("cache/.unfinished");
-    // The process before this one left neither the note nor bytes in the log.
+    // The process before this one left neither the note nor bytes in the log. So either of them
+    // shows that this process has begun to write.
     while !note.exists() && fs::metadata(&log).map_or(0, |about| about.len()) == 0 {
         if child.try_wait()?.is_some() {
             break;

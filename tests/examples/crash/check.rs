@@ -80,7 +80,7 @@ fn grown(before: &Contents, after: &Contents) -> Result {
             return Err(format!("{position} is not in the log any more"));
         };
         let mut kept = after.clone();
-        // A commit never removes a mark.
+        // An entry that had a mark before must still have it.
         if !before.is_due() {
             kept.due = before.due;
         }

@@ -230,7 +230,8 @@ impl Bench {
     fn check(&self, whole: &Whole, counts: &mut Killed) -> Result<(), String> {
         counts.kills += 1;
         let is_whole = self.is_whole(whole, counts)?;
-        // The demo refuses a file that has sessions. It stores all its sessions at once.
+        // A demo that is whole is not run again, because it refuses a file that has sessions. An
+        // import is run again in any case.
         if !is_whole || matches!(self.job, Job::Import) {
             self.succeed(self.job.args())?;
         }

@@ -87,6 +87,7 @@ impl Fact {
             | Event::Removed(_)
             | Event::Tampered(_)
             | Event::SchemasUnavailable(_)
+            | Event::SchemasDiffer(..)
             | Event::NotWritten(_) => return Err(format!("no kill may lead to {event:?}")),
             _ => return Ok(None),
         }))

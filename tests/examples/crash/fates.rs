@@ -16,7 +16,7 @@ pub(crate) fn agree(world: &World<'_>) -> Result {
         for (mid, told) in &ledger.fates {
             let logged = world.log.fate(mid);
             // A frame of a cancelled chain may have been withdrawn before it went out. The chain of
-            // an answer is not known here.
+            // an answer is not known here, so every answer may have been withdrawn.
             let is_request = ledger.said.values().any(|said| said == mid);
             let is_cut = world.log.is_cut(mid) || !is_request;
             let is_withdrawn = *told == Fate::Cancelled && logged.is_none() && is_cut;

@@ -44,7 +44,7 @@ impl FromStr for Plant {
 
 /// Wraps a store, with a bug or without.
 pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<SqliteStore> {
-    // The changes that the bug holds back until the next commit.
+    // Holds the changes that the planted bug keeps back until the next commit.
     let mut late = Batch::default();
     Tapped::new(store, move |store, group| {
         for (side, batch) in group {

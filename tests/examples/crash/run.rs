@@ -46,7 +46,7 @@ fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
     };
     world.lossy = world.rng.per_mille(300);
     if world.rng.per_mille(200) {
-        // The process was away for some time.
+        // In some lives, the process starts only some time after it was killed.
         let millis = world.rng.below(5_000);
         world.now = world.now + Duration::from_millis(millis);
     }

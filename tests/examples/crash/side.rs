@@ -188,7 +188,8 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
             } else if !self.handle(&inbound, true, now)? {
                 self.inner.inbox.push(inbound); // later
             }
-            // Some marks are committed alone, and some together.
+            // Commits only after some frames, so that some marks are committed alone and some
+            // together.
             if position % 3 == 0 {
                 self.carry_out(now, tell)?;
             }

@@ -37,7 +37,8 @@ pub(crate) fn check(world: &World<'_>, contents: &Contents) -> Result<u64> {
     for key in own.chain(&world.told.supplied) {
         let kept = contents.values.get(key);
         let is_there = kept.is_some_and(|kept| kept.expired || kept.value.bytes.is_some());
-        // The member may not have received the expiry of the value yet.
+        // The value may have expired. In this case a member may lack the bytes before it knows of
+        // the expiry.
         if !is_there && !world.log.expired.contains(key) {
             return Err(format!("{key} was here, and its bytes are gone"));
         }

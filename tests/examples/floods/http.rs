@@ -97,7 +97,7 @@ pub(crate) async fn bits(hub: SocketAddr, times: u64) -> Result<String, String> 
             .collect();
         raw.send(&body).await;
         raw.send(b"0\r\n\r\n").await;
-        // A slow machine may need more time than a frame has. Then the answer is 408.
+        // A slow machine may need more time than the hub gives a frame. Then the answer is 408.
         refused(&mut raw, &[400, 408]).await
     });
     Ok(format!("{times} bodies, {} told 400 or 408", told.await?))
@@ -198,7 +198,7 @@ pub(crate) async fn unread(hub: SocketAddr, times: u64) -> Result<String, String
             .await;
         open.push(raw);
     }
-    // The hub has begun to answer all of them.
+    // The flood waits until the hub has begun each answer. It never reads further.
     for raw in &mut open {
         if raw.status().await? != Some(200) {
             return Err("the log is not there".to_owned());

@@ -253,7 +253,7 @@ async fn one(args: &Args, flood: &Flood) -> Result<u64, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let (hub, address) = start(args, &folder.path().join("hub.accp"))?;
     let url = format!("http://{address}");
-    // One pair talks in the flooded session, the other in a session beside it.
+    // One pair talks in the flooded session, and the other in a session beside it.
     let mut pairs = [
         Calm::start(&url, "calm").await?,
         Calm::start(&url, "beside").await?,

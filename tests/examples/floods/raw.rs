@@ -208,7 +208,7 @@ pub(crate) fn framed(first: u8, is_masked: bool, length: u64, payload: &[u8]) ->
         bytes.extend(length.to_be_bytes());
     }
     if is_masked {
-        // A key of zeros leaves the payload unchanged.
+        // A masking key of zeros leaves the payload unchanged.
         bytes.extend([0; 4]);
     }
     bytes.extend_from_slice(payload);

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
     let (first, runs) = run.map_or((0, runs), |run| (run, 1));
     let started = Instant::now();
     let trim = Trim {
-        // A turn takes half of the maximum on average.
+        // The number of frames in a turn is random: on average it is half of this maximum.
         flood: Some((2 * frames / runs / STEPS).max(1)),
         weigh: Some(weigh),
         ..Trim::default()

@@ -211,7 +211,7 @@ fn post(
             let now = now.map_or(0, |now| now.as_secs());
             let frame = format!("{head}[mid:f{count:011x},seq:{},ts:{now}]", count + 1);
             let request = http.post(&url).content_type("application/accp");
-            // A hub that is being killed breaks the connection.
+            // A hub that is being killed breaks the connection, so the frame goes out again.
             let Ok(mut answer) = request.send(&frame) else {
                 continue;
             };

@@ -154,7 +154,8 @@ fn run(args: &Args) -> Result<String, String> {
             done.begun.elapsed().as_secs_f64()
         ))
     });
-    // After a failure, agents over HTTP still wait for a hub.
+    // After a failure, agents over HTTP still wait for a hub, so the program does not wait for
+    // them.
     runtime.shutdown_background();
     done
 }
@@ -179,7 +180,8 @@ async fn round(
     let urls: Vec<String> = ways.iter().map(Relay::url).collect();
     let tally = Arc::new(Tally::new(SESSIONS));
     let (stop, stops) = watch::channel(false);
-    // A database may have sessions of an earlier run.
+    // A database may have sessions of an earlier run, so the names of sessions end with the
+    // process id.
     let end = format!("{}_{}", std::process::id(), done.accidents);
     let mut agents = agents::start(&urls, SESSIONS, &end, &tally, &stops).await?;
     for (at, accident) in accidents.iter().enumerate() {

@@ -72,7 +72,8 @@ impl Tally {
     pub(crate) async fn reach_of(&self, session: usize, sender: &str, count: u64) {
         let mut handled = self.handled.subscribe();
         let has = |_: &u64| self.session(session).had_of(sender) >= count;
-        // The channel stays open as long as this tally exists.
+        // This fails only if the channel is closed, and the channel stays open as long as this
+        // tally exists.
         let _ = handled.wait_for(has).await;
     }
 

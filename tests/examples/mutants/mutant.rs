@@ -71,7 +71,8 @@ impl Mutant {
             Some((number("line")?, number("column")?))
         };
         let name = text("name")?;
-        // accp-runtime/session/src/gate.rs:48:64: replace == with != in Gate::first_checks
+        // Example of a name: accp-runtime/session/src/gate.rs:48:64: replace == with != in
+        // Gate::first_checks
         let what = name.splitn(4, ':').nth(3)?.trim();
         Some(Self {
             of: text("package")?,

@@ -39,7 +39,7 @@ impl Copy {
     /// Copies the workspace to a folder of this name.
     pub(crate) fn of(root: &Path, name: &str) -> Result<Self, String> {
         let program = std::env::current_exe().map_err(|error| error.to_string())?;
-        // target/release/examples/planted
+        // This program is target/release/examples/planted, so its third ancestor is target.
         let target = program.ancestors().nth(3).unwrap_or(root);
         let copy = Self {
             root: root.into(),
@@ -155,8 +155,8 @@ impl Copy {
         program: &OsStr,
         args: &[&str],
     ) -> Result<Output, String> {
-        // Processor time does not depend on what else the machine does. A program that waits for
-        // ever uses none.
+        // Processor time does not depend on what else the machine does. But a program that waits
+        // for ever uses no processor time, so `timeout` ends it.
         let most = 5 * seconds;
         let script =
             format!("ulimit -v {MEMORY}; ulimit -S -t {seconds}; exec timeout -k 5 {most} \"$@\"");
@@ -168,7 +168,7 @@ impl Copy {
     fn environment(&self, mut command: Command) -> Command {
         command.current_dir(&self.tree);
         command.env("CARGO_TARGET_DIR", &self.target);
-        // Each bug needs a new build.
+        // Each bug needs a new build, which is faster if it is incremental.
         command.env("CARGO_INCREMENTAL", "1");
         command.env("CARGO_PROFILE_DEV_DEBUG", "0");
         // A failed test must leave nothing behind in the copy.

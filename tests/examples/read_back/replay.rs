@@ -173,7 +173,8 @@ fn check(
             Some(agent) => *speaker == format!("system to {agent}"),
             None => *speaker == message.speaker(),
         },
-        // A tool without a name has the name of its role.
+        // The prompt may leave out the speaker only if the result answers the one call before it.
+        // If the result names a tool, it must be the tool of that call.
         None => call().is_some_and(|call| {
             let name = message.recorded().name();
             message.kind == Kind::Result && name.is_none_or(|name| Some(name) == call.tool())

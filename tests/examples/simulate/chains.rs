@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_runtime::session::{MemberId, Mid};
+use accp_session::Entry;
 
+use super::addresses::Addresses;
 use super::text::{intent, maker, mid_in};
 
 /// The chains of a log.
@@ -25,6 +27,7 @@ pub(crate) struct Chains {
     answered: BTreeSet<Mid>,
     /// The position at which each other chain was cancelled.
     cancelled: BTreeMap<Mid, u64>,
+    pub(super) addresses: Addresses,
 }
 
 /// The cause of a frame.
@@ -44,20 +47,26 @@ pub(crate) fn chain_of(text: &str) -> Option<Mid> {
 }
 
 impl Chains {
-    pub(crate) fn apply(&mut self, text: &str, position: u64, sender: MemberId) {
+    pub(crate) fn apply(&mut self, entry: &Entry) {
+        let (text, position, sender) = (&*entry.text, entry.position, entry.sender);
         let (Some(chain), Some(mid)) = (chain_of(text), mid_in(text, "mid")) else {
             return;
         };
         if let Some(cause) = self.cause(text) {
             self.causes.insert(mid.clone(), cause);
         }
+        let is_open = self.open.contains(&chain);
+        let are_left = self.addresses.apply(entry, &chain, is_open);
         match intent(text) {
             "cancel" => {
                 self.open.remove(&chain);
                 self.cancelled.entry(chain).or_insert(position);
-                // Frames that a cancellation causes may still be sent.
+                // The cancellation does not count as a frame of its chain. So a frame that names
+                // it as its cause may still be sent.
                 return;
             }
+            // Requests for one agent keep their chain open until they are answered.
+            "done" | "fail" | "end" if are_left => {}
             "done" | "fail" | "end" => {
                 self.open.remove(&chain);
                 self.answered.insert(chain.clone());
@@ -93,6 +102,14 @@ impl Chains {
             None => begin(aid),
         });
         cause.or_else(|| begin(mid_in(text, "cid")?))
+    }
+
+    /// Returns whether a member that is no supervisor may send a frame, as far as it answers requests.
+    pub(super) fn may_answer(&self, text: &str, sender: MemberId) -> bool {
+        self.addresses.may_answer(text, sender, |aid| {
+            let of = self.of.get(aid).map(|(chain, _)| chain);
+            of.unwrap_or(aid).clone()
+        })
     }
 
     fn cause(&self, text: &str) -> Option<Cause> {

@@ -147,7 +147,8 @@ impl World {
             self.note(|| "the host forks its log".into());
         } else if self.copies.may_recover && self.rng.per_mille(200) {
             self.copies.may_recover = false;
-            // The host may have restarted since then, and may not know of a member that is ahead.
+            // The host may have restarted since it learnt that a member is ahead of it, and may not
+            // know of that member any more. Then it has nothing to recover.
             if host.handle(Input::Recover, now).is_ok() {
                 self.note(|| "the host recovers its log".into());
             }

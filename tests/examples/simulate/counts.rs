@@ -29,6 +29,8 @@ pub(crate) struct Counts {
     pub(crate) refused: u64,
     pub(crate) cancels: u64,
     pub(crate) withdrawn: u64,
+    /// Requests for one agent.
+    pub(crate) addressed: u64,
     pub(crate) told_expired: u64,
     /// Frames of a hostile member.
     pub(crate) forged: u64,
@@ -88,7 +90,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 55] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 56] {
         let Faulted {
             sent,
             delivered,
@@ -122,6 +124,7 @@ impl Counts {
             ("cancellations", &mut self.cancels),
             ("  told to their sender", &mut self.withdrawn),
             ("expiries concluded", &mut self.told_expired),
+            ("requests for one agent", &mut self.addressed),
             ("frames of a hostile member", &mut self.forged),
             ("steps of clocks", &mut self.clock_steps),
             ("old copies put back", &mut self.copies_back),

@@ -177,6 +177,10 @@ impl Enemy {
             2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
             _ => {}
         }
+        // An id decides here and not the dice, so that the other choices of a seed stay as they are.
+        if pairs.first().is_some_and(|pair| pair.contains("7,seq:")) {
+            pairs.push("to:a1".to_owned());
+        }
         format!("{head}[{}]", pairs.join(","))
     }
 
@@ -237,7 +241,8 @@ impl Enemy {
             ),
             8 => self.hello(rng, position),
             9..11 => {
-                // The right bytes of one of its values, or wrong ones.
+                // The hostile member answers with the right bytes of one of its values, or with
+                // wrong ones.
                 let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
                 let data = if rng.per_mille(500) { "eA==" } else { "eQ==" };
                 format!("@x>sync:bytes{{at:0|d:{data}|key:{key}|len:1|sha:{DIGEST}}}")
@@ -346,8 +351,8 @@ impl World {
         if self.enemy.is_none() {
             return Ok(());
         }
-        // The newest frame that is now in the outbox of each side. The sides answer the hostile
-        // member with later ones.
+        // Notes the newest frame in the outbox of each side. Later frames do not count, because
+        // the sides go on answering the hostile member.
         let last = |seen: &Seen| seen.outbox.values().map(|frame| frame.order).max();
         let last: Vec<_> = self.observer.sides.iter().map(last).collect();
         let is_settled = |(seen, last): (&Seen, &Option<u64>)| {
@@ -361,8 +366,9 @@ impl World {
             .iter()
             .map(|side| side.outbox.len())
             .sum();
-        // A side that takes few frames at a time is behind for longer. A host that was put back asks eight times, with up
-        // to 32 seconds between, for each value that it has lost, and for each first part.
+        // Some runs need more turns. A side that takes few frames at a time is behind for longer. A
+        // host from an older copy asks eight times for each value and for each first part that it
+        // has lost, with up to 32 seconds between the tries.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
         let was_put_back = self.plan.copies > 0 && self.plan.host_copies;
         let turns = turns + if was_put_back { TURNS_PUT_BACK } else { 0 };
@@ -373,8 +379,8 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        // A member answers in the second step after the host has told it the next number. A turn
-        // lasts a second.
+        // A member answers in the second step after the host has told it the next number, and its
+        // turn to send ends after a second. So the steps are shorter if all share one numbering.
         let steps = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 2,

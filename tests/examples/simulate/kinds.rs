@@ -147,6 +147,7 @@ fn name(event: &Event) -> (&'static str, Option<accp_runtime::ErrorCode>) {
         Event::Tampered(_) => "Tampered",
         Event::Schemas(_) => "Schemas",
         Event::SchemasUnavailable(_) => "SchemasUnavailable",
+        Event::SchemasDiffer(..) => "SchemasDiffer",
         Event::NotWritten(_) => "NotWritten",
         _ => "another event",
     };

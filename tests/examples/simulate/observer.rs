@@ -211,7 +211,8 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.refused.insert((sender, mid.clone()));
-            // The first part may still be under way.
+            // The first part may still be under way, and the host may refuse it, too, when it
+            // arrives.
             let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));
             self.refused.extend(of.map(|of| (sender, of)));
             self.versions
@@ -223,8 +224,8 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
-        // An announcement belongs to no chain, and the host sends the copy of an answer even if the
-        // chain is cancelled.
+        // An announcement does not belong to a chain, and the host sends the copy of an answer even
+        // if the chain is cancelled.
         let is_put = entry.text.contains(">sync:put{");
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         let is_cancelled = !(self.is_flooded || is_put || is_copy)
@@ -247,7 +248,8 @@ impl Observer {
             }
             EntryKind::Part => {
                 counts.parts += 1;
-                // Only sides that count tokens send parts. A token has four bytes.
+                // Only sides that count tokens send parts. The counter of the simulation counts
+                // four bytes as a token.
                 let is_long = entry.text.len().div_ceil(4) > FRAME_TOKENS;
                 if is_long && Some(sender) != self.enemy {
                     return Err(format!("{mid} is over the limit of tokens: {}", entry.text));
@@ -330,7 +332,8 @@ impl Observer {
         if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
             return Err(format!("{mid} is consumed at {before} and again"));
         }
-        // The host remembers a limited number of refusals, and the hostile member may exceed it.
+        // The host remembers a limited number of refusals. The hostile member may exceed it, so the
+        // check leaves this member out.
         let is_honest = Some(sender) != self.enemy;
         if is_honest && self.refused.contains(&(sender, mid.clone())) {
             return Err(format!("{mid} was refused and is consumed"));
@@ -341,7 +344,8 @@ impl Observer {
             return Err(format!("{mid} was given up by its sender and is consumed"));
         }
         let next = self.next_sequence(sender);
-        // A host that has lost part of its log may lack frames that it had dropped.
+        // A host that has lost part of its log may lack frames that it had dropped, so a number may
+        // be larger than the next one.
         let has_lost = self.timeline.has_lost() || Some(sender) == self.enemy;
         let may_jump = has_lost && entry.sequence > next;
         if entry.sequence != next && !may_jump {
@@ -365,7 +369,7 @@ impl Observer {
         }
         let sender = self.senders.entry(entry.sender).or_default();
         if let Some(n) = field(text, "n") {
-            // A member with an older copy of its store sends some frames again.
+            // A member with an older copy of its store sends some frames again, which is allowed.
             let is_early = self.timeline.was_put_back(entry.sender);
             let was_renamed = self.timeline.renamed.contains(&(entry.sender, n));
             if n <= sender.said && !is_early || !sender.all.insert(n) && !was_renamed {
@@ -383,7 +387,13 @@ impl Observer {
             entry.position,
             self.chains.parent(text).filter(|_| !self.is_flooded),
         );
-        self.chains.apply(text, entry.position, entry.sender);
+        self.chains.addresses.judge(entry)?;
+        let may_all =
+            entry.sender == MemberId::HOST || self.rights.supervisors.contains(&entry.sender);
+        if !may_all && !self.is_flooded && !self.chains.may_answer(text, entry.sender) {
+            return Err(format!("{} answers for another: {text}", entry.mid));
+        }
+        self.chains.apply(entry);
         Ok(())
     }
 
@@ -398,6 +408,7 @@ impl Observer {
                 return Err(format!("nobody joins in {text}"));
             };
             self.left.remove(&member);
+            self.chains.addresses.joins(member, text);
             self.senders.entry(member).or_default().joined = entry.position;
             let who = usize::from(member.number() - MemberId::HOST.number());
             if let Some(side) = self
@@ -407,6 +418,8 @@ impl Observer {
             {
                 side.joins(entry.position);
             }
+        } else if text.contains(">sync:open{") {
+            self.chains.addresses.joins(MemberId::HOST, text);
         } else if text.contains(">sync:leave{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             self.left.extend(member);
@@ -418,8 +431,8 @@ impl Observer {
             self.judge_checkpoint(text)?;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if text.contains(">sync:put{") {
-            // A refused announcement leaves a gap in the keys. An older copy that uses keys again
-            // does, too.
+            // A refused announcement leaves a gap in the keys. So does a member with an older copy
+            // of its store, which uses keys again.
             let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;
             let may_leave_gaps = self.timeline.was_put_back(entry.sender)
                 || Some(entry.sender) == self.enemy

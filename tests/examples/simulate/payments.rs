@@ -71,7 +71,8 @@ fn request_of(message: &DynamicFrame<'_>) -> Option<(String, BTreeMap<String, St
     let fields = message.payload.iter();
     let fields = fields.filter(|(_, value)| !matches!(value, Value::Ref(_)));
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_string()));
-    // A message lacks the defaults until it is sent. Sending it replaces long values by references.
+    // A message lacks the defaults until it is sent, and sending it replaces long values by
+    // references. So neither is compared.
     let is_default = |name: &str, value: &str| DEFAULTS.contains(&(name, value));
     let fields = fields.filter(|(name, value)| value.len() <= SHORT && !is_default(name, value));
     Some((id.to_string(), fields.collect()))

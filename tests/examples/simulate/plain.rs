@@ -39,7 +39,7 @@ impl Observer {
             let Some(bytes) = &cold.bytes else { continue };
             self.fresh.insert(cold.key.clone());
             // A value with a mark of this library stays a reference, because a member that speaks
-            // the draft alone would misread it.
+            // only the draft would misread it.
             let is_marked = bytes.iter().any(|byte| matches!(byte, b'"' | b'#'))
                 || bytes.windows(3).any(|three| three == b"{_:");
             if !is_marked {
@@ -129,7 +129,8 @@ impl Observer {
         let ttl = number_in::<i64>(text, "ttl").unwrap_or_default();
         let since = plain.since.get(mid).map_or(0, |since| since.as_secs());
         // Two clocks differ by at most two thirds of the tolerance, and the timestamp is in
-        // seconds.
+        // seconds. So a frame that the host drops is too old by a third of the tolerance, less a
+        // second.
         let has_expired = self.now.as_secs() - since + 1 >= ttl + self.skew / 3;
         let may_differ = !self.is_steady || self.timeline.has_lost();
         has_expired || may_differ || self.chains.may_be_cancelled(text)
@@ -235,7 +236,8 @@ impl Observer {
             return Err(format!("{to} is told of {number}, which is not durable"));
         }
         if is_link {
-            // With its hello, the host goes on at the number that the member has sent.
+            // After its hello, the host goes on at the number that the member has sent. So it
+            // owes the member no earlier frame.
             if text.starts_with("@hub>sync:registry{")
                 && let Some(plain) = self.plain_mut(to)
             {

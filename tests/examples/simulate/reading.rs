@@ -135,7 +135,7 @@ impl World {
             if read.is_some() {
                 break;
             }
-            // The bytes are on their way.
+            // The bytes are on their way, so the side reads again after some time.
             self.rest(Duration::from_millis(500))?;
         }
         self.counts.references += 1;

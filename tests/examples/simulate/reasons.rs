@@ -4,6 +4,7 @@ use accp_runtime::session::{MemberId, Mid};
 use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{Entry, EntryKind};
 
+use super::addresses::addressee;
 use super::node::{REGISTRY, Result};
 use super::observer::Observer;
 use super::rights::follows;
@@ -20,15 +21,17 @@ impl Observer {
         let rule = message.and_then(|message| self.rule_against(sender, &message));
         match code {
             code if rule == Some(code) => true,
+            ErrorCode::REF_NOT_FOUND if self.is_for_nobody(text) => true,
             ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
                 // The missing reference may be in another part of the frame.
                 let is_part = meta(text, "pt").is_some();
-                // The log keeps only the envelope of a long frame.
+                // The log keeps only the envelope of a long frame, so it does not show the
+                // reference.
                 let is_cut = text.contains(":refused{}[");
                 is_part || is_cut || self.lacks(text, code)
             }
             // Another part of the frame came too late, by a clock that was wrong for a while. Or
-            // the host does not know the first part: it has forgotten it, because the member left.
+            // the host has forgotten the first part, because the member left.
             ErrorCode::INVALID_TYPE => mid_in(text, "of").is_some_and(|of| {
                 let is_part = |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
                 let first = (sender, of.clone());
@@ -48,14 +51,21 @@ impl Observer {
             }
             ErrorCode::POLICY_DENIED => {
                 // A member with an old copy of its store does not know which keys it has used since
-                // then.
+                // the copy was made.
                 let is_put = text.contains(">sync:put{");
                 let is_used = is_put && self.timeline.was_put_back(sender);
                 let cancels = intent(text) == "cancel" && !self.may_cancel(sender, text);
-                cancels || self.left.contains(&sender) || is_used
+                let answers = !self.chains.may_answer(text, sender);
+                cancels || answers || self.left.contains(&sender) || is_used
             }
             _ => false,
         }
+    }
+
+    /// Returns whether a request is for an agent that never joined.
+    pub(super) fn is_for_nobody(&self, text: &str) -> bool {
+        let addresses = &self.chains.addresses;
+        addressee(text).is_some_and(|name| !addresses.knows(name))
     }
 
     /// Returns whether something is missing that the frame needs: the target of a reference, or

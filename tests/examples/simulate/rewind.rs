@@ -71,7 +71,7 @@ impl Observer {
             .filter(|mid| is_plain || self.consumed.contains_key(mid));
         self.sides[who].used.extend(used);
         self.timeline.early.insert(id);
-        // The side may send frames again that it had given up.
+        // The side may again send frames that it had given up.
         self.withdrawn.clear();
     }
 

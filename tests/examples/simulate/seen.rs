@@ -99,7 +99,7 @@ impl Seen {
     pub(super) fn took(&mut self, entry: &Entry) -> Result {
         let id = self.id;
         let is_due = match entry.kind {
-            EntryKind::Frame => entry.sender != id,
+            EntryKind::Frame => entry.to.map_or(entry.sender != id, |to| to == id),
             // The copy of an answer is for the side that has asked again.
             EntryKind::Repeat => entry.sender == id && intent(&entry.text) != "req",
             _ => false,
@@ -157,7 +157,7 @@ impl Seen {
         });
         let is_said = |e: &&Entry| e.sender == MemberId::HOST && e.kind == EntryKind::Frame;
         let said = batch.entries.iter().filter(is_said);
-        // The entries that the host gets back are not new frames.
+        // The entries that the host recovers from a member are not new frames.
         let said = said.filter(|e| id == MemberId::HOST && !back.contains(&e.position));
         let heads = kept.chain(said.map(|entry| &*entry.text));
         let mut replies: BTreeMap<u64, usize> = BTreeMap::new();

@@ -132,7 +132,7 @@ impl Observer {
             rest.iter().find(|entry| entry.kind.is_relayed())
         };
         let is_same = |entry: &Entry| {
-            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut);
+            let facts = |e: &Entry| (e.position, e.kind, e.sender, e.to, e.tokens, e.cut);
             facts(entry) == facts(copy) && entry.mid == copy.mid && entry.text == copy.text
         };
         if side.lasts().iter().filter_map(after).any(is_same) {
@@ -147,8 +147,8 @@ impl Observer {
 
     fn put(&mut self, who: usize, frame: &Outgoing) -> Result {
         let side = &mut self.sides[who];
-        // A side with an older copy of its store does not know its last ids. The session gives the
-        // frame another id later.
+        // A side with an older copy of its store does not know the last ids that it used, so a
+        // frame may repeat one of them. The session gives the frame another id later.
         let may_repeat = self.timeline.was_put_back(side.id) && side.plain.is_none();
         let is_old = self.consumed.contains_key(&frame.mid);
         let is_used = !side.used.insert(frame.mid.clone());
@@ -217,7 +217,8 @@ impl Observer {
                 let of = error.of.clone().filter(|_| !is_consumed || has_lost);
                 let refused = (id, of.unwrap_or_else(|| mid.clone()));
                 let was_refused = self.refused.contains(&refused);
-                // The frame may need values that the host has refused.
+                // If an older copy of this member's store was put back, its frame may need values
+                // that the host has refused.
                 let may_be = self.timeline.was_put_back(id) && !is_consumed;
                 // The host logs only a limited number of frames of a member that has left.
                 let has_left = error.code == ErrorCode::POLICY_DENIED
@@ -294,7 +295,8 @@ impl Observer {
         let side = &self.sides[who];
         let fired = inbound.cancel_token().is_cancelled();
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
-        // The member may follow the log that the host has lost.
+        // The member may follow the log that the host has lost, and then need not know of the
+        // cancellation.
         let follows = who == 0 || side.plain.is_none() && !self.timeline.has_lost();
         let again = inbound.redelivered();
         let is_cancelled = self.chains.is_cancelled(text, side.last, again);

@@ -102,7 +102,8 @@ impl World {
             }
             let update = if self.rng.per_mille(200) {
                 let version = shared.version() + 1 + self.rng.below(3);
-                // A long value from the hostile member would become a reference.
+                // A whole state leaves out long values. The hostile member may have set them, and
+                // the session would send them by reference.
                 let short = target
                     .iter()
                     .filter(|(_, value)| value.to_string().len() < 50);
@@ -121,7 +122,8 @@ impl World {
             .map_err(said)?
             .with("n", n as i64);
         if is_chat {
-            // The writer leaves defaults out, and the reader puts them back.
+            // `role` and `lang` have their defaults. The writer leaves them out, and the reader
+            // puts them back.
             let content = format!("c{n}");
             message = message.with("role", "assistant").with("content", content);
             message = message.with("lang", "en").under("CH");
@@ -171,7 +173,7 @@ impl World {
                 0..2 => format!("cold.p{position}"),
                 2..4 => format!("hot.p{position}"),
                 4 => format!("warm.ckpt_{}", position % 4),
-                // A session that the host may have granted.
+                // Another session, whose values the host may have opened to this one.
                 _ => format!("ext.other_{}.k101_1", 4 + position % 6),
             };
             message = message.with("see", Value::Ref(key.into()));
@@ -184,6 +186,12 @@ impl World {
         }
         if self.rng.per_mille(100) {
             message.envelope.ttl = Some(1 + self.rng.below(40) as i64);
+        }
+        if self.plan.addresses && matches!(intent, "req" | "qry") && self.rng.per_mille(400) {
+            let at = self.rng.below(self.nodes.len() as u64 + 1) as usize;
+            let name = self.nodes.get(at).map_or("nobody", |node| node.agent);
+            message.envelope.extra.insert("to", Value::from(name));
+            self.counts.addressed += 1;
         }
         Ok(Some(message))
     }
@@ -298,7 +306,7 @@ impl World {
                 }
                 self.hear(who, &inbound)?;
             }
-            // Try again later.
+            // The side cannot send now, so the handler gets the frame again later.
             Err(SendError::Full(_) | SendError::NotJoined | SendError::Stopped(_)) => {
                 side.inbox.insert(0, inbound);
             }
@@ -355,7 +363,8 @@ fn answers(
 ) -> Result<Vec<DynamicFrame<'static>>> {
     let mut answers = Vec::new();
     let position = inbound.position();
-    // An agent that was asked on behalf of another does not ask a third.
+    // An agent that was asked on behalf of another does not ask a third, so that no chain grows
+    // for ever.
     let is_asked = intent(inbound.text()) == "req" && !head(inbound.text()).contains("{re:");
     let answer = |intent: &'static str, operation: &'static str| -> Result<DynamicFrame<'static>> {
         let answer = DynamicFrame::new(agent, intent, operation).map_err(said)?;

@@ -60,6 +60,6 @@ impl Timeline {
 }
 
 pub(super) fn is_same(entry: &Entry, copy: &Entry) -> bool {
-    let facts = |e: &Entry| (e.position, e.kind, e.sender, e.tokens, e.cut, e.hash);
+    let facts = |e: &Entry| (e.position, e.kind, e.sender, e.to, e.tokens, e.cut, e.hash);
     facts(entry) == facts(copy) && entry.mid == copy.mid && entry.text == copy.text
 }

@@ -30,7 +30,7 @@ impl World {
     /// Returns the turns of half a second in which all sides come to rest, once the link is whole.
     /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
-        // This covers two waits of 32 seconds between tries, and then the time by which clocks may
+        // `waits` covers two waits of 32 seconds between tries, and the time by which clocks may
         // differ. With old copies, the sides first find out which log is valid, and the host begins
         // again when a member sends a hello.
         let waits = match (self.plan.copies > 0, self.plan.host_copies) {
@@ -43,13 +43,13 @@ impl World {
             Scope::Shared => 3,
         };
         let at_a_time = if self.plan.narrow { 2 } else { 16 };
-        // A host that takes few frames is busy with those of one member while others wait, unless
-        // they take turns.
+        // A host that takes few frames at a time serves one member while others wait, unless the
+        // members take turns.
         let in_turn = match self.plan.scope {
             Scope::Sender if self.plan.narrow => 16 * self.plan.members,
             _ => 0,
         };
-        // A member that speaks the draft alone gives up its unanswered frames one after the other.
+        // A member that speaks only the draft gives up its unanswered frames one after the other.
         let drafts = self.observer.sides.iter();
         let drafts = drafts.filter(|side| side.plain.is_some());
         let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();
@@ -171,9 +171,15 @@ impl World {
             Some(id) => format!(",{key}:{id}"),
             None => String::new(),
         };
-        let text = format!("@a>req:plan{{}}[mid:0{}{}]", id("cid", cid), id("aid", aid));
-        // The session may be ahead of its store. A side with an older copy may follow a log that is
-        // lost.
+        let to = message.envelope.extra.get("to").and_then(Value::as_str);
+        let to = to.map_or_else(String::new, |to| format!(",to:{to}"));
+        let text = format!(
+            "@a>req:plan{{}}[mid:0{}{}{to}]",
+            id("cid", cid),
+            id("aid", aid)
+        );
+        // The session may be ahead of its store. A side with an older copy may also follow a log
+        // that is lost.
         let side = self.room.sides().nth(who);
         let position = side.map_or(0, |side| side.session().position());
         let timeline = &self.observer.timeline;
@@ -190,9 +196,14 @@ impl World {
             }
             SendError::Cancelled => is_ahead || self.observer.chains.may_be_cancelled(&text),
             SendError::Stopped(_) => who == 0 && self.observer.timeline.has_lost(),
+            SendError::Refused { code, .. }
+                if *code == ErrorCode::REF_NOT_FOUND && self.observer.is_for_nobody(&text) =>
+            {
+                who == 0
+            }
             error => match message.payload.get("see") {
                 Some(Value::Ref(key)) => self.lacks_here(who, key, error.code()),
-                // The host checks its own messages when it sends them.
+                // Only the host checks a message against the rules when it sends it.
                 _ if who == 0 && is_ahead => message.schema.is_some() || is_end,
                 _ => who == 0 && rule == Some(error.code()),
             },
@@ -235,7 +246,8 @@ pub(super) fn asks_and_sends_little(who: usize, batch: &Batch) -> Result {
             *relayed += send.text.len();
         }
     }
-    // Twice 128 KiB, because of the pairs of a relay and of an entry that begins below the bound.
+    // The host counts 128 KiB of entries. The relays are longer by their metadata, and the last
+    // entry may begin just below the bound. So twice as many bytes are allowed.
     let most = 2 * 128 * 1024;
     let too_much = |(asked, relayed): &(usize, usize)| *asked > 8 || *relayed > most;
     match peers.iter().find(|(_, sums)| too_much(sums)) {

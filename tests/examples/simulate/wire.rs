@@ -153,24 +153,26 @@ impl Observer {
         }
         let code = text.split("{code:").nth(1).and_then(|rest| rest.get(..5));
         let exp = field(text, "exp").filter(|_| code == Some("E3003"));
-        // The host may have given this answer before it was the turn of the frame.
+        // The host may have given this answer before it expected the number of this frame.
         let is_early = exp.is_some_and(|exp| own.is_none_or(|entry| exp <= entry.sequence));
         let has_left = self.left.contains(&to);
-        // While a clock was wrong, the timestamp may have been in the future. Later it may be too
-        // old.
+        // While a clock was wrong, the timestamp may have been in the future, and the host may have
+        // said so. Later the frame may be too old.
         let is_for_now = code == Some("E3001");
         if is_dropped && !is_early && !is_for_now {
             return Err(format!("{of} was dropped and is answered"));
         }
         let is_true = match code {
-            // The frame is a part of a frame that came back as a whole.
+            // A host that has recovered its log may have the frame only as a whole. Then each
+            // part of the frame is a duplicate.
             Some("E3002") if place.is_none() => self.timeline.has_lost(),
             Some("E3002") => place.is_some_and(|entry| {
                 field(text, "holder") == Some(u64::from(entry.sender.number()))
                     && field(text, "seq") == Some(entry.sequence)
             }),
             Some("E5001") if has_left => true,
-            // The clock of the sender is ahead. The frame may be consumed meanwhile.
+            // E3001 means that the clock of the sender was ahead. The frame may have been
+            // consumed since then.
             Some("E3001") => true,
             // A host that has lost frames of a member goes on at the number that the member has
             // sent.

@@ -1,6 +1,7 @@
 //! The world of one run: a host and members, each with a store, a link between them, and an
 //! observer who sees everything.
 
+mod addresses;
 mod chains;
 mod clocks;
 mod company;
@@ -83,8 +84,7 @@ impl World {
     fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
         let mut rng = Rng::new(seed);
         let mut plan = RunPlan::new(&mut rng);
-        // This does not depend on a random number, because drawing one would change the run of
-        // every seed.
+        // Only the seed decides this. Drawing a random number would change the run of every seed.
         plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
         plan.trim(trim);
         let nodes: Vec<_> = (0..=plan.members)
@@ -257,7 +257,7 @@ impl World {
         self.nodes[who].working.clear();
         self.set_alarm(who)?;
         self.observer.started(who);
-        // After a crash, a side may use an id again that is not durable and that no other side has
+        // After a crash, a side may reuse an id that is not durable and that no other side has
         // seen.
         let observer = &self.observer;
         let is_durable = |mid: &Mid| {
@@ -483,7 +483,8 @@ impl World {
             self.expel_enemy()?;
             let arrival = self.room.wire.next_arrival();
             if arrival.is_none() && self.room.sides().all(Side::is_quiet) {
-                // A host that asks for schemas waits longer after each question that was lost.
+                // A host that asks for schemas waits longer after each question that was lost, so
+                // it may still wait for a timer.
                 match self.judge_timers() {
                     Err(_) if self.plan.brings => {}
                     verdict => return verdict,

@@ -73,7 +73,7 @@ impl<'p> Program<'p> {
         let open = match self.open.take() {
             Some(open) if open.0 == session => open,
             other => {
-                // The next session cannot be opened until this one is closed.
+                // Only one session can be open on this root, so the other one is closed first.
                 drop(other);
                 let opened = Context::open_on(self.root, id(session), self.files.clone());
                 let opened = opened.map_err(|error| error.to_string())?;
@@ -156,7 +156,7 @@ fn files(root: &Path) -> Files {
                 "{folder}/{}",
                 path.file_name().expect("a name").to_string_lossy()
             );
-            // `Path::extension` knows none for `.lock`.
+            // `Path::extension` finds no extension in `.lock`.
             let is_lock = name.rsplit('.').next() == Some("lock");
             if path.is_file() && !is_cold(&name) && !is_lock {
                 found.insert(name, fs::read(&path).expect("it reads"));
@@ -197,7 +197,7 @@ fn made() -> Vec<String> {
 fn record(seed: u64) -> Recording {
     let root = tempfile::tempdir().expect("a folder");
     let log = Log::default();
-    // The folders are made before anything else.
+    // The program makes its folders before anything else, so the log of events begins with them.
     let made = made().into_iter().map(Event::MakeFolder);
     made.for_each(|event| log.tell(event));
     log.tell_of_sqlite(|event| event.below(CACHE));
@@ -316,7 +316,7 @@ fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Resu
     let first = if other { 1 - next } else { next };
     for session in [first, 1 - first] {
         // The interrupted step may be stored or not, and its list was never returned. Only the
-        // other session is sure.
+        // list of the other session is known.
         let is_sure = session != next && !known.said[session].is_empty();
         if is_sure {
             program.check(session, known)?;

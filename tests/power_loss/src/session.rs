@@ -95,7 +95,7 @@ impl Played {
         let message = message.with("text", "x".repeat(1 + random.below(long)));
         self.next += 1;
         let side = self.room.side(id).expect("one of the sides");
-        // A member whose outbox is full does not send.
+        // A member whose outbox is full refuses the message. The workload goes on without it.
         drop(side.driver.send(&Outbound::message(&message), now));
     }
 

@@ -111,14 +111,15 @@ unsafe extern "C" fn hook(
     data: *const c_void,
     allow: *mut c_int,
 ) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: `name` is a C string, as this function requires.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
     let name = Path::new(name.as_ref()).file_name().unwrap_or_default();
     let file = name.to_string_lossy().into_owned();
     let event = match op {
         0 => Event::Create(file),
         1 => {
-            // SAFETY: as above; a write has data.
+            // SAFETY: a write has data, and `data` holds `length` bytes, as this function
+            // requires.
             let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), length as usize) };
             let bytes = bytes.to_vec();
             let at = at as u64;
@@ -138,7 +139,7 @@ unsafe extern "C" fn hook(
         Answer::DoneAlready => (0, 0),
         Answer::Fails { after, code } => (after.min(length as usize) as c_int, code),
     };
-    // SAFETY: as above.
+    // SAFETY: `allow` may be written, as this function requires.
     unsafe { *allow = allowed };
     code
 }

@@ -62,7 +62,7 @@ pub(crate) fn state(store: &mut impl Store) -> Result<Hash, StoreError> {
         let _ = write!(text, "{summary:?} {:?}", store.load(&side)?);
         let _ = write!(text, "{:?}", store.entries(&side, 0, usize::MAX)?);
         for key in store.cold_keys(&side)? {
-            // The store checks bytes against their digest when it reads them.
+            // The store has compared the bytes with their digest, so their length is enough here.
             let kept = store.cold(&side, &key)?.map(|mut kept| {
                 let bytes = kept.value.bytes.take();
                 (kept, bytes.map(|bytes| bytes.len()))
@@ -261,7 +261,7 @@ impl Writer {
 }
 
 fn value(number: u64, random: &mut Random, bytes: usize) -> Cold {
-    // A small range, so that some values are equal.
+    // The range is small, so that some values are equal.
     let byte = random.below(256) as u8;
     let bytes = vec![byte; random.below(3) * bytes / 2];
     Cold {

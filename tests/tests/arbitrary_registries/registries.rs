@@ -214,7 +214,8 @@ fn described(
     };
     for ((code, name), value) in candidates {
         let default = value.to_json();
-        // JSON cannot represent a decimal that a float cannot represent.
+        // JSON cannot represent a decimal that a float cannot represent, so such a value cannot be
+        // a default.
         if messages::holds_reference(&value) || Value::from_json(&default) != value {
             continue;
         }

@@ -10,10 +10,12 @@ use proptest::sample::{Index, select};
 
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
 use crate::arbitrary_registries::{inline, shortened};
-use crate::generated::goldens::{enums, every_type, formats, formats_owned, frames, names, nested};
+use crate::generated::goldens::{
+    enums, every_type, formats, formats_owned, frames, names, nested, renamed,
+};
 
 /// Reads a text as a type, and writes it again.
-type Through = fn(&str) -> Result<String, ErrorCode>;
+pub(crate) type Through = fn(&str) -> Result<String, ErrorCode>;
 
 /// A type and its registry.
 #[derive(Clone)]
@@ -30,7 +32,9 @@ impl std::fmt::Debug for Subject {
     }
 }
 
-fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(text: &'a str) -> Result<String, ErrorCode> {
+pub(crate) fn through<'a, T: DecodeFrame<'a> + EncodeFrame>(
+    text: &'a str,
+) -> Result<String, ErrorCode> {
     let typed = Typed::<T>::decode(text).map_err(|error| error.code())?;
     let mut out = String::new();
     let written = typed.encode_into(&mut out, inline());
@@ -87,6 +91,9 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         of(nested::REGISTRY_JSON) =>
             nested::FindingSync<'_>: "FD" "sync" "finding",
             nested::ReportDone<'_>: "RP" "done" "report";
+        of(renamed::REGISTRY_JSON) =>
+            renamed::PayReq<'_>: "IV" "req" "pay",
+            renamed::PayDone<'_>: "IV" "done" "pay";
     }
 });
 
@@ -96,7 +103,7 @@ fn case() -> impl Strategy<Value = (Subject, DynamicFrame<'static>, Vec<Index>)>
         let schema = subject.registry.schema(subject.code).unwrap();
         let message = messages::frame(&subject.registry, schema, subject.head, Metadata::Whole);
         let spec = schema.frame(&subject.head).unwrap();
-        // The type of a frame has the fields that its entry lists.
+        // The type of a frame has only the fields that the registry lists for the frame.
         let about = spec.fields.clone();
         let required: Vec<String> = schema.required(&subject.head).map(str::to_owned).collect();
         let message = message.prop_map(move |mut message| {
@@ -141,7 +148,7 @@ proptest! {
         let all = faulty(&message, registry);
         for index in &faults {
             let Faulty { fault, text, .. } = index.get(&all);
-            // A type skips a key that it does not know.
+            // A type skips a key that it does not know, so it may accept a key that comes twice.
             if *fault == Fault::Twice {
                 continue;
             }

@@ -60,17 +60,26 @@ struct Move {
 #[test]
 fn what_is_dropped_is_told() {
     let text = "@a>req:transaction{txn:t1|amt:1.5|cur:eur|currency_of:x|acc:k|schema:TX}";
-    let dropped = |text: &str| Typed::<Pay>::decode(text).unwrap().dropped().to_vec();
-    assert_eq!(dropped(text), ["account"]);
+    let dropped = |text: &str| {
+        let pay = Typed::<Pay>::decode(text).unwrap().into_owned();
+        pay.dropped().to_vec()
+    };
+    assert_eq!(dropped(text), ["cur", "currency_of", "account"]);
     let text = "@a>req:transaction{acc:k|txn:t1|currency:eur|amt:1.5|retry:true|schema:TX}";
     assert_eq!(dropped(text), ["account", "currency", "retryable"]);
-    let none = "@a>req:transaction{txn:t1|amt:1.5|stat:ok|zz:1|schema:TX}";
+    let unknown = "@a>req:transaction{txn:t1|amt:1.5|stat:ok|zz:1|schema:TX}";
+    assert_eq!(dropped(unknown), ["zz"]);
+    let none = "@a>req:transaction{txn:t1|amt:1.5|stat:ok|schema:TX}";
     assert_eq!(dropped(none), [""; 0]);
     // A nested value drops fields, too. An ignored field is not refused as unknown.
     let text = "@a>req:move{item:x|who:{note:far,sh:3,z:b}|count:2|schema:SV}";
     let moved = Typed::<Move>::decode(text).unwrap();
     assert_eq!(moved.dropped(), ["note", "shelf", "count"]);
     assert_eq!(moved.frame.target.aisle, "b");
+    // So does a value for a key that nobody knows, also in the pairs form.
+    let text = "@a>req:move{item:x|who:{_:[[aisle,b],[lane,4],[no-key,5]]}|schema:SV}";
+    let moved = Typed::<Move>::decode(text).unwrap();
+    assert_eq!(moved.dropped(), ["lane", "no-key"]);
     let unknown = "@a>req:move{item:x|who:{z:b}|remark:far|schema:SV}";
     insta::assert_snapshot!(Typed::<Move>::decode(unknown).unwrap_err(), @"E1004 at byte 29: expected a field of Move: item, target");
 }

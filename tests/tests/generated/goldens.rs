@@ -10,6 +10,9 @@ pub mod draft;
 /// Enumerations.
 #[path = "../../goldens/enums.rs"]
 pub mod enums;
+/// Enumerations that take other values.
+#[path = "../../goldens/enums_open.rs"]
+pub mod enums_open;
 /// Fields of every type.
 #[path = "../../goldens/every_type.rs"]
 pub mod every_type;
@@ -37,6 +40,9 @@ pub mod nested;
 /// Schemas inside schemas, owned.
 #[path = "../../goldens/nested_owned.rs"]
 pub mod nested_owned;
+/// Fields that were renamed.
+#[path = "../../goldens/renamed.rs"]
+pub mod renamed;
 /// The workflows of AACP.
 #[rustfmt::skip]
 #[path = "../../goldens/workflows.rs"]

@@ -93,7 +93,7 @@ fn places(json: &Json, at: &str, out: &mut Vec<String>) {
                 place(index.to_string(), item);
             }
         }
-        // A reference is one value.
+        // A reference is one value, so its member is not a place.
         Json::Object(object) if !object.contains_key("$ref") => {
             for (key, item) in object {
                 place(key.clone(), item);
@@ -123,7 +123,8 @@ proptest! {
         json["payload"] = payload;
         // llguidance requires the escape for this character, which JSON allows.
         let text = json.to_string().replace('\u{7f}', "\\u007f");
-        // The last integers of 64 bits are beyond the bounds that engines accept.
+        // The largest and the smallest integers of 64 bits are beyond the bounds that engines
+        // accept.
         if text.contains("92233720368547758") {
             return Ok(());
         }

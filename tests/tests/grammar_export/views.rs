@@ -88,7 +88,8 @@ fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
         return false;
     };
     let cells = outside_of_quotes(cells);
-    // As with frames, floats with many digits or with hundreds of zeros are excepted.
+    // The grammar leaves out floats with many digits or with hundreds of zeros, as the grammar of
+    // frames does.
     let mut numbers = cells.split('#').skip(1);
     let has_many_digits = |number: &str| {
         let end = number.find(|c: char| !c.is_ascii_digit() && !"-.".contains(c));
@@ -99,7 +100,8 @@ fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
     if numbers.any(has_many_digits) {
         return true;
     }
-    // The letters of the usual scripts have a test of their own.
+    // A cell that begins with a letter beyond ASCII is excepted. Another test is about the letters
+    // of the usual writing systems.
     let before = std::iter::once('(').chain(cells.chars());
     let mut pairs = before.zip(cells.chars());
     if pairs.any(|(before, c)| !c.is_ascii() && ",([{:\n".contains(before)) {
@@ -110,7 +112,7 @@ fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
         let has_common = cells
             .match_indices(&format!("{code}["))
             .any(|(at, open)| !cells[at + open.len()..].starts_with('\n'));
-        // No list is declared with records of another schema.
+        // No field is a list of records of another schema than TR.
         has_common || code != "TR" && cells.contains(&format!("{code}("))
     })
 }

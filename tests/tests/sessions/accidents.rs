@@ -68,8 +68,8 @@ fn values_that_nobody_can_supply() {
         room.members[1].cold_text("k101_13").is_some(),
         "by a member"
     );
-    // Both report the values as unavailable. The member gives up. The host does not, and gets the
-    // values when their owner is back.
+    // The member and the host both report the values as unavailable. The member gives up. The
+    // host does not, and gets the values when their owner is back.
     for _ in 0..40 {
         room.pass(10 * SECOND);
     }
@@ -196,7 +196,8 @@ fn a_frame_in_parts_is_taken_back() {
             .any(|event| matches!(event, Event::Refused(..)))
     );
     room.check_replicas();
-    // The host knows that a frame was not in parts if its number directly follows another one.
+    // A frame in parts leaves a gap before its position, because its last part is not relayed.
+    // Without such a gap, the host knows that the frame was not in parts.
     let last = room.host.log().iter().map(|entry| entry.sequence).max();
     let next = last.unwrap_or_default() + 1;
     let part = format!("@qa>req:plan{{}}[mid:102000009001,seq:{next},pt:2/2,of:{plain}]");

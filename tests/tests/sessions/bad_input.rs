@@ -138,7 +138,8 @@ fn is_refused_with_its_code_and_changes_nothing() {
         let heard = host.takes(101, &good);
         assert_eq!(heard.inbound[0].text(), good, "{what}");
 
-        // The refused frame is in the log as refused, and nowhere else.
+        // The refused frame has not changed the state: the host has the same state after a restart
+        // from its log.
         let state = host.state().clone();
         host.restart_as(counting("hub"));
         assert_eq!(host.state(), &state, "{what}");
@@ -184,13 +185,13 @@ fn is_refused_with_its_code_and_changes_nothing() {
     schemas: E5001 an operation that is not the host's own
     veto: E5001 an operation that is not the host's own
     checkpoint: E5001 an operation that is not the host's own
-    pos:7: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    prev:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    tok:9: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    cut:true: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    by:100: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    sum:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
-    proof:1: E1001 none of pos, prev, tok, cut, by, sum and proof, which a host adds
+    pos:7: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    prev:1: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    tok:9: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    cut:true: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    by:100: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    sum:1: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
+    proof:1: E1001 none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds
     ");
 }
 
@@ -265,7 +266,7 @@ fn is_passed_over_in_link_frames() {
         assert_eq!(host.state(), &before, "{text}");
     }
     assert!(host.cold("k101_1").is_none());
-    // One of these texts was a request for a fold.
+    // One of these texts asked for a fold. So the host expects a hello before the next frame.
     host.greets(NOW);
     host.takes(101, &frame("@dev>req:plan{}", 10, 4, ""));
 }
@@ -337,7 +338,7 @@ proptest! {
         }
         let next = 1 + host.log().iter().filter(|entry| entry.sequence > 0).count() as u64;
         let good = format!("@qa>req:plan{{}}[mid:102000001010,seq:{next}]");
-        // It may be the turn of the other member now, until the time for its frame has passed.
+        // The other member may have the turn. A minute later its turn is over.
         let heard = host.hears(102, &good, NOW + Duration::from_secs(60));
         prop_assert!(heard.entries.iter().any(|entry| entry.kind == EntryKind::Frame), "{:?}", heard);
     }

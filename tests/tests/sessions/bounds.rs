@@ -291,7 +291,7 @@ fn hashes_at_hand() {
             "@{agent}>sync:registry{{ext:[log,proof]|hash:ffffff|pos:{position}|v:1}}[mid:910{n}00000001]"
         )
     };
-    // The host keeps the entries after 4 at hand for this member.
+    // The host keeps the entries after position 4 in memory for this member.
     host.hears(102, &hello("qa", 2, 4), NOW);
     for key in ["p1", "p2"] {
         host.grant("other", key, NOW);

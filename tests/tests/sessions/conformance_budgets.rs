@@ -66,7 +66,7 @@ fn bud_01_accepts_the_question_for_the_budget_on_both_sides() {
             ),
             (500, 2000, 2500)
         );
-        // The context holds exactly the counted lines.
+        // The context has as many lines as the budget counts.
         assert_eq!(
             render_context(state.warm(), state.hot()).lines().count(),
             state.hot().lines().count() + state.warm().digests().len()
@@ -134,7 +134,7 @@ fn bud_02_accepts_budgets_that_can_be_met_and_loses_nothing() {
 
 #[test]
 fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
-    // A frame is over the limit even with a reference.
+    // The limits are so low that a frame exceeds them even with a reference.
     let mut narrow = counting("dev");
     narrow.frame_tokens.body = TokenLimit { soft: 4, hard: 8 };
     let mut room = Room::open(counting("hub"), Rules::default());
@@ -152,7 +152,7 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     assert_eq!(room.host.state(), &before);
     room.check_replicas();
 
-    // More frames than may wait: the waiting frames stay and are sent.
+    // The member sends more frames than may wait. The frames that wait already stay, and are sent.
     let mut small = options("dev");
     small.outbox = 3;
     let mut room = Room::open(options("hub"), Rules::default());
@@ -171,7 +171,8 @@ fn bud_02_refuses_what_no_budget_holds_with_e2003_and_changes_nothing() {
     room.say(0, &Outbound::message(&plan(3)));
     room.check_replicas();
 
-    // A shared state that would grow too large. No single key is longer than a frame may hold.
+    // The last change would make the shared state too large. No single key is longer than a frame
+    // may hold.
     let mut host = open_host(options("hub"), Rules::default());
     let state = |n: u32| {
         let changes = [(format!("key_{n}"), Value::from("x".repeat(30_000)))]
@@ -242,7 +243,7 @@ proptest! {
         for value in &encoded.values {
             prop_assert_eq!(&room.host.cold(&value.key).unwrap(), value);
         }
-        // `Decode` gives the message back.
+        // `Codec::decode` gives back the message that was encoded.
         if let [only] = &encoded.frames[..] {
             let decoded = Codec::new(room.host.session_mut()).decode(only).unwrap();
             prop_assert_eq!(decoded.payload, message.payload.clone());

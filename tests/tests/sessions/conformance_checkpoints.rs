@@ -26,7 +26,7 @@ fn host() -> Side {
 fn two_tasks(host: &mut Side) -> Heard {
     for (n, (head, more)) in (1..).zip([
         (
-            "@dev>req:schedule{asgn:qa|task:T1|pri:high|dead:2026-05-01|schema:TA}",
+            "@dev>req:schedule{asgn:dev|task:T1|pri:high|dead:2026-05-01|schema:TA}",
             "",
         ),
         (
@@ -34,7 +34,7 @@ fn two_tasks(host: &mut Side) -> Heard {
             ",cid:101000001001",
         ),
         (
-            "@dev>req:schedule{asgn:qa|task:T2|dead:2026-06-01|schema:TA}",
+            "@dev>req:schedule{asgn:dev|task:T2|dead:2026-06-01|schema:TA}",
             "",
         ),
     ]) {
@@ -48,17 +48,17 @@ fn two_tasks(host: &mut Side) -> Heard {
 fn ckp_06_accepts_the_six_steps_as_one_entry() {
     let mut host = host();
     let heard = two_tasks(&mut host);
-    // One frame and one checkpoint: consecutive entries in one batch.
+    // The batch has one frame and one checkpoint, as consecutive entries.
     let [frame, _] = &heard.entries[..] else {
         panic!("{heard:?}");
     };
     let checkpoint = &heard.checkpoints()[0];
-    // 1: the frames before the triggering frame are frozen.
+    // Step 1: the frames before the triggering frame are frozen.
     assert_eq!(
         (checkpoint.id(), checkpoint.covers()),
         (2, frame.position - 1)
     );
-    // 2, 3 and 4: facts and summary are in warm state.
+    // Steps 2, 3 and 4: facts and summary are in warm state.
     let digest = checkpoint.digest().unwrap();
     assert!(
         digest
@@ -72,7 +72,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
         digest.summary()
     );
     assert_eq!(host.state().warm().digests().last(), Some(digest));
-    // 5: the raw frames are in cold state, and listed.
+    // Step 5: the raw frames are in cold state, and the checkpoint lists them.
     let left: Vec<u64> = checkpoint
         .left()
         .iter()
@@ -83,7 +83,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
         let located = host.state().locate(&Reference::parse(&key).unwrap());
         assert_eq!(located, Ok(Located::Log(position)));
     }
-    // 6: hot state has the frame, its request, and the reference.
+    // Step 6: hot state has the frame, its request, and the reference.
     let kept: Vec<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
     assert_eq!(kept, host.state().hot().positions().collect::<Vec<_>>());
     assert_eq!(kept.last(), Some(&frame.position));
@@ -94,7 +94,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
     );
     let context = host.session().context();
     let lines: Vec<&str> = context.lines().collect();
-    assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(qa,T2"));
+    assert!(lines[lines.len() - 2].starts_with("@dev>req:schedule TA(dev,T2"));
     assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
 }
 

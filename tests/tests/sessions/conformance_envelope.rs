@@ -76,7 +76,8 @@ fn env_01_refuses_a_mid_of_another_shape() {
             (refused.code, refused.of),
             (ErrorCode::PARSE_ERROR, Some(Mid::parse(mid)))
         );
-        // A host can be set to accept such ids, because the examples of the draft have them.
+        // A host can be set to accept ids of any shape, because some ids in the examples of the
+        // draft have another shape.
         let any_mid = Rules {
             any_mid: true,
             ..Rules::default()
@@ -312,7 +313,7 @@ proptest! {
         let expected = if ts.checked_add(ttl).is_none() {
             Some(EntryKind::Refused(ErrorCode::INVALID_TYPE))
         } else if is_in_future {
-            // The same frame may be accepted later.
+            // The same frame may be accepted later, so the log gets no entry.
             None
         } else if has_expired {
             Some(EntryKind::Dropped)

@@ -11,7 +11,8 @@ use crate::sessions::sides::{NOW, Node, counting, open_host, options, plan};
 fn lvl_01_accepts_level_3_where_the_host_counts() {
     let mut room = Room::counting(&["dev"]);
     assert_eq!(room.host.session().level(), 3);
-    // A side that does not count tokens itself has level 3 too, with the budgets and checkpoints.
+    // A side that does not count tokens itself has level 3 too, with the budgets and checkpoints of
+    // the host.
     assert_eq!(room.members[0].session().level(), 3);
     assert_eq!(room.host.state().tokenizer(), Some("o200k_base"));
     let stored = room.members[0].stored();

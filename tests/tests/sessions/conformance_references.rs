@@ -99,7 +99,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         host.refuses(101, &reference).code,
         ErrorCode::UNAUTHORIZED_REF
     );
-    // In a list, in a map, with a path or among other params.
+    // The host also checks a reference in a list, in a map, with a path, or among other params.
     for (n, payload) in (3..).zip([
         "[a,$ext.s2.p1]",
         "{a:[$ext.s2.p1.x]}",
@@ -108,7 +108,7 @@ fn sec_02_refuses_a_grant_that_is_not_the_host_s() {
         let text = frame(&format!("@dev>req:plan{{x:$42.30|y:{payload}}}"), n, 1, "");
         assert_eq!(host.refuses(101, &text).code, ErrorCode::UNAUTHORIZED_REF);
     }
-    // The same rule holds for the host.
+    // The host refuses its own frame for the same reason.
     let message = DynamicFrame::new("hub", "req", "plan").unwrap();
     let message = message.with("of", Value::Ref("ext.s2.k101_1".into()));
     let error = host
@@ -198,7 +198,7 @@ fn api_03_accepts_references_and_resolves_those_into_the_state() {
     let task = DynamicFrame::new("dev", "req", "schedule")
         .unwrap()
         .under("TA")
-        .with("assignee", "qa")
+        .with("assignee", "dev")
         .with("task", "T1")
         .with("priority", "high");
     let request = room.say(0, &Outbound::message(&task));

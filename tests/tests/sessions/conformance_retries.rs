@@ -136,7 +136,8 @@ fn dlv_03_accepts_a_retry_under_a_new_id_after_a_retryable_refusal() {
         else {
             return vec![passed.text.clone()];
         };
-        // The host answers that it cannot accept the frame for now.
+        // The link replaces the frame by a ping, so the host never gets it. The test makes the
+        // refusal itself.
         vec![format!("@dev>ping:link{{}}[mid:910100000001,seq:{old}]")]
     });
     let message = plan("dev", 1);

@@ -114,7 +114,7 @@ fn pro_st_refuses_pieces_that_contradict_one_another() {
                 ("@dev>stream:infer{idx:1|d:x|schema:ST} ,cid:a", Ok(())),
                 ("@dev>end:infer{} ,cid:a", Ok(())),
                 ("@dev>end:infer{} ,cid:b", Err("the last piece")),
-                // After the end of a stream, the chain may have another one. A failure ends a
+                // After the end of a stream, the chain may have another stream. A failure ends a
                 // stream, too.
                 (
                     "@dev>stream:infer{idx:0|tot:9|d:x|schema:ST} ,cid:a",

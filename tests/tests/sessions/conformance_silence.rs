@@ -23,7 +23,7 @@ fn host(scope: Scope) -> Side {
 fn dlv_04_accepts_a_cancellation_and_stops_the_chain() {
     let mut room = Room::new(&["dev", "qa"]);
     let cid = room.say(0, &Outbound::message(&plan("dev", 1))).to_string();
-    // Work for the request, in its own chain below the request's chain.
+    // `@qa` begins work for the request, in a chain of its own below the chain of the request.
     let below = DynamicFrame::new("qa", "req", "execute").unwrap();
     let below = Outbound::message(&below).caused_by(&Mid::parse(&cid));
     let below = room.say(1, &below).to_string();
@@ -220,7 +220,8 @@ fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
         let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
         room.on_the_way(|_| Vec::new());
         let lost = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
-        // The member tries often enough to ask as soon as the link is whole.
+        // While the link is broken, the member tries so often that it asks as soon as the link is
+        // whole.
         for whole in [false, true] {
             for _ in 0..10 {
                 room.pass(Duration::from_secs(32));

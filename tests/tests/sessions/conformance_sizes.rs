@@ -109,7 +109,8 @@ proptest! {
 
 #[test]
 fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
-    // A body of exactly 200 tokens, and one of 201.
+    // The test sends the longest body of whole words that has at most 200 tokens, which is 199, and
+    // then a body with one word more, 201.
     let body = |words: usize| {
         tokens(&format!(
             ":plan{{goal:[{}]}}",
@@ -127,8 +128,8 @@ fn size_01_refuses_a_frame_over_a_hard_limit_as_one() {
         assert_eq!(sent.len() == 1, is_whole, "{sent:?}");
         assert!(sent.iter().all(|text| frame_tokens(text).body <= 200));
     }
-    // Splitting a frame does not shorten its metadata, because every part repeats the metadata. The
-    // session reports the excess.
+    // Splitting a frame does not shorten its metadata, because every part repeats the metadata. So
+    // the session only reports the excess.
     let mut room = Room::pair();
     let cid = "some_chain_with_a_name_that_is_far_too_long_for_a_frame".repeat(3);
     room.say(0, &Outbound::message(&plan(1)).in_chain(cid));
@@ -259,15 +260,15 @@ fn size_02_refuses_parts_that_do_not_fit_and_groups_that_stay_incomplete() {
     host.takes(101, &part(10, 2, "@dev>req:plan{x:1}", "1/2", 10));
     let third = part(11, 3, "@dev>req:plan{x:1}", "1/2", 11);
     assert_eq!(host.refuses(101, &third).code, ErrorCode::BUDGET_EXCEEDED);
-    // The second group is completed.
+    // The last part of the second group arrives, so the host has its whole frame.
     let heard = host.takes(101, &part(12, 3, "@dev>req:plan{y:2}", "2/2", 10));
     assert!(
         heard.inbound[0]
             .text()
             .starts_with("@dev>req:plan{x:1|y:2}[mid:101000001010,")
     );
-    // The first group got no part for a long time, and another group has taken its place. Its late
-    // parts have no effect.
+    // The first group got no part for a long time, and another group has taken its place. The host
+    // refuses late parts of the first group.
     let late = NOW + Duration::from_secs(301);
     for (n, seq) in [(13, 4), (14, 5)] {
         let text = part(n, seq, "@dev>req:plan{x:1}", "1/2", n.into());

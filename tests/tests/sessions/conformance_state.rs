@@ -247,7 +247,7 @@ fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
     let named: Vec<_> = named.iter().map(Checkpoint::version).collect();
     assert_eq!(named, covered);
     assert_eq!(states.pop().as_ref(), Some(host.state().shared()));
-    // A reader that has the state of the second checkpoint, and the entries after it.
+    // A reader takes the state of the second checkpoint, and applies the entries after it.
     let mut base = states[4].clone();
     let at = log
         .iter()

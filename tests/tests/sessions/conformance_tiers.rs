@@ -54,7 +54,7 @@ proptest! {
         for ((intent, words), n) in turns.into_iter().zip(1..) {
             let heard = host.takes(101, &said(intent, words, n));
             let (state, budget) = (host.state(), host.session().budget());
-            // Counted again, line by line, as the lines are in the context.
+            // The test counts each line again, as the context shows it.
             let counted: usize = state.hot().lines().map(|line| tokens(&format!("{line}\n"))).sum();
             prop_assert_eq!(budget.hot.used as usize, counted);
             prop_assert_eq!(budget.hot.allowed, 500);
@@ -85,7 +85,8 @@ fn st_01_accepts_the_parent_that_aid_names() {
         for ((head, more), n) in all.into_iter().zip(1..) {
             host.takes(101, &frame(head, n, n.into(), more));
         }
-        // The answer has caused a checkpoint. The request of the chain waits for its own answer.
+        // The answer has caused a checkpoint. The request of the chain stays, because it still
+        // waits for its own answer.
         assert_eq!(host.state().warm().last(), 1);
         let hot_state: String = host.state().hot().lines().collect();
         let shown = (1..=5).filter(|n| hot_state.contains(&format!("{{n:{n}}}")));
@@ -150,11 +151,11 @@ proptest! {
 #[test]
 fn st_02_accepts_references_into_a_checkpoint() {
     let mut host = host(counting("hub"));
-    let request = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}";
+    let request = "@dev>req:schedule{asgn:dev|task:T1|pri:high|schema:TA}";
     host.takes(101, &frame(request, 1, 1, ""));
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
     host.takes(101, &frame(done, 2, 2, ",cid:101000001001"));
-    // The first checkpoint kept the two as current frame and its request.
+    // The first checkpoint kept both frames: the current frame, and the request that it answers.
     let checkpoint = host.phase(NOW).unwrap();
     host.carries_out(NOW);
     assert_eq!(checkpoint.id(), 2);

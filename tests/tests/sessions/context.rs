@@ -115,8 +115,9 @@ fn checkpoints_wait_until_they_pay() {
         cached,
         fresh: 1.25,
     };
-    // If reading again costs the full price, every trigger leads to a checkpoint. If it is free,
-    // only the budget does.
+    // At the first trigger no frame would leave. If reading again costs the full price, the next
+    // trigger leads to a checkpoint. If it is free, only the budget does, and 39 frames do not fill
+    // it.
     assert_eq!(first_checkpoint(prices(1.25)), (2, 1));
     assert_eq!(first_checkpoint(prices(0.1)), (6, 5));
     assert_eq!(first_checkpoint(prices(0.0)), (0, 39));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_registry::{Field, Schema, Type};
-use accp_runtime::session::{Event, MemberId, Mid, Outbound, Rules};
+use accp_runtime::session::{Event, MemberId, Mid, Options, Outbound, Rules, SchemaClashes};
 use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use crate::sessions::room::Room;
@@ -200,6 +200,93 @@ fn the_host_asks_for_the_schemas_of_a_member_once() {
         .passed(100, 101)
         .filter(|text| text.contains("key:reg_all}"));
     assert_eq!(asked.count(), 1);
+}
+
+/// Returns options with a schema that has these fields.
+fn with_fields(agent: &'static str, fields: &[(&str, Type)]) -> Options {
+    let mut registry = Registry::standard();
+    let mut schema = Schema::new("finding", "FD");
+    let fields = fields.iter();
+    schema.fields = fields
+        .map(|(name, ty)| Field::new(name, ty.clone()))
+        .collect();
+    registry.register(schema).unwrap();
+    let mut options = options(agent);
+    options.registry = Arc::new(registry);
+    options
+}
+
+/// Returns what a side was told of the registry of a peer.
+fn told_of(events: &[Event], peer: MemberId) -> Vec<String> {
+    let differ = events.iter().filter_map(|event| match event {
+        Event::SchemasDiffer(member, changes) if *member == peer => Some(changes),
+        _ => None,
+    });
+    differ.flatten().map(ToString::to_string).collect()
+}
+
+/// Both sides say what breaks between their registries, once, and go on. A schema that one side lacks breaks nothing that it
+/// reads, or it learns the schema.
+#[test]
+fn both_sides_say_what_breaks_between_their_registries() {
+    let mut room = Room::open(
+        with_fields("hub", &[("size", Type::Integer)]),
+        Rules::default(),
+    );
+    room.enter(with_fields("dev", &[("size", Type::String)]));
+    room.enter(options("qa"));
+    let breaks = "breaks either reader: it refuses a value of the other type, or reads another value (E1004)";
+    let [dev, qa] = [101, 102].map(|number| MemberId::new(number).unwrap());
+    let at = "/schemas/finding/types/size: the type of `size` changed from";
+    let expected = |from, to| vec![format!("{at} {from} to {to}\n    {breaks}")];
+    assert_eq!(
+        told_of(&room.host.events, dev),
+        expected("string", "integer")
+    );
+    let of_dev = told_of(&room.members[0].events, MemberId::HOST);
+    assert_eq!(of_dev, expected("integer", "string"));
+    assert_eq!(told_of(&room.host.events, qa), [""; 0]);
+    assert_eq!(told_of(&room.members[1].events, MemberId::HOST), [""; 0]);
+    room.say(0, &Outbound::message(&plan("dev", 1)));
+    room.check_replicas();
+    room.members[0].reopen_as(with_fields("dev", &[("size", Type::String)]));
+    room.settle();
+    assert_eq!(told_of(&room.host.events, dev).len(), 1);
+}
+
+/// A strict host serves no member whose registry breaks a reader, and says why. It serves one that only lacks a schema, and
+/// one that has another registry which breaks nothing.
+#[test]
+fn a_strict_host_refuses_a_registry_that_breaks() {
+    let rules = Rules {
+        clashes: SchemaClashes::Refused,
+        ..Rules::default()
+    };
+    let mut room = Room::open(with_fields("hub", &[("size", Type::Integer)]), rules);
+    room.enter(with_fields("dev", &[("size", Type::String)]));
+    room.enter(options("qa"));
+    let more = [("size", Type::Integer), ("note", Type::Text)];
+    room.enter(with_fields("ops", &more));
+    for _ in 0..3 {
+        room.pass(LONG);
+    }
+    let has_joined = |event: &Event| matches!(event, Event::Joined(_));
+    let members = room.members.iter();
+    let joined: Vec<_> = members
+        .map(|node| node.events.iter().any(has_joined))
+        .collect();
+    assert_eq!(joined, [false, true, true]);
+    let why = |event: &Event| {
+        matches!(event, Event::PeerError(_, error)
+        if error.code == ErrorCode::POLICY_DENIED && error.message.contains("registry diff"))
+    };
+    assert!(
+        room.members[0].events.iter().any(why),
+        "{:?}",
+        room.members[0].events
+    );
+    room.say(1, &Outbound::message(&plan("qa", 1)));
+    assert_eq!(room.host.frames().len(), 1);
 }
 
 /// The refusal names the frame, so the sender gives up that frame and goes on.

@@ -119,7 +119,7 @@ fn reg_03_a_member_joins_a_host_of_the_draft_alone() {
         hello.contains(&format!("hash:{hash}|")) && number(&hello) == 0,
         "{hello}"
     );
-    // The frame of section 6.4, without metadata.
+    // The host sends the frame of section 6.4, without metadata.
     assert!(guest.hears(HELLO).is_empty());
     assert_eq!(
         guest.side.events,
@@ -435,7 +435,8 @@ proptest! {
         let mut handled = Vec::new();
         let mut own = Mid::parse("0c00000000ff");
         for (what, mid, seq) in replies {
-            // The log does not keep the ids of frames that took no number.
+            // The log does not keep the ids of frames that took no number. So frames with `seq:0`
+            // get ids that no numbered frame has.
             let kind = if seq == 0 { 'b' } else { 'a' };
             let text = |head: &str| {
                 format!("{head}[mid:0{kind}000000000{mid},seq:{seq},ts:1714000000,cid:{own}]")

@@ -198,7 +198,8 @@ fn pro_tx_accepts_another_attempt_after_a_failure_that_allows_it() {
         "a failure without `retry` is final"
     );
 
-    // An expired request is dropped, so it was not the first.
+    // An expired request is dropped, so it does not count as the first request of the
+    // transaction.
     let late = frame(
         "@dev>req:transaction{txn:t2|amt:1.0|schema:TX}",
         1,
@@ -369,8 +370,8 @@ proptest! {
         steps in prop::collection::vec(step(), 1..24), seed: u64, loss in 0..300_u64, folds: bool,
     ) {
         let mut hub = options("hub");
-        // If the host stores a fold after nearly each entry, it starts again from folds. Otherwise
-        // it starts from its log.
+        // With a limit of two entries, the host often stores a fold, and starts again from a fold.
+        // With the usual limit, it starts again from its log.
         hub.snapshot_entries = if folds { 2 } else { hub.snapshot_entries };
         let mut room = Room::with(hub, Rules::default(), &["shop", "dev", "bank"]);
         let faults = Faults {
@@ -404,7 +405,8 @@ proptest! {
                     if let Some(mid) = &last[who] {
                         let cancel = DynamicFrame::new(["shop", "dev"][who], "cancel", "task").unwrap();
                         let cancel = Outbound::message(&cancel).in_chain(mid.to_string());
-                        // The chain may be cancelled already.
+                        // The chain may be cancelled already, and then the session refuses to
+                        // send.
                         drop(room.members[who].session_mut().send(&cancel, now));
                     }
                 }

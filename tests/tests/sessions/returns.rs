@@ -76,7 +76,7 @@ fn a_host_is_asked_about_frames() {
     let ids: Vec<_> = (1..=6).map(|n| format!("101000001{n:03}")).collect();
     let (ids, position) = (ids.join(","), host.session().position());
     let hello = format!(
-        "@dev>sync:registry{{asks:[{ids},102000001001]|hash:ffffff|pos:{position}|v:1}}\
+        "@dev>sync:registry{{asks:[{ids},102000001001]|hash:a32838|pos:{position}|v:1}}\
          [mid:910100000001,seq:{position}]"
     );
     for _ in 0..2 {
@@ -92,7 +92,7 @@ fn a_host_is_asked_about_frames() {
         assert_eq!(listed(answer, "has"), ids(&[1, 3]));
         assert_eq!(listed(answer, "gone"), ids(&[2, 4]));
         assert_eq!(heard.entries, []);
-        // The host has the same knowledge after a restart.
+        // In the second round the host has started again, and gives the same answers.
         host.restart_as(options("hub"));
     }
 }
@@ -240,7 +240,7 @@ fn a_member_asks_about_the_frames_of_its_store() {
     discard(&mut room, 50);
     room.restart(DEV).unwrap();
     room.restart(MemberId::HOST).unwrap();
-    // The member also misses the replies that the frames which it sends again were accepted before.
+    // The member sends these frames again. It also misses the replies that call them duplicates.
     lose(&mut room, |passed| passed.text.contains("code:E3002"));
     for _ in 0..4 {
         room.pass(40 * SECOND);
@@ -264,7 +264,7 @@ fn a_member_asks_about_the_frames_of_its_store() {
 fn a_member_asks_about_forty_frames() {
     let mut room = room_of_one();
     let sent = send_and_miss(&mut room, 40);
-    // The host has 1,024 entries at hand.
+    // The host keeps only the last 1,024 entries in memory.
     discard(&mut room, 1_100);
     room.heal();
     room.pass(40 * SECOND);

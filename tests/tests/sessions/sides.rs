@@ -106,7 +106,7 @@ pub(crate) fn is_relay(text: &str) -> bool {
 
 /// Returns the hello of a member that does not know what its host vouches for.
 pub(crate) fn hello(agent: &str, position: u64) -> String {
-    format!("@{agent}>sync:registry{{hash:ffffff|pos:{position}|v:1}}[mid:910100000001,seq:0]")
+    format!("@{agent}>sync:registry{{hash:a32838|pos:{position}|v:1}}[mid:910100000001,seq:0]")
 }
 
 /// Actions and queries of a test on a side.

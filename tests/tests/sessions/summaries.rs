@@ -294,7 +294,7 @@ fn a_merge_takes_the_late_summaries() {
         assert_eq!(merged.late(), None);
         let text = merged.summary();
         for of in (first..=last).filter(|_| !text.ends_with("...")) {
-            // The task before left hot state with this checkpoint.
+            // With this checkpoint, the frames of the task before have left hot state.
             let said = format!("did T{0}; {0}*{0};{0}*{0}", of - 1);
             assert_eq!(text.contains(&said), of > 1 && of % 3 > 0, "{of}: {text}");
         }

@@ -90,7 +90,7 @@ fn just_before(time: Time) -> Time {
 fn members_are_called_in_the_order_in_which_they_asked() {
     let mut host = host_of_three();
     assert_eq!(accepts(&mut host, (101, 1, 1), NOW), []);
-    // No member had a turn, so the first member that learns the due number gets it.
+    // No member had a turn, so the first member that learns the due number gets the turn.
     is_told(&mut host, (102, 1, 1), 2);
     lets_wait(&mut host, (103, 1, 2), NOW);
     is_told(&mut host, (101, 2, 1), 2);
@@ -121,7 +121,7 @@ fn a_turn_that_is_not_used_passes_on() {
     lets_wait(&mut host, (101, 2, 2), just_before(end));
     // The member that comes first goes on, and the host calls the member that waits.
     assert_eq!(accepts(&mut host, (101, 2, 2), end), [(103, 1, 3)]);
-    // The next turn has its own time. The member does not use that turn either.
+    // The next turn has its own time. Member 103 does not use that turn either.
     let end = end + PATIENCE;
     lets_wait(&mut host, (102, 1, 3), just_before(end));
     lets_wait(&mut host, (101, 3, 3), just_before(end));
@@ -141,13 +141,14 @@ fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
         if is_plain {
             host.hears(103, "@ops>sync:registry{v:1|hash:a32838}", later);
         }
-        // The number of entries that a frame makes.
+        // Returns how many entries a frame makes.
         let mut entries = |(from, n, seq), at| {
             let heard = host.hears(from, &numbered(from, n, seq), at);
             heard.entries.len()
         };
         assert_eq!(entries((101, 1, 1), later), 1);
-        // It is the turn of 102, and then of 101. 103 has the right number, and waits.
+        // It is the turn of member 102, and then of member 101. Member 103 has the right number,
+        // but waits.
         assert_eq!(entries((102, 1, 1), later), 0);
         assert_eq!(entries((101, 2, 2), later), 0);
         assert_eq!(entries((103, 1, 2), later), 0);

@@ -62,7 +62,8 @@ fn env_05_refuses_to_hand_out_a_frame_that_has_expired_since() {
             left.push(inbound.time_left(now));
             Ok(vec![])
         });
-        // By the sender's clock the frame has expired, but clocks may differ by half a minute.
+        // By the sender's clock the frame has expired. But clocks may differ by half a minute, so
+        // until then a handler still gets the frame, with no time left.
         let expected = is_in_time.then_some(Some(Duration::ZERO));
         assert_eq!(left, Vec::from_iter(expected), "{is_host} {restarts}");
         let is_lapsed = |event: &Event| matches!(event, Event::Lapsed(_));

@@ -151,7 +151,8 @@ fn a_long_text_arrives_whole() {
         (vec![long.clone(), "short".into(), "~".repeat(60)], vec![])
     );
     // Now the frame goes from the member to the host.
-    let frame = schedule(long.clone());
+    let mut frame = schedule(long.clone());
+    frame.assignee = AgentId::new("hub").unwrap();
     pair.member
         .send(&Outbound::frame(&frame), pair.now)
         .unwrap();

@@ -37,7 +37,7 @@ fn map(text: &str, sentence: &str) -> Result<Map, String> {
         let names = list.split(',').map(|name| format!("accp-{}", name.trim()));
         names.collect()
     };
-    // There are two columns with spaces between them. Text in brackets is for the reader.
+    // The block has two columns with spaces between them. Text in brackets is for the reader.
     for line in block.lines().skip(1) {
         for arrow in line.split("   ").filter(|arrow| !arrow.trim().is_empty()) {
             let arrow = arrow.split(" (").next().unwrap_or_default();

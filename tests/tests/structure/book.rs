@@ -99,7 +99,7 @@ fn links(document: &str) -> Vec<(usize, String)> {
             let target = text[at + 2..].split([')', ' ']).next().unwrap_or_default();
             found.push((line, target.to_owned()));
         }
-        // `[name]: target`
+        // A line of the form `[name]: target` is a link, too.
         if let Some((_, target)) = text.strip_prefix('[').and_then(|t| t.split_once("]: ")) {
             found.push((line, target.trim().to_owned()));
         }

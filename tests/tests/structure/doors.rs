@@ -145,7 +145,8 @@ fn who_asks(sources: &Sources) -> Vec<String> {
                 ));
             }
         }
-        // A request to a remote A2A agent carries a token of its own.
+        // A request to a remote A2A agent carries a token of its own, so its file may name the
+        // header.
         if is_service && !name.contains("/remote") {
             for (number, line) in lines_with(text, &["AUTHORIZATION", "RawPathParams", "Path("]) {
                 findings.push(format!(

@@ -172,7 +172,7 @@ fn leaf(name: &syn::Ident, called: &syn::Ident, before: &Names, all: &mut Vec<(S
     let mut path = before.clone();
     let mut called = called.unraw().to_string();
     if name == "self" {
-        // `use a::b::{self}` is `use a::b`.
+        // `use a::b::{self}` means the same as `use a::b`.
         if called == "self" {
             called = path.last().cloned().unwrap_or(called);
         }

@@ -92,7 +92,7 @@ pub(super) fn registry(registry: &Registry) -> Registry {
             "abbreviations": pairs(|field| &field.short),
         });
     }
-    // If this fails, records are written with their keys.
+    // If the registry with the added schemas is invalid, records are written with their keys.
     Registry::from_json(&json.to_string()).unwrap_or_else(|_| registry.clone())
 }
 
@@ -220,7 +220,9 @@ impl Facts {
     ) -> Vec<(Block, Option<Value<'static>>)> {
         let mut found: Vec<Found<'_>> = messages.map(|one| Found::of(registry, one)).collect();
         drop_superseded(registry, &mut found);
-        // Answers repeat names that are known, so questions and results of tools go first.
+        // Answers repeat names from the questions and from the results of tools. So this function
+        // takes the texts of the questions first, then the records, and the texts of the answers
+        // last.
         for asks in [true, false] {
             for one in found.iter_mut().filter(|one| one.asks == asks) {
                 for (text, is_prose) in &one.texts {

@@ -201,11 +201,14 @@ impl Prompt {
             }
         }
         let pays = match &self.limits.prices {
-            // Messages that stay are paid for again, so the change pays only if enough messages become facts.
+            // Turning messages into facts rewrites the messages that stay, and a model must read
+            // these again at the full price. So this pays only if far more tokens become facts than
+            // stay.
             None => older.saturating_add(newer) > self.limits.hot && older / WORTH > newer,
             Some(prices) => {
                 self.reread = self.reread.saturating_add(older - self.old.share(older));
-                // Every second message is an answer, and each answer takes one prompt.
+                // `reread` grows with each message. But the model reads the prompt only for an
+                // answer, and only every second message is an answer.
                 prices.pays(self.reread / 2, newer)
             }
         };
@@ -230,7 +233,8 @@ impl Prompt {
 
     /// Returns whether this message stays a message now.
     fn stays(&self, at: usize, request: Option<usize>) -> bool {
-        // A verbatim message after the request stays, too.
+        // A verbatim message after the request stays, too, so that it does not move before the
+        // request.
         let is_behind = request.is_some_and(|request| request < at);
         self.hot.len().saturating_sub(at) <= self.limits.keep
             || Some(at) == request
@@ -319,7 +323,8 @@ impl Prompt {
         let (verbatim, mut older): (Vec<_>, Vec<_>) = older
             .into_iter()
             .partition(|hot| hot.show == Show::Verbatim);
-        // The first question is the task: without it no answer makes sense.
+        // The first question is the task: without it no answer makes sense. So it stays in the
+        // prompt.
         let is_task = |hot: &Hot| Some(hot.part.position) == task && spoken::asks(&hot.message);
         self.has_task |= verbatim.iter().any(is_task);
         if !self.has_task
@@ -338,7 +343,8 @@ impl Prompt {
             let block = self.view.block(&hot.message);
             self.old.keep(hot.part, &block);
         }
-        // Messages that stay are written again, because definitions have left.
+        // Some definitions have left the prompt with the older messages. The messages that stay
+        // are written again, so that the definitions they need come back.
         self.transcript = self.old.defined.clone();
         self.ledger = Ledger::default();
         self.reread = 0;

@@ -128,7 +128,8 @@ fn rest(name: &(String, String), map: &Map<'_>, shown: &[Referent<'_>]) -> Optio
         };
         Some((before, one.reference(param.as_deref())))
     })?;
-    // The short form cannot show that a field was removed: null would be a value.
+    // The short form cannot show that a field was removed: null would be a value. So a record that
+    // has lost a field is shown whole.
     let has_gone = before.iter().any(|(key, _)| map.get(key).is_none());
     if has_gone || map.get(WAS).is_some() {
         return None;

@@ -77,7 +77,7 @@ fn cut(text: &str, limit: usize, tokens: usize, position: u64) -> String {
     let floor = |at: usize| (0..=at).rev().find(|at| text.is_char_boundary(*at));
     let head = floor(room * 2 / 3).unwrap_or_default();
     let tail = floor(text.len() - room / 3).unwrap_or_default();
-    // Prefers the ends of lines that are near.
+    // Moves each cut to the end of a line that is near, so that lines stay whole.
     let head = text[..head]
         .rfind('\n')
         .filter(|at| *at > head / 2)

@@ -257,7 +257,7 @@ fn the_form() {
     "#);
     assert_eq!(view.read(&blocks.concat()).unwrap(), messages);
 
-    // If a tokenizer is named, a view uses the names that are cheaper on the wire.
+    // If the registry names a tokenizer, a view uses the names that are cheaper on the wire.
     let view = tuned_view();
     insta::assert_snapshot!(view.definition("FL").unwrap(), @"@=FL(no,from,to,seats:SE,still)");
     let flights = view.value(&Value::from_json(&json!([

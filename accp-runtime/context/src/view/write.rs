@@ -149,7 +149,8 @@ impl<'r> Writer<'r> {
     fn frame(&mut self, message: &DynamicFrame<'_>) {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         self.out = format!("@{}>{intent}:{operation}", message.agent.as_str());
-        // Codes of peers and registries are keys, but an application may set any text.
+        // A code from a peer or a registry is always a key. But an application may set any text, so
+        // a code that is not a key is left out.
         let code = message.schema.as_deref().filter(|code| is_key(code));
         if let Some(code) = code {
             self.out.push(' ');

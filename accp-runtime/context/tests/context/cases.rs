@@ -39,7 +39,7 @@ fn the_current_frame_stays_with_its_request_and_those_in_flight() {
     assert_eq!(checkpoint.left(), [(1, 1), (3, 3), (5, 5)]);
     assert_eq!(checkpoint.covers(), 5);
     assert_snapshot!(frame(&checkpoint), @"@hub>sync:checkpoint{at:1714000000000|cold:p1-p5|covers:5|facts:[[task,T0],[task,T1,{rationale:review}],[boss.chat,{turn:3}],[dev.lookup,{source:$cold.p1}]]|id:ckpt_1|kept:[[2,6],[4,41,true],[6,10]]|left:[1,3,5]|on:[done,comp]|sum:boss.req.plan;dev.wait.plan;dev.qry.lookup|tok:44}");
-    // Each frame is still whole in hot state.
+    // Hot state still holds the whole frame. Only the context shows a preview of it.
     assert_eq!(table.hot.frame(request), Some(&*long));
 }
 
@@ -49,13 +49,14 @@ fn facts_are_about_the_id_of_their_record() {
         "@pay>req:transaction{txn:tx_9|amt:142.5|acc:acct_7|schema:TX}",
         "@pay>done:transaction{txn:tx_9|stat:settled|schema:TX}",
     ]), @"[[transaction_id,tx_9,{account:acct_7,amount:142.5,status:settled}]]");
-    // Records in a list have their own facts; records without an id have a number.
+    // Records in a list have their own facts. A record without an id is named by its place in the
+    // list.
     assert_snapshot!(Table::facts(&[
         "@t>done:tool{tool:get_booking|res:{booking_id:B7,user_id:mia,cabin:economy,\
          flights:[{flight_number:HAT1,price:152.5},{flight_number:HAT2,price:103.25}],\
          people:[{dob:1990-04-05},{dob:1991-01-01}],payment:{amount:255.75}}|schema:TC}",
     ]), @"[[booking_id,B7,{cabin:economy,payment_amount:255.75,user_id:mia}],[B7.people.1,{dob:1990-04-05}],[B7.people.2,{dob:1991-01-01}],[flight_number,HAT1,{price:152.5}],[flight_number,HAT2,{price:103.25}],[tool_name,get_booking]]");
-    // These names do not have the form of a key.
+    // `first-name` and `_` are not keys, so these facts are written as pairs.
     assert_snapshot!(
         Table::facts(&["@a>done:plan{data:{_:[[first-name,Ada],[zip,\"94107]]}|note:~|list:[a,b]}"]),
         @r#"[[a.plan,[[first-name,Ada],[list,[a,b]],[zip,"94107]]]]"#
@@ -170,12 +171,12 @@ fn the_oldest_checkpoints_become_one() {
     let first = &table.warm.digests()[0];
     assert_eq!(first.checkpoints(), (1, merged));
     assert_snapshot!(first.line(), @"@warm>sync:ckpt_7{from:ckpt_1|cold:p1-p91|sum:a.done.plan*7;b.done.plan*84|facts:[[order_id,order_65_0],[order_id,order_65_1,{price:65.25}],[order_id,order_65_6,{price:65.25}],[order_id,order_65_7,{price:65.25}],[order_id,order_65_8,{price:65.25}],[order_id,order_65_9,{price:65.25}],[order_id,order_65_10,{price:65.25}],[order_id,order_65_11,{price:65.25}],[order_id,order_78_0,{price:78.25}],[order_id,order_78_1,{price:78.25}],[order_id,order_78_2,{price:78.25}],[order_id,order_78_3,{price:78.25}],[order_id,order_78_4,{price:78.25}],[order_id,order_78_5,{price:78.25}],[order_id,order_78_6,{price:78.25}],[order_id,order_78_7,{price:78.25}],[order_id,order_78_8,{price:78.25}],[order_id,order_78_9,{price:78.25}],[order_id,order_78_10,{price:78.25}],[order_id,order_78_11,{price:78.25}]]}");
-    // The facts of a merged line are found in the new line.
+    // A reference to a merged checkpoint finds its facts in the new line.
     assert_eq!(
         table.warm.resolve("ckpt_1", "summary"),
         table.warm.resolve(&format!("ckpt_{merged}"), "summary")
     );
-    // A later checkpoint states the fact again.
+    // A later checkpoint states this fact again, so the merge has dropped it from the older line.
     assert_eq!(table.warm.resolve("ckpt_1", "T1.status"), None);
 }
 
@@ -222,7 +223,7 @@ fn a_frame_that_does_not_fit_calls_for_a_checkpoint_that_shows_it() {
     });
     assert_eq!(table.context().lines().nth(1), Some(&*frame(1_200)));
     assert!(!table.hot.is_full());
-    // Hot state holds a frame without room for a preview, but does not show it.
+    // A frame without room for a preview stays in hot state, but the context does not show it.
     let hidden = table.say(&format!("@{}>req:plan{{}}", "a".repeat(3_000)));
     assert!(table.hot.is_full());
     assert!(table.hot.frame(hidden).is_some());
@@ -289,7 +290,8 @@ fn what_leaves_is_remembered_before_what_is_cut() {
         table.warm.resolve("ckpt_1", "T1.note"),
         Some("a_word".into())
     );
-    // Facts of the frame that was cut take the room that is left.
+    // The facts of the other frame come first. Facts of the frame that was cut take the room that
+    // is left.
     assert_eq!(
         table.warm.resolve("ckpt_1", "row0.row_id"),
         Some("row0".into())

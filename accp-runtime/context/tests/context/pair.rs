@@ -116,7 +116,8 @@ impl Pair {
         self.check_late(&checkpoint, turn)?;
         prop_assert_eq!(checkpoint.id(), self.warm.last() + 1);
 
-        // The member gets the checkpoint as the text of a frame.
+        // A member gets the checkpoint as a frame, so the frame must give back the same
+        // checkpoint.
         let text = checkpoint.encode(&AgentId::new("host")?, Envelope::default())?;
         DynamicFrame::decode(&text, self.registry)?;
         let copy = Checkpoint::decode(&text)?;
@@ -171,7 +172,8 @@ impl Pair {
             prop_assert!(kept.contains(&current));
             prop_assert_eq!(checkpoint.covers(), current - 1);
         }
-        // The requests in flight leave room for the next frames.
+        // The kept requests in flight leave room for new frames. Otherwise the next frame would
+        // trigger a checkpoint at once.
         let is_other =
             |position: u64| Some(position) != turn.current && Some(position) != turn.parent;
         let others = checkpoint
@@ -180,7 +182,7 @@ impl Pair {
             .filter(|kept| is_other(kept.position));
         let room = self.limits.trigger.saturating_sub(self.limits.hot / 4);
         prop_assert!(others.map(|kept| kept.tokens).sum::<u32>() <= room);
-        // The oldest chains in flight go first.
+        // If not all chains in flight fit, the oldest leave first.
         let mut in_flight = was_hot.iter().filter(|position| {
             turn.in_flight.contains(position) && Some(**position) != turn.current
         });

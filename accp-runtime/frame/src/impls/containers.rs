@@ -130,7 +130,8 @@ pub(crate) fn decode_list<'a, T>(
     if !r.element(0)? {
         return Ok(Vec::new());
     }
-    // A `Vec` has this capacity after its first push. Reserving it here avoids the code that grows a `Vec`.
+    // The first push would reserve the same capacity. Reserving it here saves a call to the code
+    // that grows a `Vec`.
     let mut items = Vec::with_capacity(4);
     loop {
         items.push(read(r).map_err(|error| error.within_index(items.len()))?);

@@ -18,7 +18,7 @@ const TRIES: usize = 256;
 pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Option<ConstError> {
     let own = match shape {
         Option::Some(Shape::Names(own)) => own,
-        // `Holds` refuses a struct.
+        // A struct is not an enumeration of names. `Holds` refuses it with an error of its own.
         Option::Some(Shape::Schema(_) | Shape::Unknown) | Option::None => return Option::None,
     };
     if equal(own, names) {

@@ -98,7 +98,7 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
 pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     match shape {
         Some(Shape::Schema(own)) => equal(own, code),
-        // `Holds` refuses an enumeration.
+        // An enumeration is not a struct. `Holds` refuses it with an error of its own.
         Some(Shape::Names(_) | Shape::Unknown) | None => true,
     }
 }

@@ -108,6 +108,14 @@ pub trait Enumeration: Sized {
     fn index(&self) -> usize;
     /// Returns the variant at an index.
     fn at(index: usize) -> Option<Self>;
+    /// Returns the variant that holds a text that is no name; `None` if the type has none.
+    fn other(_text: Cow<'_, str>) -> Option<Self> {
+        None
+    }
+    /// Returns the text of the variant that holds one.
+    fn held(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The form of a variant's name in a field of this registry type.
@@ -152,7 +160,8 @@ pub fn encode_name<K: NameKind, T: Enumeration>(
     value: &T,
     w: &mut Writer<'_, '_>,
 ) -> Result<(), EncodeError> {
-    K::write(T::NAMES.get(value.index()).map_or("", |(_, wire)| wire), w)
+    let name = || T::NAMES.get(value.index()).map_or("", |(_, wire)| wire);
+    K::write(value.held().unwrap_or_else(name), w)
 }
 
 /// Reads an enumeration from a field of the registry type `K`.
@@ -164,6 +173,6 @@ pub fn decode_name<K: NameKind, T: Enumeration>(r: &mut Reader<'_>) -> Result<T,
         .iter()
         .position(|&(name, wire)| text == wire || text == name);
     index
-        .and_then(T::at)
+        .map_or_else(|| T::other(text), T::at)
         .ok_or_else(|| DecodeError::new(ErrorCode::INVALID_TYPE, at, T::EXPECTED))
 }

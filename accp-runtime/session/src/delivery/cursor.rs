@@ -34,6 +34,8 @@ pub(crate) struct Cursor {
     pub ack: Option<(Mid, u64)>,
     /// The hash of the schemas that the host last asked the member for.
     pub schemas: Option<String>,
+    /// Whether these schemas and those of the host break a reader, once they are here.
+    pub breaks: Option<bool>,
     /// The fold that the member may fetch.
     pub offer: Option<Offer<Arc<[u8]>>>,
     /// The hello that waits for the hash at a position, which the store reads.
@@ -75,6 +77,7 @@ impl Cursor {
             reading: None,
             ack: None,
             schemas: None,
+            breaks: None,
             offer: None,
             claim: None,
             doubts: 0,

@@ -89,7 +89,7 @@ impl Outbox {
             sure_from: next_order,
             anew: BTreeMap::new(),
             renamed: Vec::new(),
-            // Any of the frames that a store gave back may have gone out.
+            // Each frame that the store gave back may have gone out in an earlier run.
             ever_sent: frames.len(),
             sequence: sequence.max(1),
             sent: 0,
@@ -213,7 +213,8 @@ impl Outbox {
     pub(crate) fn refused(&mut self, mid: &Mid) -> Option<Outgoing> {
         let index = self.find(mid)?;
         let gone = self.frames.remove(index);
-        // The frames behind the removed one have other numbers now, unless it was refused in an earlier run.
+        // The frames behind the removed one usually get lower numbers, so they go out again. They
+        // keep their numbers only if the host consumed the removed frame in an earlier run.
         self.sent = self.sent.min(index);
         if index < self.consumed {
             self.consumed -= 1;

@@ -113,7 +113,7 @@ pub fn split(
         too_large.push((counter.count(param.text), name));
     }
     if !too_large.is_empty() {
-        // The sort is stable: equal params keep their order.
+        // The sort is stable: params with the same number of tokens keep their order.
         too_large.sort_by_key(|(tokens, _)| std::cmp::Reverse(*tokens));
         let names = too_large.into_iter().map(|(_, name)| name);
         return Ok(Split::TooLarge(names.collect()));
@@ -189,7 +189,7 @@ impl Part {
         let place = place.and_then(|(index, total)| Some((number(index)?, number(total)?)));
         let of = match envelope.extra.get("of") {
             Some(Value::String(text)) => Some(Mid::parse(text)),
-            // An id that consists of digits alone is an integer.
+            // An id that has only digits is read as an integer.
             Some(Value::Integer(digits)) => Some(Mid::parse(&digits.to_string())),
             _ => None,
         };

@@ -236,11 +236,13 @@ impl Relays {
             return;
         }
         match cursor.acked {
-            // The member has to answer the greeting: it may hold another log, or other schemas.
+            // An acknowledgement does not count before the member has answered the greeting: the
+            // member may hold another log, or other schemas.
             None if cursor.greeting => {}
             Some(acked) if held < acked => {}
             Some(acked) if held == acked => {
-                // The member misses an entry. The host acts once on a repeated acknowledgement.
+                // A repeated acknowledgement means that the member misses an entry. For each
+                // position, the host sends the entries again only once.
                 if cursor.sent > held && cursor.rewound != Some(held) {
                     cursor.rewind(held);
                     cursor.rewound = Some(held);
@@ -306,7 +308,8 @@ impl Relays {
                 cursor.retry.arm(now);
             }
             if cursor.sent < self.before {
-                // The host reads one window at a time: the entries that it read last have to arrive first.
+                // The host reads at most `WINDOW` entries for a member. It reads the next ones only
+                // after the member has acknowledged these.
                 if cursor.reading.is_none() && cursor.sent == acked {
                     let from = cursor.sent.max(cursor.read) + 1;
                     cursor.reading = Some(from);
@@ -352,7 +355,8 @@ impl Relays {
             if cursor.reading != Some(from) {
                 continue;
             }
-            // The log is read again at the next retry, if the member has not come further by then.
+            // If the log lacks the first entry, the host reads the log again at the next retry,
+            // unless the member holds the entries by then.
             let is_whole = entries.first().is_some_and(|entry| entry.position == from);
             if !is_whole {
                 behind.push(member);
@@ -364,7 +368,7 @@ impl Relays {
             }
             let mut bytes = 0;
             for (next, entry) in (from..).zip(entries) {
-                // The log has no gaps, so the text of the entry before has been erased. The member
+                // A log has no gaps, so the text of a missing entry has been erased. The member
                 // gets the fold when it asks for that entry.
                 let is_gone = entry.position != next;
                 if is_gone || bytes > 0 && bytes + entry.text.len() > WINDOW_BYTES {
@@ -375,7 +379,8 @@ impl Relays {
                     continue;
                 }
                 bytes += entry.text.len();
-                // The member may have acknowledged the entry while the log was read.
+                // The member may have acknowledged the entry while the log was read. Then the host
+                // does not send it again.
                 if entry.position <= cursor.sent {
                     continue;
                 }
@@ -405,7 +410,8 @@ impl Relays {
         let cursors = self.cursors.iter_mut();
         let due = cursors.filter_map(|(member, cursor)| {
             let (mid, at) = cursor.ack.take()?;
-            // A member of the draft alone gets its acknowledgement in the place of its own frame.
+            // For a member that speaks only the draft, the acknowledgement goes out in the order of
+            // the relayed entries, where the member's own frame stands.
             (!cursor.is_draft()).then_some((member, mid, at))
         });
         due.collect()

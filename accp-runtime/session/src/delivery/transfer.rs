@@ -267,8 +267,9 @@ impl Transfers {
             }
             for (key, pull) in &mut peer.pulls {
                 if pull.state == RequestState::Due {
-                    // A value keeps its place only for as long as a slow link may take to answer. Schemas
-                    // and folds have no place.
+                    // Only a few values can be requested at a time. So the wait for one value is
+                    // limited to what a slow link needs for an answer. Schemas and folds do not
+                    // count among these values.
                     let most = if is_urgent(key) { u32::MAX } else { SLOW };
                     let tries = pull.tries.min(most);
                     pull.state = RequestState::Asked(now + waiting_time(retry, tries));

@@ -3,7 +3,7 @@
 use accp_frame::{DecodeOptions, Intent};
 use accp_registry::{ErrorCode, Hash};
 
-use crate::gate::{Gate, profile};
+use crate::gate::{Gate, address, profile};
 use crate::log::entry::EntryKind;
 use crate::log::mid::MemberId;
 use crate::options::ValueLimits;
@@ -22,7 +22,21 @@ const FURTHEST: u64 = 1_000_000;
 /// The greatest number of values in an announcement.
 const ANNOUNCED: usize = 64;
 
-/// Returns the effect of the frame on the session, if the frame passes the checks.
+/// A frame that has passed the checks.
+#[derive(Debug)]
+pub(crate) struct Checked {
+    pub effect: Effect,
+    /// The member that the frame is for; `None` if it is for all.
+    pub to: Option<MemberId>,
+}
+
+impl From<Effect> for Checked {
+    fn from(effect: Effect) -> Self {
+        Self { effect, to: None }
+    }
+}
+
+/// Returns the effect of the frame on the session, and the member that it is for, if the frame passes the checks.
 ///
 /// For a frame of this side or of a guest, `own_puts` is the member that announces values together
 /// with the frame, and the number of the last value.
@@ -32,7 +46,7 @@ pub(crate) fn check(
     from: MemberId,
     frame: &Scanned<'_>,
     own_puts: Option<(MemberId, u64)>,
-) -> Result<Effect, Refusal> {
+) -> Result<Checked, Refusal> {
     let options = DecodeOptions {
         limits: side.options.limits,
         marks: true,
@@ -43,10 +57,12 @@ pub(crate) fn check(
         may_cancel(side, gate, from, frame)?;
     }
     let (registry, chains) = (&side.options.registry, &side.state.chains);
+    let to = address::addressee(registry, &side.state, frame)?;
+    address::may_answer(&side.state, from, frame)?;
     profile::check(registry, &gate.numbers.streams, from, frame)?;
     let transactions = &gate.numbers.transactions;
     if transactions.is_repeat(registry, chains, from, frame)? {
-        return Ok(Effect::Void(EntryKind::Repeat));
+        return Ok(Effect::Void(EntryKind::Repeat).into());
     }
     let effect = Effect::of(frame, &side.state.shared)?;
     if let Effect::State(change) = &effect {
@@ -55,13 +71,13 @@ pub(crate) fn check(
             return Err(StateError::Version { held, offered }.into());
         }
     }
-    // The host numbers its own values when it makes them.
+    // The host numbers its own values when it makes them, so only those of members are checked.
     if let Effect::Control(Control::Put { values }) = &effect
         && from != MemberId::HOST
     {
         puts(side, &gate.values, from, values)?;
     }
-    Ok(effect)
+    Ok(Checked { effect, to })
 }
 
 fn may_cancel(

@@ -29,7 +29,7 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>) -> Result<(Mid, u64), Refu
     let extra = &frame.envelope.extra;
     if RESERVED.iter().any(|key| extra.get(key).is_some()) {
         return Err(shape(
-            "none of pos, prev, tok, cut, by, sum and proof, which a host adds",
+            "none of pos, prev, tok, cut, rep, by, for, sum and proof, which a host adds",
         ));
     }
     let ts = frame.envelope.timestamp;

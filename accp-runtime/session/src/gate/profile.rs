@@ -339,6 +339,7 @@ mod tests {
             at: crate::Time::from_secs(0),
             kind: EntryKind::Frame,
             sender,
+            to: None,
             mid: Mid::parse("m1"),
             sequence: 1,
             tokens: 0,

@@ -93,7 +93,8 @@ impl Request {
             let expected = format!("`{name}` in the frame itself: it names the transaction");
             return Err(Refusal::new(ErrorCode::INVALID_TYPE, expected));
         };
-        // A value that goes by reference has another key each time.
+        // A value that goes by reference gets another key each time it is sent, so it is not
+        // compared.
         let fields = message.payload.iter().filter(|(_, value)| !refers(value));
         let mut fields: Vec<_> = fields
             .map(|(name, value)| format!("{name}={}\n", value.to_json()))
@@ -226,7 +227,8 @@ impl Transactions {
         };
         let asker = Asker::of(entry, frame);
         match self.known.get_mut(&key).map(|known| &mut known.phase) {
-            // The answer goes into this chain anyway.
+            // The answer to the first request goes into this chain anyway, so no copy of it is
+            // owed.
             Some(Phase::Open(first, _)) if first.chain == asker.chain => return,
             Some(Phase::Open(_, waiting)) => waiting.push(asker),
             Some(Phase::Ended(at)) => {
@@ -362,6 +364,7 @@ mod tests {
             at: Time::from_secs(0),
             kind,
             sender: MemberId::LAST,
+            to: None,
             mid: frame.mid().unwrap().clone(),
             sequence: 1,
             tokens: 0,

@@ -8,7 +8,7 @@ use super::Host;
 use crate::delivery::groups::Progress;
 use crate::delivery::parts::Part;
 use crate::gate::Ruling;
-use crate::gate::content::check;
+use crate::gate::content::{Checked, check};
 use crate::gate::numbers::REFUSED;
 use crate::interface::event::Event;
 use crate::interface::input::Posted;
@@ -69,7 +69,8 @@ impl Host {
                 Posted::Accepted { mid, answer }
             }
             FrameOutcome::Refused => answers.next().map_or(Posted::Silent, Posted::Refused),
-            // A registry may take several frames.
+            // The host may answer a link frame with several frames: a registry may need more than
+            // one.
             FrameOutcome::Link => match answers.collect::<Vec<_>>().join("\n") {
                 none if none.is_empty() => Posted::Silent,
                 answers => Posted::Link(answers),
@@ -92,7 +93,8 @@ impl Host {
             }
         };
         if self.is_link_frame(from, &scanned) {
-            // The host never answers a link frame with an error, not even an unreadable one.
+            // The host never answers a link frame with an error, not even if the host cannot read
+            // that frame.
             if is_present && let Ok(link) = Link::read(&scanned) {
                 self.link(from, link, is_linked, now);
             }
@@ -153,7 +155,8 @@ impl Host {
                 FrameOutcome::Refused
             }
             Err(Ruling::Ignore) => FrameOutcome::Not,
-            // Over HTTP the first answer may have been lost, so the host gives the same answer again.
+            // The host dropped this frame before. Over HTTP the first answer may have been lost, so
+            // the host gives the same answer again.
             Err(Ruling::Again) => FrameOutcome::Dropped,
         };
         if shares {
@@ -197,8 +200,8 @@ impl Host {
         if let Some(part) = Part::of(frame)? {
             return self.accept_part(sender, frame, &part, mid, sequence, now);
         }
-        let effect = check(&self.side, &self.gate, sender, frame, None)?;
-        self.enter(sender, frame, effect, mid, sequence, now);
+        let checked = check(&self.side, &self.gate, sender, frame, None)?;
+        self.enter(sender, frame, checked, mid, sequence, now);
         Ok(())
     }
 
@@ -207,14 +210,14 @@ impl Host {
         &mut self,
         sender: MemberId,
         frame: &Scanned<'_>,
-        effect: Effect,
+        checked: Checked,
         mid: Mid,
         sequence: u64,
         now: Time,
     ) {
         let parent = self.side.state.chains.parent(frame);
-        let kind = effect.kind();
-        if let Effect::Control(Control::Put { values }) = &effect
+        let kind = checked.effect.kind();
+        if let Effect::Control(Control::Put { values }) = &checked.effect
             && sender != MemberId::HOST
         {
             self.fetch_puts(sender, values);
@@ -222,7 +225,7 @@ impl Host {
         if kind == EntryKind::Frame {
             self.announce_level(now);
         }
-        self.append(sender, frame, effect, mid, sequence, now);
+        self.append(sender, frame, checked, mid, sequence, now);
         if kind == EntryKind::Frame {
             let turn = &mut self.causes;
             turn.current = Some(self.side.position);
@@ -243,7 +246,8 @@ impl Host {
         now: Time,
     ) -> Result<(), Refusal> {
         let limits = self.rules.groups;
-        // The whole frame takes the id of its first part, so no part may name another frame.
+        // A whole frame has the id of its first part. If the host has a whole frame under that
+        // id, this part is a duplicate.
         let begins = part.index == 1 && part.of == mid;
         if let Some(whole) =
             self.gate.seen.get(&part.of).filter(|whole| {
@@ -253,7 +257,8 @@ impl Host {
             return Err(Refusal::duplicate(whole.sender, whole.sequence));
         }
         if !begins && !self.gate.numbers.groups.contains(sender, &part.of) {
-            // The first part may still be on its way, behind a later part that came with an old number.
+            // If the host does not know the id `of`, the first part may still be on its way: this
+            // later part may have come first, under an old number.
             return Err(if self.gate.knows(sender, &part.of) {
                 let expected = "of as the id of the first part, which this sender sent before";
                 Refusal::new(ErrorCode::INVALID_TYPE, expected)
@@ -269,15 +274,15 @@ impl Host {
         let whole = whole.transpose()?;
         let whole = whole.as_deref().map(Scanned::of_entry).transpose()?;
         let whole = whole.map(|whole| {
-            let effect = check(&self.side, &self.gate, sender, &whole, None)?;
-            Ok::<_, Refusal>((whole, effect))
+            let checked = check(&self.side, &self.gate, sender, &whole, None)?;
+            Ok::<_, Refusal>((whole, checked))
         });
         let whole = whole.transpose()?;
         let part_of = part.of.clone();
         let effect = Effect::Void(EntryKind::Part);
-        self.append(sender, frame, effect, mid, sequence, now);
-        if let Some((whole, effect)) = whole {
-            self.enter(sender, &whole, effect, part_of, 0, now);
+        self.append(sender, frame, effect.into(), mid, sequence, now);
+        if let Some((whole, checked)) = whole {
+            self.enter(sender, &whole, checked, part_of, 0, now);
         }
         Ok(())
     }
@@ -286,11 +291,12 @@ impl Host {
         &mut self,
         sender: MemberId,
         frame: &Scanned<'_>,
-        effect: Effect,
+        checked: Checked,
         mid: Mid,
         sequence: u64,
         now: Time,
     ) {
+        let Checked { effect, to } = checked;
         let (position, kind) = (self.side.position + 1, effect.kind());
         let shown = match (kind, &self.side.options.counter, &self.side.state.tokenizer) {
             (EntryKind::Frame, Some(counter), Some(_)) => {
@@ -310,11 +316,12 @@ impl Host {
             at: now,
             kind,
             sender,
+            to,
             mid,
             sequence,
             tokens,
             cut,
-            due: self.side.due(kind, sender, frame.intent),
+            due: self.side.due(kind, sender, to, frame.intent),
             text,
         };
         let before = self.side.hash.filter(|_| kind.is_relayed());
@@ -332,7 +339,7 @@ impl Host {
         if let (Some(mid), Some(sequence)) = (frame.mid().cloned(), frame.envelope.sequence) {
             self.side.emit(Event::Dropped(mid.clone()));
             let effect = Effect::Void(EntryKind::Dropped);
-            self.append(from, frame, effect, mid, sequence, now);
+            self.append(from, frame, effect.into(), mid, sequence, now);
         }
     }
 
@@ -354,7 +361,7 @@ impl Host {
             .filter(|mid| refusal.is_for_good() && has_room && is_news(mid))
         {
             let effect = Effect::Void(EntryKind::Refused(refusal.code));
-            self.append(from, frame, effect, mid, 0, now);
+            self.append(from, frame, effect.into(), mid, 0, now);
         }
         self.send_refusal(from, mid.as_ref(), refusal, now);
     }
@@ -402,7 +409,8 @@ impl Host {
             .iter()
             .any(|intent| frame.windows(intent.len()).any(|window| window == *intent));
         if !is_answer {
-            // The frame may have been damaged on the way, and may come again undamaged.
+            // The frame may have been damaged on the way, and may come again undamaged. So the log
+            // gets no entry about it.
             let mid = std::str::from_utf8(frame).ok().and_then(Scanned::mid_of);
             let refusal = Refusal::from(error.clone());
             self.send_refusal(from, mid.as_ref(), refusal, now);
@@ -436,7 +444,7 @@ fn refused_text(frame: &Scanned<'_>) -> Arc<str> {
     let (agent, intent) = (frame.header.agent, frame.intent);
     let mut text = format!("@{agent}>{intent}:refused{{}}");
     let mut metadata = String::new();
-    // If the metadata cannot be written, the frame goes without it.
+    // If the metadata cannot be written, the log keeps the frame without it.
     if envelope.write(&mut metadata).is_ok() {
         text.push_str(&metadata);
     }

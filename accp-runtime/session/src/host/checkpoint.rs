@@ -26,7 +26,8 @@ impl Host {
         let counter = self.side.options.counter.clone()?;
         let mut triggers = causes.triggers;
         let (state, limits) = (&self.side.state, self.side.options.context);
-        // A frame that is too large on its own stays in hot state until the next frame comes.
+        // A frame that is over the trigger by itself stays in hot state until the next frame comes.
+        // So hot state triggers a checkpoint only when a frame has come.
         if causes.current.is_some() && state.hot.is_over_trigger(&limits) {
             triggers.push(Trigger::Hot);
         }

@@ -67,7 +67,8 @@ impl Host {
     fn serve_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         self.learn_inline(hello, now);
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
-        // This is the member's answer to the last hello of the host.
+        // A hello that arrives soon after the host's own hello is the answer to it, so it needs
+        // no answer.
         let greeted = self.relays.cursor(member).greeted;
         if greeted.is_some_and(|greeted| timers < greeted + patience) {
             return;
@@ -91,14 +92,15 @@ impl Host {
         let last_sent = self.draft(member).map(|draft| draft.number);
         let cursor = self.relays.cursor(member);
         if goes_on.is_some() && goes_on == last_sent && !cursor.greeting {
-            // The host has sent everything up to there. A new start would discard the next entry, which
-            // may wait for values or for the store.
+            // The member has all frames up to the last one that the host sent. A new start would
+            // discard the next entry, which may wait for values or for the store.
             cursor.greeted = Some(timers);
         } else {
             self.serve_draft_from(member, number, state.unwrap_or_default());
         }
         self.send_registry(member, &hello.hash, now);
-        // A member that has not acknowledged the state gets it again.
+        // A member gets the state if it starts anew, or if it has not acknowledged the state that
+        // the host sent.
         if state.is_some() {
             self.send_state(member, now);
         }
@@ -281,7 +283,8 @@ impl Host {
         let registry = Arc::clone(&self.side.options.registry);
         let (mut texts, mut id) = (Vec::new(), None);
         for (version, chunk) in (first..).zip(chunks) {
-            // A peer of the draft cannot read such a value, so it gets a reference.
+            // A peer that knows only the draft cannot read a value with an extension, so it gets a
+            // reference.
             let entries = chunk.iter().map(|(key, value)| {
                 let is_fine = marks::is_of_the_draft(&value.to_string());
                 let value = if is_fine {
@@ -392,7 +395,7 @@ impl Host {
     /// Takes a value that the store read or a member has sent, for the frames that wait for it.
     pub(crate) fn draft_value(&mut self, key: &str, cold: Option<&Cold>) {
         let bytes = cold.and_then(|cold| cold.bytes.clone());
-        // The bytes are on their way to the host.
+        // The bytes are on their way to the host. The members wait for them.
         if bytes.is_none() && self.gate.numbers.missing.contains_key(key) {
             return;
         }

@@ -6,16 +6,15 @@
 
 use super::Host;
 use crate::gate::Ruling;
-use crate::gate::content::check;
+use crate::gate::content::{Checked, check};
 use crate::interface::inbound::Inbound;
 use crate::interface::input::JoinError;
 use crate::interface::outbound::{Outbound, SendError};
 use crate::log::by_member::ByMember;
-use crate::log::entry::{Entry, EntryKind};
+use crate::log::entry::{Entry, is_for};
 use crate::log::mid::{MemberId, Mid, MidSource};
 use crate::options::Scope;
 use crate::send::encode::{Encoded, Peer, last_put_of};
-use crate::state::effect::Effect;
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_context::Time;
@@ -72,7 +71,7 @@ struct Judged {
     encoded: Encoded,
     /// The number of the last value that it puts.
     last_put: u64,
-    effect: Effect,
+    checked: Checked,
 }
 
 impl Host {
@@ -110,7 +109,7 @@ impl Host {
             mids,
             encoded,
             last_put,
-            effect,
+            checked,
         } = self.judge(member, outbound, now)?;
         let Some((frame, puts)) = encoded.frames.split_last() else {
             return Err(SendError::NotJoined);
@@ -123,7 +122,7 @@ impl Host {
         let sequence = self.gate.numbers.next(self.side.state.scope, member);
         let text = frame.text(&mid, sequence, None);
         let scanned = Scanned::of_entry(&text)?;
-        self.enter(member, &scanned, effect, mid.clone(), sequence, now);
+        self.enter(member, &scanned, checked, mid.clone(), sequence, now);
         self.queue.took(member);
         if let Some(guest) = self.guests.open.get_mut(member) {
             guest.mids = mids;
@@ -178,13 +177,13 @@ impl Host {
             Err(Ruling::Ignore) => return Err(SendError::Busy),
         }
         let own = Some((MemberId::HOST, last_put));
-        let effect = check(&self.side, gate, member, &scanned, own).map_err(refused)?;
+        let checked = check(&self.side, gate, member, &scanned, own).map_err(refused)?;
         Ok(Judged {
             mid,
             mids,
             encoded,
             last_put,
-            effect,
+            checked,
         })
     }
 
@@ -213,7 +212,7 @@ impl Host {
             Some(sent) => Some(sent?),
         };
         let inboxes = &mut self.side.batch.get().inboxes;
-        // Only the last text of a batch counts.
+        // A batch keeps only the last text of each inbox.
         match inboxes.iter_mut().find(|(other, _)| *other == member) {
             Some((_, kept)) => inbox.clone_into(kept),
             None => inboxes.push((member, inbox.to_owned())),
@@ -226,24 +225,20 @@ impl Host {
         Ok(mid)
     }
 
-    /// Returns an entry as a handler of a guest gets it; `None` if it is not for one. Of the frames of the
-    /// session, a guest gets those of others, and the copies of answers that were made for it.
+    /// Returns an entry as a handler of a guest gets it; `None` if it is not for one.
     pub(crate) fn inbound_for(
         &mut self,
         member: MemberId,
         entry: &Entry,
         again: bool,
     ) -> Option<Inbound> {
-        let is_own = entry.sender == member;
-        if entry.text.is_empty() || is_own == (entry.kind == EntryKind::Frame) {
+        // Most entries are not for this guest, so the text is read last.
+        let may_be = is_for(member, entry.kind, entry.sender, entry.to, Intent::DONE);
+        if entry.text.is_empty() || !may_be {
             return None;
         }
         let frame = Scanned::of_entry(&entry.text).ok()?;
-        let is_for_it = match entry.kind {
-            EntryKind::Frame => true,
-            EntryKind::Repeat => frame.intent != Intent::REQ,
-            _ => false,
-        };
+        let is_for_it = is_for(member, entry.kind, entry.sender, entry.to, frame.intent);
         is_for_it.then(|| self.side.inbound(entry, &frame, again))
     }
 

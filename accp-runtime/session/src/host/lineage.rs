@@ -66,7 +66,8 @@ impl Host {
     /// its own log, or the beginning of it.
     pub(crate) fn hello(&mut self, member: MemberId, hello: &Hello, now: Time) {
         let (last, claim) = (self.relays.last(), hello.voucher);
-        // The state of a member may be ahead of its log, because the member started from a fold.
+        // The state of a member may be ahead of its log, because the member started from a fold. So
+        // the position in its claim counts.
         let held = claim.map_or_else(|| self.held(member, hello), |claim| claim.position);
         if let Some(claim) = claim.filter(|_| self.key.is_some() && held > last) {
             return self.contradicted(member, claim, now);
@@ -111,7 +112,8 @@ impl Host {
         let waiting: Vec<_> = waiting.collect();
         let entry = entry.filter(|entry| entry.position == at);
         let hash = entry.as_ref().and_then(|entry| entry.hash);
-        // A member holds only entries that were relayed to it.
+        // A member holds only entries that were relayed to it, so its claim about another entry
+        // is false.
         let is_void = entry.is_some_and(|entry| !entry.kind.is_relayed());
         for (member, hello) in waiting {
             if let Some(claim) = hello.voucher.filter(|_| is_void) {
@@ -254,7 +256,8 @@ impl Host {
         let own = self.side.hash.filter(|_| reached == claim.position);
         let then = |hash, taken: &Relayed| taken.hash_after(&hash);
         let hash = own.map(|own| taken.iter().fold(own, then));
-        // The log may have gone on with entries that are not relayed.
+        // The host's log may have grown meanwhile, by entries that are not relayed. The recovered
+        // entries need positions after these.
         let first = taken.first().map_or(0, |taken| taken.position);
         let has_place = first > self.side.position;
         if !has_place || hash != Some(claim.hash) || !self.take_over(from, &taken, now) {
@@ -271,7 +274,8 @@ impl Host {
         self.announce_schemas(now);
         self.causes.current = Some(claim.position);
         self.take_due_checkpoint(now);
-        // Only the snapshot lists the missing bytes of this host's own values.
+        // Only the snapshot lists the bytes that are missing for this host's own values, so the
+        // host takes a snapshot now.
         self.side.take_snapshot(&self.gate.numbers);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
     }
@@ -284,7 +288,8 @@ impl Host {
             return false;
         };
         let mids = frames.iter().filter_map(|frame| frame.mid());
-        // The host may have dropped one of these frames since then.
+        // The host may have dropped one of these frames since it made them. Then the id of that
+        // frame is already consumed, and the host takes over none of the frames.
         if mids.clone().any(|mid| self.gate.seen.get(mid).is_some()) {
             return false;
         }
@@ -300,7 +305,8 @@ impl Host {
         self.side.again = end;
         for (taken, frame) in taken.iter().zip(&frames) {
             if self.side.position + 1 < taken.position {
-                // The last part of a frame is right before the whole frame in the log, and is not relayed.
+                // The last part of a frame is directly before the whole frame in the log, and is
+                // not relayed.
                 self.gate.numbers.wholes.extend(frame.mid().cloned());
             }
             while self.side.position + 1 < taken.position && self.fill(now).is_ok() {}
@@ -315,7 +321,7 @@ impl Host {
         let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
         let frame = Scanned::of_entry(&text)?;
         let effect = Effect::Void(EntryKind::Lost);
-        self.append(MemberId::HOST, &frame, effect, mid, 0, now);
+        self.append(MemberId::HOST, &frame, effect.into(), mid, 0, now);
         Ok(())
     }
 

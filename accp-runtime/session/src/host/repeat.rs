@@ -56,7 +56,7 @@ impl Host {
         };
         let frame = Scanned::of_entry(&text)?;
         let effect = Effect::Void(EntryKind::Repeat);
-        self.append(asker.member, &frame, effect, mid, 0, now);
+        self.append(asker.member, &frame, effect.into(), mid, 0, now);
         Ok(())
     }
 }

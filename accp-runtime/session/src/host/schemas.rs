@@ -6,12 +6,16 @@ use accp_registry::{Hash, Problems, Schema};
 
 use super::Host;
 use crate::interface::event::Event;
+use crate::log::mid::MemberId;
+use crate::options::SchemaClashes;
 use crate::side::fold::RestoreError;
+use crate::side::{ALL_SCHEMAS, COMPARED_SCHEMAS};
 use crate::wire::control::Control;
 use crate::wire::inline;
 use crate::wire::link::Hello;
+use crate::wire::refusal::Refusal;
 use accp_context::Time;
-use accp_frame::Registry;
+use accp_frame::{ErrorCode, Registry};
 
 impl Host {
     /// Adds the schemas that an earlier run registered. If they clash with the registry of this run,
@@ -74,19 +78,70 @@ impl Host {
     }
 
     /// Takes over the schemas of a member that the session lacks.
-    pub(crate) fn learn(&mut self, delta: &[u8], now: Time) {
-        let theirs = inline::delta_of(delta).and_then(|delta| {
-            let theirs = delta.apply(&Registry::empty(), self.side.options.schemas);
-            theirs.map_err(|error| error.to_string())
-        });
-        self.take_schemas(theirs, now);
+    pub(crate) fn learn(&mut self, from: MemberId, delta: &[u8], now: Time) {
+        let theirs = inline::delta_of(delta).and_then(|delta| inline::whole(&delta));
+        self.take_schemas(theirs.clone(), now);
+        if let Ok(theirs) = theirs {
+            self.settle_schemas(from, &theirs, now);
+        }
+    }
+
+    /// Says what breaks between the schemas of a member and those of the session.
+    pub(crate) fn compare_with(&mut self, from: MemberId, delta: &[u8], now: Time) {
+        match inline::delta_of(delta).and_then(|delta| inline::whole(&delta)) {
+            Ok(theirs) => self.settle_schemas(from, &theirs, now),
+            Err(why) => self.side.emit(Event::SchemasUnavailable(why)),
+        }
+    }
+
+    fn settle_schemas(&mut self, member: MemberId, theirs: &Registry, now: Time) {
+        let breaks = self.side.compare_schemas(member, theirs);
+        self.relays.cursor(member).breaks = Some(breaks);
+        // The hello of the member waits for this.
+        if self.rules.clashes == SchemaClashes::Refused && !breaks {
+            self.greet(member, None, now);
+        }
+    }
+
+    /// Asks a member for its schemas once, if its hello names others than those in force. Returns whether the host serves
+    /// the member: a strict host waits until it has compared the schemas, and then refuses those that break a reader.
+    pub(crate) fn admits(&mut self, from: MemberId, hello: &Hello, now: Time) -> bool {
+        let own = self.side.schemas.to_string();
+        let cursor = self.relays.cursor(from);
+        if hello.hash.len() > 64 || own.starts_with(&hello.hash) {
+            cursor.breaks = None;
+            return true;
+        }
+        if cursor.schemas.as_ref() != Some(&hello.hash) {
+            (cursor.schemas, cursor.breaks) = (Some(hello.hash.clone()), None);
+            let standard = Registry::shared();
+            if self.rules.learn_schemas {
+                self.side.transfers.want(ALL_SCHEMAS, from, None);
+            } else if standard.hash().to_string().starts_with(&hello.hash) {
+                self.settle_schemas(from, standard, now);
+            } else {
+                self.side.transfers.want(COMPARED_SCHEMAS, from, None);
+            }
+        }
+        if self.rules.clashes == SchemaClashes::Served {
+            return true;
+        }
+        let breaks = self.relays.cursor(from).breaks;
+        if breaks == Some(true) {
+            let expected = "a registry by which all sides of the session read each other's frames; \
+                `accp registry diff --breaking` says what breaks";
+            let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected);
+            self.send_refusal(from, None, refusal, now);
+        }
+        breaks == Some(false)
     }
 
     fn take_schemas(&mut self, theirs: Result<Registry, String>, now: Time) {
         let own = &self.side.options.registry;
         let learnt = theirs.and_then(|theirs| inline::merged(own, theirs));
         match learnt {
-            // The log must not continue before the caller has decided from which position.
+            // Announcing the schemas would continue the log, and the caller must first decide
+            // from which position.
             Ok(_) if self.lost.is_some() => {}
             Ok(registry) => {
                 self.side.set_registry(registry);

@@ -13,7 +13,7 @@ use crate::interface::output::{Cold, Read};
 use crate::log::entry::Entry;
 use crate::log::mid::MemberId;
 use crate::options::Scope;
-use crate::side::{ALL_SCHEMAS, PROOF};
+use crate::side::{ALL_SCHEMAS, COMPARED_SCHEMAS, PROOF};
 use crate::wire::control::put_key;
 use crate::wire::link::{Hello, Link, Piece};
 use crate::wire::stamp::About;
@@ -45,16 +45,8 @@ impl Host {
                 let is_vouched = hello.extensions.iter().any(|name| name == PROOF);
                 let cursor = self.relays.cursor(from);
                 (cursor.draft, cursor.vouched) = (None, Some(is_vouched));
-                self.hello(from, &hello, now);
-                let own = self.side.schemas.to_string();
-                let cursor = self.relays.cursor(from);
-                if self.rules.learn_schemas
-                    && hello.hash.len() <= 64
-                    && !own.starts_with(&hello.hash)
-                    && cursor.schemas.as_ref() != Some(&hello.hash)
-                {
-                    cursor.schemas = Some(hello.hash);
-                    self.side.transfers.want(ALL_SCHEMAS, from, None);
+                if self.admits(from, &hello, now) {
+                    self.hello(from, &hello, now);
                 }
             }
             Link::Error { error, .. } => {
@@ -101,8 +93,8 @@ impl Host {
             }
             answer.asks.clone_from(&hello.asks);
             let up = self.relays.last();
-            let is_short = !answer.gone.is_empty() && up < answer.position;
-            answer.up = is_short.then_some(up);
+            // Entries that are not relayed may stand behind the last one that is. The member never gets them.
+            answer.up = (up < answer.position).then_some(up);
             let (numbers, scope) = (&self.gate.numbers, self.side.state.scope);
             answer.next = Some(numbers.next(scope, member));
             answer.last = numbers.last(member).map(|(mid, _)| mid.clone());
@@ -198,7 +190,8 @@ impl Host {
     pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         self.gate.note_puts(from, values);
         for value in values.iter().map(Cold::announced) {
-            // A store that the two sides share has the bytes already.
+            // If the two sides share a store, it has the bytes already. So the host reads it
+            // first.
             let key = value.key.clone();
             self.side.reads.push_back(Read::Cold { key });
             self.side.batch.get().cold.push(value);
@@ -208,7 +201,10 @@ impl Host {
     pub(crate) fn take_piece(&mut self, from: MemberId, piece: Piece, now: Time) {
         let key = piece.key.clone();
         match self.side.transfers.take(from, piece) {
-            TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(&bytes, now),
+            TransferProgress::Whole(bytes) if key == ALL_SCHEMAS => self.learn(from, &bytes, now),
+            TransferProgress::Whole(bytes) if key == COMPARED_SCHEMAS => {
+                self.compare_with(from, &bytes, now);
+            }
             TransferProgress::Whole(bytes) if log_key(&key).is_some() => {
                 self.recovered(from, &bytes, now);
             }
@@ -325,7 +321,7 @@ impl Host {
     pub(crate) fn answer_frame(&mut self, from: u64, entries: &[Entry]) {
         let key = format!("p{from}");
         let waiting = self.waiting_for(&key);
-        // Void entries are not served.
+        // An entry that is not relayed is not served either.
         let entry = entries.first();
         let Some(entry) = entry.filter(|entry| entry.position == from && entry.kind.is_relayed())
         else {

@@ -106,6 +106,11 @@ pub enum Event {
     /// The schemas of the peer, or those that an earlier run registered, could not be taken over, for
     /// this reason. This side goes on without them.
     SchemasUnavailable(String),
+    /// The registry of this peer is not that of this side, and these changes break a reader, from the registry of the peer to
+    /// the one of this side: the old reader is the peer, and the new one is this side. A schema or an optional field that one
+    /// of them lacks breaks nothing. A peer says which registry it has when it joins and when it is back, and does not say
+    /// its aliases: a rename that they cover counts as one that breaks.
+    SchemasDiffer(MemberId, Vec<accp_registry::Change>),
     /// The session could not write a text of its own, for this reason, and goes on without it.
     /// Please report this as a defect.
     NotWritten(String),

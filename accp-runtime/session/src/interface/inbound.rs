@@ -125,12 +125,7 @@ impl Inbound {
     /// `end` with that id as `aid`, or without an `aid` in the chain of that frame.
     pub fn answers(&self, asked: &Mid, chain: &Mid) -> Option<Intent> {
         let frame = Scanned::new(&self.text, Limits::NONE).ok()?;
-        let is_about = match frame.aid() {
-            Some(aid) => aid == *asked,
-            None => frame.cid() == Some(chain),
-        };
-        let ends = matches!(frame.intent, Intent::DONE | Intent::FAIL | Intent::END);
-        (is_about && ends).then_some(frame.intent)
+        frame.answers(asked, chain).then_some(frame.intent)
     }
 
     /// Returns whether this frame is a piece of a stream in this chain (`stream`, schema ST).
@@ -214,7 +209,7 @@ impl Inbound {
     /// ```
     pub fn is<F: FrameFamily>(&self) -> bool {
         let head = self.head();
-        // A session delivers no frame without a head.
+        // A session delivers only frames whose head it has read, so this does not fail.
         head.is_ok_and(|(header, schema)| F::Frame::accepts(&header, schema))
     }
 

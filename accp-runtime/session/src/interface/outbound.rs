@@ -11,7 +11,7 @@ use crate::log::mid::Mid;
 use crate::wire::link::{PeerError, error_frame};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
-use accp_frame::{DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits};
+use accp_frame::{DecodeError, DynamicFrame, EncodeError, EncodeFrame, Intent, Limits, Map, Value};
 
 /// A frame to send: a typed frame or a [`DynamicFrame`], with the rest of its envelope. The session sets
 /// `mid`, `seq` and `ts`, and `sid` where the registry requires it.
@@ -32,7 +32,18 @@ pub struct Outbound<'a> {
     pub(crate) cid: Option<String>,
     pub(crate) aid: Option<String>,
     pub(crate) ttl: Option<i64>,
+    pub(crate) to: To,
     pub(crate) strict: bool,
+}
+
+/// The agent that a sender names.
+#[derive(Debug, Clone)]
+pub(crate) enum To {
+    /// The sender says nothing, so a field may name an agent.
+    Unsaid,
+    /// No agent in particular.
+    Anybody,
+    Agent(String),
 }
 
 #[derive(Clone)]
@@ -51,6 +62,7 @@ impl<'a> Outbound<'a> {
             cid: None,
             aid: None,
             ttl: None,
+            to: To::Unsaid,
             strict: false,
         }
     }
@@ -72,7 +84,7 @@ impl<'a> Outbound<'a> {
         Self::owned(error_frame(code, message.into()))
     }
 
-    /// Makes an outbound message with its `cid`, `aid` and `ttl`, but no more of its envelope.
+    /// Makes an outbound message with its `cid`, `aid`, `ttl` and [`to`](Self::to), but no more of its envelope.
     pub fn message(message: &'a DynamicFrame<'a>) -> Self {
         let agent = message.agent.as_str().into();
         Self::message_as(message, agent, Content::Message(message))
@@ -92,6 +104,12 @@ impl<'a> Outbound<'a> {
             cid: text(&message.envelope.correlation_id),
             aid: text(&message.envelope.causation_id),
             ttl: message.envelope.ttl,
+            to: match message.envelope.extra.get(TO) {
+                Some(Value::Null) => To::Anybody,
+                _ => addressee_in(&message.envelope.extra)
+                    .filter(|_| asks(message.intent))
+                    .map_or(To::Unsaid, |name| To::Agent(name.into_owned())),
+            },
             ..Self::new(content)
         }
     }
@@ -144,6 +162,37 @@ impl<'a> Outbound<'a> {
         Ok(self)
     }
 
+    /// Names the agent that a `req` or a `qry` is for: only its handlers get the frame, and only it, the host and
+    /// supervisors may answer. Other members have the frame in their logs. The host refuses a name that never joined
+    /// (E2001), and one that contradicts the field that the registry declares (`to` of a `frames` entry; E1004).
+    ///
+    /// ```
+    /// use accp_runtime::profiles::ChatReq;
+    /// use accp_runtime::session::Outbound;
+    ///
+    /// let outbound = Outbound::owned(ChatReq::new("soup?")).to("cook");
+    /// assert_eq!(outbound.addressee(), Some("cook"));
+    /// ```
+    pub fn to(mut self, agent: impl Into<String>) -> Self {
+        self.to = To::Agent(agent.into());
+        self
+    }
+
+    /// Says that the frame is for no agent in particular, whatever a field of it says: the field was written for
+    /// another session, or for people (`to:~` in the metadata).
+    pub fn to_anybody(mut self) -> Self {
+        self.to = To::Anybody;
+        self
+    }
+
+    /// Returns the name that [`to`](Self::to) has set.
+    pub fn addressee(&self) -> Option<&str> {
+        match &self.to {
+            To::Agent(name) => Some(name),
+            _ => None,
+        }
+    }
+
     /// Sets the seconds after which the frame expires (`ttl`); with 0 it never expires.
     pub fn expiring(mut self, seconds: i64) -> Self {
         self.ttl = Some(seconds);
@@ -154,6 +203,23 @@ impl<'a> Outbound<'a> {
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
+    }
+}
+
+/// The metadata pair by which a sender names the agent that its request is for.
+pub(crate) const TO: &str = "to";
+
+/// Returns whether frames with this intent may be for one agent.
+pub(crate) fn asks(intent: Intent) -> bool {
+    matches!(intent, Intent::REQ | Intent::QRY)
+}
+
+/// Returns the name of an agent in the pairs of the metadata, without its `@`. A name of digits reads as an integer.
+pub(crate) fn addressee_in<'m>(extra: &'m Map<'_>) -> Option<Cow<'m, str>> {
+    match extra.get(TO)? {
+        Value::String(name) => Some(name.trim_start_matches('@').into()),
+        Value::Integer(number) => Some(number.to_string().into()),
+        _ => None,
     }
 }
 
@@ -170,6 +236,7 @@ impl fmt::Debug for Outbound<'_> {
             .field("cid", &self.cid)
             .field("aid", &self.aid)
             .field("ttl", &self.ttl)
+            .field("to", &self.to)
             .finish_non_exhaustive()
     }
 }

@@ -6,6 +6,7 @@ use accp_registry::{ErrorCode, Hash};
 
 use crate::log::mid::{MemberId, Mid};
 use accp_context::Time;
+use accp_frame::Intent;
 
 /// An entry in the log of a session.
 ///
@@ -24,6 +25,9 @@ pub struct Entry {
     pub kind: EntryKind,
     /// The member that sent the frame.
     pub sender: MemberId,
+    /// The member that the frame is for: only its handlers get the frame, and only it answers. `None` for a
+    /// frame that all members handle.
+    pub to: Option<MemberId>,
     /// The id of the frame, unique in the session.
     pub mid: Mid,
     /// The `seq` that the frame took; 0 for an entry that takes no `seq`.
@@ -50,6 +54,7 @@ impl Entry {
             at,
             kind: EntryKind::Frame,
             sender: MemberId::HOST,
+            to: None,
             mid,
             sequence: 0,
             tokens: 0,
@@ -112,5 +117,21 @@ impl EntryKind {
     /// Returns whether entries of this kind are relayed to members.
     pub const fn is_relayed(self) -> bool {
         matches!(self, Self::Frame | Self::Control | Self::Repeat)
+    }
+}
+
+/// Returns whether the handlers of a member get an entry like this: a frame for that member, a frame of
+/// another member for all, or the copy of an answer that was made for that member.
+pub(crate) fn is_for(
+    member: MemberId,
+    kind: EntryKind,
+    sender: MemberId,
+    to: Option<MemberId>,
+    intent: Intent,
+) -> bool {
+    match kind {
+        EntryKind::Frame => to.map_or(sender != member, |to| to == member),
+        EntryKind::Repeat => sender == member && intent != Intent::REQ,
+        _ => false,
     }
 }

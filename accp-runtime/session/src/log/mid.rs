@@ -288,7 +288,8 @@ impl MidSource {
             let digest = hasher.finalize();
             let drawn = digest.as_bytes().iter().take(8);
             let drawn = drawn.fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
-            // The first digit is from a to f, so that this is not the id of a member with a number.
+            // The first digit is from a to f, because the ids in the ranges of members have only
+            // decimal digits.
             let first = 0xa + (drawn >> 48) % 6;
             return Mid(Repr::Hex(first << 44 | drawn & ((1 << 44) - 1)));
         }

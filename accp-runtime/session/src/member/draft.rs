@@ -144,7 +144,8 @@ impl Member {
         if let Some(error) = self.refusal(frame) {
             return self.draft_refusal(error, now);
         }
-        // The host sends its state under the last number of its session, which may be 0.
+        // The host sends its state under the last number of its session, which may be 0. Any other
+        // frame has a number from 1.
         let state = StateUpdate::decode(frame.text).ok();
         let number = frame.envelope.sequence;
         let number = number.filter(|number| *number > 0 || state.is_some());
@@ -168,8 +169,8 @@ impl Member {
         if number > next {
             return self.lacks(next, now);
         }
-        // Frames that this side has reported as missed come too late. The host may send its state, and
-        // copies of answers, under the last of these numbers.
+        // Frames that this side has reported as missed come too late, so it drops them. But the
+        // host may send its state, and copies of answers, under the last of these numbers.
         let is_told = match &state {
             Some(StateUpdate::Full { .. }) => true,
             Some(_) => number == draft.missed && draft.whole > 0,
@@ -194,8 +195,8 @@ impl Member {
     fn draft_link(&mut self, link: Link, frame: &Scanned<'_>, now: Time) {
         let next = self.draft.as_ref().map_or(1, |draft| draft.number + 1);
         match link {
-            // The host sends positions: it has started again, and does not know that this side reads
-            // the draft alone.
+            // The host sends positions: it has started again, and does not know that this side
+            // reads only the draft.
             Link::Ack { up: Some(_), .. } => self.to_send.hello = true,
             Link::Ack { of, held, .. } => {
                 if let Some(draft) = &mut self.draft {
@@ -267,7 +268,7 @@ impl Member {
             draft.reset_silence();
         }
         match error.of.clone().filter(is_first) {
-            // The host has the frame already.
+            // `DUPLICATE` means that the host has taken this frame already.
             Some(mid) if error.code == ErrorCode::DUPLICATE => match error.sequence {
                 Some(number) if number > next => self.lacks(next, now),
                 number => self.consumed(&mid, number, now),
@@ -306,7 +307,8 @@ impl Member {
         let Some(text) = first.map(|first| first.text(number)) else {
             return;
         };
-        // The last whole state of the host may already contain this change.
+        // If the change does not apply any more, the last whole state of the host already
+        // contains it.
         let shared = &self.side.state.shared;
         let effect = Scanned::of_entry(&text).map(|frame| Effect::of(&frame, shared));
         if let Ok(Err(_)) = effect {
@@ -329,6 +331,7 @@ impl Member {
             frame: text.strip_suffix(']').unwrap_or(text),
             position,
             sender,
+            to: None,
             prev: self.side.position,
             tokens: 0,
             cut: false,
@@ -358,7 +361,7 @@ impl Member {
             self.outbox.passed(number);
             self.keep_number();
         }
-        // The missing frames have arrived.
+        // The missing frames have arrived, so this side stops repeating its hello.
         if !self.to_send.hello && self.host_answered {
             self.hello.rest();
         }
@@ -402,7 +405,8 @@ impl Member {
     /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
     /// host goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
-        // A host with a log of positions has let this side in before.
+        // A host with a log has admitted this side before. So this side ignores a hello in the
+        // form of the draft.
         if self.side.state.members().next().is_some() {
             return;
         }
@@ -413,8 +417,8 @@ impl Member {
             self.learn_inline(schemas);
         }
         let Some(draft) = &mut self.draft else { return };
-        // Otherwise the host has started again, and asks for the registry of this side. If the
-        // sides answered answers, they would never stop.
+        // A hello that is not an answer means that the host has started again and asks for the
+        // registry of this side. If both sides answered answers, they would never stop.
         let is_answer = draft.hellos > 0 || hello.schemas.is_some();
         draft.hellos = draft.hellos.saturating_sub(1);
         self.to_send.hello |= !is_answer && self.hello.at().is_none();

@@ -28,7 +28,7 @@ const LOST_ENTRIES: usize = 256;
 impl Member {
     /// Takes an entry of the log.
     pub(crate) fn relayed(&mut self, relay: &Relay<'_>, now: Time) {
-        // The host repeats an entry that is not taken now.
+        // This side drops an entry that it cannot take now. The host sends the entry again.
         let is_starting = self.fetching.is_some() || self.learning.is_some() || !self.joined;
         if self.is_busy() || is_starting {
             return;
@@ -122,6 +122,11 @@ impl Member {
             Ok(delta) => {
                 let options = &self.side.options;
                 let result = delta.apply(&options.registry, options.schemas);
+                if result.is_err()
+                    && let Ok(theirs) = inline::whole(&delta)
+                {
+                    self.side.compare_schemas(MemberId::HOST, &theirs);
+                }
                 result.map_err(|error| error.to_string())
             }
             Err(error) => Err(error),
@@ -166,7 +171,8 @@ impl Member {
                 up,
                 held,
             } => match up {
-                // Otherwise this side would wait for an entry that does not come.
+                // Here `up` is beyond the end of the host's log, which cannot be right. This side
+                // would wait for an entry that never comes, so it ignores the acknowledgement.
                 Some(up) if up > held => {}
                 // The acknowledgement is old, or the host was restored from an older copy.
                 Some(_) if held < self.side.position => {}
@@ -178,6 +184,7 @@ impl Member {
                         self.outbox.consumed_up_to(&mid, up);
                     }
                     self.outbox.logged_by(&mid, up);
+                    self.log_end = self.log_end.max(up);
                     self.conclude();
                 }
                 None => {
@@ -220,12 +227,16 @@ impl Member {
         };
         self.hello.rest();
         self.host_position = hello.position;
-        // The frames of this run may have the ids of other frames.
+        self.log_end = hello.up.unwrap_or(hello.position);
+        // A hello that offers a fold without `next` has no `epoch` either: it does not say which
+        // ids of this side the host has seen. So it does not count as an answer. Frames of this run
+        // may still need new ids.
         let is_behind = hello.snapshot.is_some() && hello.next.is_none();
         if !is_behind {
             self.host_has_answered(hello);
         }
-        // Entries may have arrived between the hello and its answer.
+        // Entries may have arrived between the hello and its answer, so the position at the time
+        // of the hello counts, too.
         let needs_word = self.voucher.is_none() && hello.voucher.is_some();
         let is_answer = from == self.side.position || from == self.hello_position && !needs_word;
         if is_answer {
@@ -236,7 +247,8 @@ impl Member {
             self.outbox.greeted(next, hello.last.as_ref());
         }
         match hello.snapshot {
-            // The log of the host does not have the entries any more that this side lacks.
+            // This side has no entries, or the log of the host no longer has the entries that this
+            // side lacks. So this side fetches the fold.
             Some(fold) if self.side.position == 0 || from > self.side.position => {
                 let fetching = Fetching {
                     fold,
@@ -258,7 +270,8 @@ impl Member {
                     let key = format!("snap_{}", fetching.fold);
                     self.side.transfers.forget(&key, MemberId::HOST);
                 }
-                // The fold that this side started from may belong to a log that the host has lost since.
+                // The fold that this side started from may belong to a log that the host has lost
+                // since. So the hash of the hello replaces the hash of that fold.
                 if let Some(voucher) = hello.voucher.filter(|_| from == self.side.position) {
                     self.side.hash = Some(voucher.hash);
                     let is_news = self.voucher.is_none_or(|held| held.position <= from);
@@ -267,7 +280,8 @@ impl Member {
                     }
                 }
                 self.now_joined();
-                // The schemas in force may have been tampered with on their way.
+                // An earlier copy of the schemas in force may have been tampered with on its way,
+                // so this side makes sure that it has them.
                 if let Some(hash) = self.side.state.schemas() {
                     self.learn(hash);
                 }
@@ -350,7 +364,8 @@ impl Member {
             },
             TransferProgress::Tampered => {
                 if is_schemas(&key) {
-                    // This side continues meanwhile, and asks again at the next retry.
+                    // This side goes on without the schemas, and asks for them again at the next
+                    // retry.
                     self.learning = None;
                 } else if self.fetching.take().is_some() {
                     self.to_send.hello = true;

@@ -7,7 +7,7 @@ use crate::delivery::outbox::{Consumed, LATER};
 use crate::interface::event::Event;
 use crate::interface::output::{OutboxChange, Outgoing};
 use crate::log::mid::{MemberId, Mid};
-use crate::state::chain::Chains;
+use crate::state::chain::{self, Chains};
 use crate::wire::link::{Hello, PeerError};
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
@@ -50,7 +50,9 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn take_answers(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        let until = hello.up.unwrap_or(hello.position);
+        // If nothing was dropped, the whole log counts.
+        let up = hello.up.filter(|_| !hello.gone.is_empty());
+        let until = up.unwrap_or(hello.position);
         let asks_again = self.outbox.log_ends_at(until);
         let answered = self.outbox.answered(asked, &hello.gone, until);
         for frame in answered.into_iter().rev() {
@@ -97,6 +99,16 @@ impl Member {
         }
     }
 
+    /// Returns whether an answer to this request waits to go out.
+    pub(crate) fn has_answered(&self, request: &Scanned<'_>) -> bool {
+        let (Some(mid), Some(chain)) = (request.mid(), chain::of(request)) else {
+            return false;
+        };
+        let answers = |sent: &Scanned<'_>| sent.answers(mid, chain);
+        let mut sent = self.outbox.frames();
+        sent.any(|sent| sent.scan(answers) == Some(true))
+    }
+
     pub(crate) fn refused(&mut self, error: PeerError) {
         let Some(mid) = error.of.clone() else {
             self.side.emit(Event::PeerError(MemberId::HOST, error));
@@ -112,10 +124,11 @@ impl Member {
                 self.outbox.consumed_before(&mid, error.sequence, LATER);
                 self.outbox.accepted(&mid);
             }
-            // Another member has used this id.
+            // Another member has used this id, so the frame needs a new one.
             ErrorCode::DUPLICATE => drop(self.retry(&mid, error.code)),
-            // The host could not take the frame now. The frame waits, or it would go back and forth
-            // without end. After E3001 the host may still take a copy, so the frame keeps its id.
+            // The host could not take the frame now. The frame gets a new id and waits. Otherwise
+            // it would go back and forth without end. `TIMEOUT` (E3001) is not handled here: the
+            // host may still take a copy, so that frame keeps its id.
             code if code.is_retryable() == Some(true) && code != ErrorCode::TIMEOUT => {
                 if let Some(new) = self.retry(&mid, code) {
                     self.outbox.refused_for_now(&new, &self.side.clock);

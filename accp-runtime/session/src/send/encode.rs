@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use accp_registry::ErrorCode;
 
 use crate::delivery::parts::{Part, Split, split};
-use crate::interface::outbound::{Content, Outbound, SendError};
+use crate::interface::outbound::{Content, Outbound, SendError, TO, To};
 use crate::interface::output::Cold;
 use crate::log::mid::{MemberId, Mid};
 use crate::reference::UNBOUNDED;
@@ -139,15 +139,16 @@ impl Encoder<'_> {
             None => self.agent.clone(),
         };
         let envelope = self.envelope(outbound);
-        // 1 to 4: schema, abbreviations, references for large values, defaults.
+        // Steps 1 to 4: schema, abbreviations, references for large values, defaults.
         let mut head = self.write(outbound, &agent, &envelope, &mut puts)?;
         let tail = tail_of(&envelope)?;
         let mut over_soft = Vec::new();
         let mut parts = None;
         if let Some(counter) = self.counter {
-            // 5: counting.
+            // Step 5: the tokens are counted.
             let mut tokens = Self::count(&head, &tail, counter)?;
-            // 6: parts, or values that leave for cold state until the frame is within the limits.
+            // Step 6: over the limits, the frame is split into parts, or its largest values go to
+            // cold state.
             if self.is_over(&tokens) && self.peer != Peer::Draft {
                 let text = format!("{head}[mid:0,seq:0{tail}]");
                 let mut message = DynamicFrame::decode(&text, self.registry)
@@ -178,7 +179,7 @@ impl Encoder<'_> {
                 .map(|(part, tokens, limit, _)| (part, tokens, limit))
                 .collect();
         }
-        // 7: the frames, with the announcements of their values first.
+        // Step 7: the frames. The announcements of their values come first.
         let mut frames = Vec::new();
         let announcer = self.announcer.unwrap_or(&agent);
         for values in puts.values.chunks(ANNOUNCED) {
@@ -231,6 +232,16 @@ impl Encoder<'_> {
     /// Returns the envelope, in which `mid` and `seq` are placeholders for schemas that require
     /// them.
     fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
+        let mut extra = Map::new();
+        match &outbound.to {
+            To::Unsaid => {}
+            To::Anybody => {
+                extra.insert(TO, Value::Null);
+            }
+            To::Agent(name) => {
+                extra.insert(TO, Value::from(name.clone()));
+            }
+        }
         Envelope {
             msg_id: Some(Cow::Borrowed("0")),
             sequence: Some(0),
@@ -241,7 +252,7 @@ impl Encoder<'_> {
                 .names_session(outbound)
                 .then(|| self.session.to_owned().into()),
             ttl: outbound.ttl,
-            extra: Map::new(),
+            extra,
         }
     }
 
@@ -293,7 +304,7 @@ impl Encoder<'_> {
         }
         puts.last = before.0;
         puts.values.truncate(before.1);
-        // A value that the registry keeps in the frame may be too long for any frame, but a message
+        // A value that the registry keeps in the frame may be too long for one frame. But the frame
         // can be split into parts.
         let whole = write(EncodeOptions {
             limits: Limits::NONE,
@@ -386,7 +397,8 @@ fn externalise_largest(
     let sized = values.into_iter().map(|value| (size(value), value));
     let largest = sized.max_by_key(|(size, _)| *size);
     match largest {
-        // A reference takes about a dozen characters itself.
+        // A reference itself takes about a dozen characters, so replacing a shorter value saves
+        // nothing.
         Some((size, value)) if size > 12 => {
             *value = Value::Ref(Cow::Owned(puts.keep(value)));
             Ok(())

@@ -68,21 +68,22 @@ impl<'s> Codec<'s> {
     /// of its field.
     pub fn decode<'a>(&self, frame: &'a str) -> Result<DynamicFrame<'a>, DecodeError> {
         let side = self.session.side();
-        // 1: the whole grammar.
+        // Step 1 of section 7.3: the text is checked against the whole grammar.
         let scanned = Scanned::new(frame, side.options.limits)?;
-        // 3 to 5: names, defaults, the message.
+        // Steps 3 to 5: names and defaults are filled in, and the message is built.
         let options = DecodeOptions {
             limits: side.options.limits,
             marks: true,
         };
         let mut message = DynamicFrame::decode_with(frame, &side.options.registry, &options)?;
-        // 2: the values of the references. The grammar does not depend on them.
+        // Step 2 comes last: the references get their values. The grammar does not depend on
+        // these values.
         for key in references(scanned.head()) {
             if let Some(value) = self.session.resolve(key) {
                 supply(&mut message, frame, key, &value, &side.options.registry)?;
             }
         }
-        // 6: the message, for the context.
+        // Step 6: the caller gets the message for its context.
         Ok(message)
     }
 

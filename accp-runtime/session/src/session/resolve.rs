@@ -220,7 +220,7 @@ impl Resolver {
                 let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
                 match text {
                     Some(text) => Ok(Next::Source(Source::Frame(text))),
-                    // The host has the frame, unless this side is the host.
+                    // The host may have the frame, so a member asks the host for it.
                     None if error == NotFound && !session.is_host() => {
                         Ok(fetch(format!("p{position}"), None))
                     }

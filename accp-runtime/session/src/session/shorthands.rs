@@ -8,6 +8,7 @@ use crate::interface::inbound::Inbound;
 use crate::interface::input::{InputError, Posted, Supplied};
 use crate::interface::outbound::{Outbound, SendError};
 use crate::log::mid::{MemberId, Mid};
+use crate::wire::scan::Scanned;
 use accp_context::Time;
 
 impl Session {
@@ -113,6 +114,17 @@ impl Session {
         };
         self.side_mut().mark_handled(position);
         Ok(mid)
+    }
+
+    /// Returns whether a member still owes an answer to this request: the request is for that member alone, and no
+    /// answer is in the log or waits here to go out. A host asks for itself and for its guests, a member for
+    /// itself.
+    pub fn is_owed(&self, member: MemberId, inbound: &Inbound) -> bool {
+        let Ok(frame) = Scanned::of_entry(inbound.text()) else {
+            return false;
+        };
+        let is_asked = self.side().state.chains.is_asked(member, &frame);
+        is_asked && !matches!(&self.role, Role::Member(own) if own.has_answered(&frame))
     }
 
     /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is.

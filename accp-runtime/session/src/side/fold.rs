@@ -117,7 +117,8 @@ impl Side {
         self.state = fold.state;
         self.position = fold.received;
         self.hash = fold.hash;
-        // The fold may contain a cancellation that this side has missed.
+        // The fold may contain a cancellation that this side has missed, so its handlers learn of
+        // it now.
         self.fire();
         Ok((
             fold.judge,

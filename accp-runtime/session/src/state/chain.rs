@@ -6,6 +6,7 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 
 use crate::log::by_member::ByMember;
+use crate::log::entry::Entry;
 use crate::log::mid::{MemberId, Mid};
 use crate::state::names::Names;
 use crate::wire::control::Control;
@@ -24,6 +25,8 @@ const FRAMES: usize = 1024;
 /// The greatest number of frames of cancelled chains that a later `aid` may name, for each member
 /// that cancelled.
 const CUT: usize = 4096;
+/// The greatest number of requests of a chain that are for one member and have no answer.
+pub(crate) const ASKED: usize = 64;
 /// The greatest number of chains above a chain.
 const DEPTH: usize = 64;
 
@@ -54,6 +57,37 @@ struct Chain {
     above: Option<Mid>,
     /// The next frames of the chain.
     frames: Vec<Mid>,
+    /// The requests of the chain that are for one member and have no answer yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    asked: Vec<Asked>,
+}
+
+/// A request that is for one member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Asked {
+    mid: Mid,
+    by: MemberId,
+    to: MemberId,
+}
+
+impl Chain {
+    /// Returns whether a request for one member is among those of the member that began the chain.
+    fn is_addressed(&self) -> bool {
+        self.asked.iter().any(|asked| asked.by == self.starter)
+    }
+
+    /// Returns the request that this frame answers by its id.
+    fn asked_by_id(&self, frame: &Scanned<'_>) -> Option<&Asked> {
+        let aid = frame.aid()?;
+        self.asked.iter().find(|asked| asked.mid == aid)
+    }
+}
+
+/// The members that may send a frame, as far as it answers requests.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Answerers {
+    All,
+    Only(Vec<MemberId>),
 }
 
 /// A frame that an `aid` can name.
@@ -89,8 +123,9 @@ impl Chains {
     /// Looks up more chains, up to the same number for every frame. So the time that the host takes to
     /// drop a frame does not reveal the reason (draft section 3.7).
     pub(crate) fn look_on(&self, frame: &Scanned<'_>, looks: usize) {
-        // Repeated look-ups of one key would be faster than look-ups of many, and unrelated keys faster
-        // than a climb from chain to chain.
+        // Looking up one key repeatedly would be faster than looking up many, and unrelated keys
+        // would be faster than a climb from chain to chain. So this loop takes many keys and
+        // climbs.
         let others = self.open.keys().rev().cycle();
         let mut begins = others.chain(of(frame).into_iter().cycle());
         let mut above = None;
@@ -154,17 +189,63 @@ impl Chains {
         positions
     }
 
+    /// Returns the members that may send this frame, beside the host and supervisors. Where a chain has
+    /// requests for one member each, only that member ends them, or sends pieces of an answer. The member that
+    /// began the chain may stream into it.
+    pub(crate) fn answerers(&self, frame: &Scanned<'_>, from: MemberId) -> Answerers {
+        if !frame.ends() && frame.intent != Intent::STREAM {
+            return Answerers::All;
+        }
+        // An answer without a `cid` names its request alone.
+        let named = frame.cid().cloned();
+        let named = named.or_else(|| Some(self.chain_of(&frame.aid()?).clone()));
+        let chain = named.and_then(|chain| self.open.get(&chain));
+        let Some(chain) = chain.filter(|chain| !chain.asked.is_empty()) else {
+            return Answerers::All;
+        };
+        if let Some(asked) = chain.asked_by_id(frame) {
+            return Answerers::Only(vec![asked.to]);
+        }
+        let streams = matches!(frame.intent, Intent::STREAM | Intent::END);
+        let may_stream = chain.starter == from && streams;
+        if may_stream || !chain.is_addressed() {
+            return Answerers::All;
+        }
+        let asked = chain.asked.iter().filter(|asked| asked.by == chain.starter);
+        Answerers::Only(asked.map(|asked| asked.to).collect())
+    }
+
+    /// Returns whether this member was asked by the frame with this id, alone, and has not answered.
+    pub(crate) fn is_asked(&self, member: MemberId, frame: &Scanned<'_>) -> bool {
+        let chain = of(frame).and_then(|chain| self.open.get(chain));
+        let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
+        asked.any(|asked| Some(&asked.mid) == frame.mid() && asked.to == member)
+    }
+
+    /// Returns whether the chain of a request has room for one more that is for one member.
+    pub(crate) fn has_room(&self, frame: &Scanned<'_>) -> bool {
+        let chain = of(frame).and_then(|chain| self.open.get(chain));
+        chain.is_none_or(|chain| chain.asked.len() < ASKED)
+    }
+
     /// Takes an accepted frame into account.
-    pub(crate) fn apply(&mut self, frame: &Scanned<'_>, sender: MemberId, position: u64) {
+    pub(crate) fn apply(&mut self, frame: &Scanned<'_>, entry: &Entry) {
         let Some(chain) = of(frame) else { return };
+        let (sender, position) = (entry.sender, entry.position);
         if frame.intent != Intent::CANCEL {
             self.know(frame, chain, position);
         }
         match frame.intent {
             Intent::CANCEL => self.cancel(chain, sender),
-            Intent::DONE | Intent::FAIL | Intent::END => self.close(chain),
+            Intent::DONE | Intent::FAIL | Intent::END => self.end(frame, chain),
             Intent::REQ | Intent::QRY | Intent::STREAM => {
                 self.begin(frame, chain, sender, position);
+                if let (Some(to), Some(mid)) = (entry.to, frame.mid())
+                    && let Some(open) = self.open.get_mut(chain)
+                {
+                    let (mid, by) = (mid.clone(), sender);
+                    open.asked.push(Asked { mid, by, to });
+                }
             }
             _ => {}
         }
@@ -195,6 +276,7 @@ impl Chains {
             position,
             above: above.filter(|above| above != chain),
             frames: Vec::new(),
+            asked: Vec::new(),
         };
         self.open.insert(chain.clone(), opened);
         self.know(frame, chain, position);
@@ -236,6 +318,24 @@ impl Chains {
             for frame in forgotten {
                 self.frames.remove(&frame);
             }
+        }
+    }
+
+    /// Ends the requests that a frame answers, and the chain unless requests for one member are left. Of these, the
+    /// frame answers the one that it names, or else those of the member that began the chain.
+    fn end(&mut self, frame: &Scanned<'_>, chain: &Mid) {
+        let answered = frame.aid();
+        let is_left = |open: &mut Chain| {
+            let starter = open.starter;
+            let by_id = open.asked_by_id(frame).is_some();
+            open.asked.retain(|asked| match (by_id, &answered) {
+                (true, Some(aid)) => asked.mid != *aid,
+                _ => asked.by != starter,
+            });
+            !open.asked.is_empty()
+        };
+        if !self.open.get_mut(chain).is_some_and(is_left) {
+            self.close(chain);
         }
     }
 

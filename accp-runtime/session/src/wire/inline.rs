@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use accp_registry::{Delta, Hash};
+use accp_registry::{Change, Delta, DeltaPolicy, Hash, diff};
 use serde_json::{Map as JsonMap, Value as Json};
 
 use crate::reference::{ColdKey, Reference, Target, places, read_value};
@@ -88,6 +88,37 @@ pub(crate) fn delta_of(bytes: &[u8]) -> Result<Delta, String> {
     Delta::from_json(text).map_err(|error| error.to_string())
 }
 
+/// Returns the registry that a peer sent whole.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn whole(delta: &Delta) -> Result<Registry, String> {
+    let registry = delta.apply(&Registry::empty(), DeltaPolicy::default());
+    registry.map_err(|error| error.to_string())
+}
+
+/// Returns the changes from one registry to another that break a reader. Nobody knows which of the two is the older one. So a
+/// schema counts only if it breaks in either order: a schema or an optional field that one of them lacks may have been added.
+pub(crate) fn clashes(one: &Registry, other: &Registry) -> Vec<Change> {
+    let breaking = |from, to| {
+        let mut changes = diff(from, to);
+        changes.retain(|change| change.breaking.is_some());
+        changes
+    };
+    let back = breaking(other, one);
+    let mut changes = breaking(one, other);
+    changes.retain(|change| {
+        let schema = schema_of(change);
+        back.iter().any(|back| schema_of(back) == schema)
+    });
+    changes
+}
+
+/// Returns the name of the schema that a change is about.
+fn schema_of(change: &Change) -> Option<&str> {
+    change.pointer.split('/').nth(2)
+}
+
 /// Returns the registry with the schemas of a peer.
 ///
 /// # Errors
@@ -154,7 +185,8 @@ pub(crate) fn with_values<'v>(
         return Arc::clone(text);
     }
     let replaced = |text: &str, found: &[(usize, usize, String)]| {
-        // Many references to one long value could make a text that is too large for memory.
+        // Many references to one long value could make a text that is too large for memory, so
+        // they stay.
         let values = found.iter().map(|(_, _, value)| value.len());
         let most = limits.frame_bytes.saturating_add(text.len());
         if values.fold(0, usize::saturating_add) > most {

@@ -207,7 +207,7 @@ impl Link {
         let of = frame.extra_mid("of");
         Ok(match frame.intent {
             Intent::ACK => Self::Ack {
-                // A peer of the draft alone names the frame by `cid`.
+                // A peer that knows only the draft names the frame by `cid`.
                 of: of.or_else(|| frame.cid().cloned()),
                 at: frame.extra("at"),
                 up: frame.extra("up"),

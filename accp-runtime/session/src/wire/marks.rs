@@ -114,7 +114,8 @@ impl Param {
         let whole = at..at + value.len();
         let marked = marks(&value, at, name.clone());
         if matches!(ty, Some(Type::Schema(_))) && !marked.is_empty() {
-            // The keys of this value have short names of their own.
+            // The keys inside this value have short names of another schema, which the path does
+            // not use. So one reference replaces the whole value.
             return vec![(whole, name)];
         }
         marked

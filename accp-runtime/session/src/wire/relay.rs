@@ -4,12 +4,14 @@ use crate::log::mid::MemberId;
 use crate::log::vouch::Vouched;
 
 /// The metadata pairs that only a host writes.
-pub(crate) const RESERVED: [&str; 8] = ["pos", "prev", "tok", "cut", "rep", "by", "sum", "proof"];
+pub(crate) const RESERVED: [&str; 9] = [
+    "pos", "prev", "tok", "cut", "rep", "by", "for", "sum", "proof",
+];
 
 /// A frame as its sender wrote it, with the pairs that the host adds.
 ///
 /// The host's pairs stand behind those of the sender:
-/// `@a>req:plan{}[mid:101000001001,seq:1,pos:7,by:101,prev:4,tok:12,cut:true]`. For a member that
+/// `@a>req:plan{}[mid:101000001001,seq:1,pos:7,by:101,for:102,prev:4,tok:12,cut:true]`. For a member that
 /// knows them, `sum` and `proof` follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Relay<'a> {
@@ -17,6 +19,8 @@ pub(crate) struct Relay<'a> {
     pub frame: &'a str,
     pub position: u64,
     pub sender: MemberId,
+    /// The member that the frame is for; `None` if it is for all.
+    pub to: Option<MemberId>,
     /// The last relayed position before this one.
     pub prev: u64,
     pub tokens: u32,
@@ -34,6 +38,7 @@ impl<'a> Relay<'a> {
             frame,
             position,
             sender,
+            to,
             prev,
             tokens,
             cut,
@@ -47,12 +52,13 @@ impl<'a> Relay<'a> {
                 String::new()
             }
         };
+        let to = to.map_or_else(String::new, |to| format!(",for:{to}"));
         let prev = pair(prev + 1 != position, "prev", prev);
         let tokens = pair(tokens > 0, "tok", tokens.into());
         let cut = if cut { ",cut:true" } else { "" };
         let repeat = if repeat { ",rep:true" } else { "" };
         let vouched = vouched.map_or_else(String::new, |vouched| format!(",{vouched}"));
-        format!("{frame},pos:{position},by:{sender}{prev}{tokens}{cut}{repeat}{vouched}]")
+        format!("{frame},pos:{position},by:{sender}{to}{prev}{tokens}{cut}{repeat}{vouched}]")
     }
 
     /// Reads a text of [`Relay::text`]; `None` for any other frame.
@@ -66,7 +72,12 @@ impl<'a> Relay<'a> {
             Some(value)
         };
         let position = number("pos:")?;
-        let sender = MemberId::new(u16::try_from(number("by:")?).ok()?)?;
+        let member = |number: u64| MemberId::new(u16::try_from(number).ok()?);
+        let sender = member(number("by:")?)?;
+        let to = match number("for:") {
+            Some(to) => Some(member(to)?),
+            None => None,
+        };
         let prev = number("prev:").unwrap_or(position.checked_sub(1)?);
         let tokens = u32::try_from(number("tok:").unwrap_or_default()).ok()?;
         let cut = pairs.next_if_eq(&"cut:true").is_some();
@@ -82,6 +93,7 @@ impl<'a> Relay<'a> {
             frame,
             position,
             sender,
+            to,
             prev,
             tokens,
             cut,
@@ -103,7 +115,8 @@ mod tests {
         fn reads_what_it_has_written(
             note in "[a-z,:]{0,8}|,pos:7",
             position in 1u64..1000, sender in prop_oneof![100..=899u16, 9000..=9999u16], gap in 0u64..3,
-            tokens in 0u32..40, (cut, repeat) in any::<(bool, bool)>(), key in any::<Option<[u8; 32]>>(),
+            tokens in 0u32..40, (cut, repeat) in any::<(bool, bool)>(), to in prop::option::of(100..=899u16),
+            key in any::<Option<[u8; 32]>>(),
         ) {
             let key = key.map(LogKey::new);
             let frame = format!("@a>req:plan{{}}[mid:101000001001,seq:1,note:{note}");
@@ -111,6 +124,7 @@ mod tests {
                 frame: &frame,
                 position,
                 sender: MemberId::new(sender).unwrap(),
+                to: to.and_then(MemberId::new),
                 prev: position.saturating_sub(1 + gap),
                 tokens,
                 cut,
@@ -124,7 +138,7 @@ mod tests {
         #[test]
         fn takes_no_other_frame_for_one(
             tail in prop::collection::vec(
-                prop::sample::select(&[",pos:7", ",by:101", ",prev:2", ",tok:x", ",cut:true", ",rep:true", ",sum:0123456789abcdef", ",sum:\u{e9}", ",proof:x", ",a:b", "]"][..]),
+                prop::sample::select(&[",pos:7", ",by:101", ",for:102", ",prev:2", ",tok:x", ",cut:true", ",rep:true", ",sum:0123456789abcdef", ",sum:\u{e9}", ",proof:x", ",a:b", "]"][..]),
                 0..6,
             ),
         ) {

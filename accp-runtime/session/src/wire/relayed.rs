@@ -14,6 +14,7 @@ use crate::wire::relay::Relay;
 pub(crate) struct Relayed {
     pub position: u64,
     pub sender: MemberId,
+    pub to: Option<MemberId>,
     pub tokens: u32,
     pub cut: bool,
     /// True for an entry of the kind [`EntryKind::Repeat`].
@@ -28,6 +29,7 @@ impl Relayed {
         Self {
             position: relay.position,
             sender: relay.sender,
+            to: relay.to,
             tokens: relay.tokens,
             cut: relay.cut,
             repeat: relay.repeat,
@@ -42,6 +44,7 @@ impl Relayed {
             frame: self.text.strip_suffix(']').unwrap_or(&self.text),
             position: self.position,
             sender: self.sender,
+            to: self.to,
             prev,
             tokens: self.tokens,
             cut: self.cut,
@@ -58,8 +61,13 @@ impl Relayed {
         head[40..42].copy_from_slice(&self.sender.number().to_le_bytes());
         head[42..46].copy_from_slice(&self.tokens.to_le_bytes());
         head[46] = u8::from(self.cut) | u8::from(self.repeat) << 1;
+        let to = self.to.map(|to| to.number().to_le_bytes());
+        head[46] |= u8::from(to.is_some()) << 2;
         let mut hasher = blake3::Hasher::new();
-        hasher.update(&head).update(self.text.as_bytes());
+        hasher
+            .update(&head)
+            .update(to.as_ref().map_or(&[][..], |to| &to[..]));
+        hasher.update(self.text.as_bytes());
         Hash::from(*hasher.finalize().as_bytes())
     }
 
@@ -68,6 +76,7 @@ impl Relayed {
         Self {
             position: entry.position,
             sender: entry.sender,
+            to: entry.to,
             tokens: entry.tokens,
             cut: entry.cut,
             repeat: entry.kind == EntryKind::Repeat,
@@ -87,6 +96,7 @@ mod tests {
         let one = Relayed {
             position: 1,
             sender: MemberId::HOST,
+            to: None,
             tokens: 7,
             cut: false,
             repeat: false,
@@ -101,6 +111,8 @@ mod tests {
         let changed = [
             change(|entry| entry.position = 2),
             change(|entry| entry.sender = MemberId::LAST),
+            change(|entry| entry.to = Some(MemberId::HOST)),
+            change(|entry| entry.to = Some(MemberId::LAST)),
             change(|entry| entry.tokens = 8),
             change(|entry| entry.cut = true),
             change(|entry| entry.repeat = true),

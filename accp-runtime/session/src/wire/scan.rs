@@ -136,6 +136,21 @@ impl<'a> Scanned<'a> {
         self.envelope.causation_id.as_deref().map(Mid::parse)
     }
 
+    /// Returns whether the frame ends what the frame `asked` began: `done`, `fail` or `end` with that id as `aid`,
+    /// or without an `aid` in the chain of that frame.
+    pub(crate) fn answers(&self, asked: &Mid, chain: &Mid) -> bool {
+        let is_about = match self.aid() {
+            Some(aid) => aid == *asked,
+            None => self.cid() == Some(chain),
+        };
+        is_about && self.ends()
+    }
+
+    /// Returns whether the frame ends a request: it is `done`, `fail` or `end`.
+    pub(crate) fn ends(&self) -> bool {
+        matches!(self.intent, Intent::DONE | Intent::FAIL | Intent::END)
+    }
+
     /// Returns a whole number from the extra pairs of the metadata.
     pub(crate) fn extra(&self, key: &str) -> Option<u64> {
         match self.envelope.extra.get(key)? {

@@ -107,7 +107,8 @@ fn many_streams_are_not_all_remembered() {
     for chain in 1..=1000 {
         assert_eq!(read(chain, 0), Ok(vec![0]));
     }
-    // The pieces that wait are kept, and so is the state of the last streams.
+    // Streams with waiting pieces are remembered, and so are the last streams. The state of
+    // stream 1 is forgotten.
     assert_eq!(read(0, 0), Ok(vec![0, 1]));
     assert_eq!(read(1000, 0), Err(0));
     assert_eq!(read(1, 0), Ok(vec![0]));

@@ -119,7 +119,8 @@ proptest! {
                     }
                     text = encode(&message);
                 }
-                // Many keys that do not fit the grammar travel as one param.
+                // All keys that do not fit the grammar travel in one param, which cannot be
+                // split.
                 Err(error) => {
                     prop_assert_eq!(error.path(), "_");
                     return Ok(());

@@ -94,7 +94,7 @@ proptest! {
         let text = format!("@a>{intent}:{operation}{{schema:{schema}}}");
         let router = Router::<(), ()>::new().on::<InferStream<'_>>(|(), _, _| ());
         let result = router.dispatch(&mut (), &inbound(&text));
-        // Required fields are missing, so a handler that is asked returns an error.
+        // The text lacks required fields. So `dispatch` fails exactly if it calls the handler.
         prop_assert_eq!(result.is_err(), intent == "stream");
     }
 

@@ -251,7 +251,7 @@ fn patches(size: (f64, f64), edge: f64, most: u32) -> u64 {
     }
     let by = (f64::from(most) * edge * edge / (size.0 * size.1)).sqrt();
     let near = scaled(size, by);
-    // A side becomes a whole number of patches.
+    // Scales the picture down further, until one side is a whole number of patches.
     let whole = |long: f64| ((long / edge).floor() / (long / edge)).max(f64::MIN_POSITIVE);
     let size = scaled(near, whole(near.0).min(whole(near.1)));
     squares(size, edge).min(u64::from(most))
@@ -290,7 +290,7 @@ mod tests {
             assert_eq!(cost(plain, w, h), tokens, "{w} x {h}");
         }
         assert_eq!(cost(MediaPrices::patches(162), 1_024, 1_024), 1_659);
-        // A picture of 640 x 480 has 300 patches, and 192 at `low`.
+        // A picture of 640 x 480 has 300 patches, and 192 at `low`. A patch costs 1.2 tokens.
         let fine = MediaPrices::fine_patches(true);
         assert_eq!(cost(fine, 640, 480), 360);
         assert_eq!(fine.tokens(&image(640, 480, Detail::Low)), 231);

@@ -35,7 +35,8 @@ pub(super) fn millis(bytes: &[u8]) -> Option<u64> {
         let (id, behind) = rest.split_at_checked(4)?;
         let (length, behind) = behind.split_at_checked(4)?;
         let length = u32::from_le_bytes(length.try_into().ok()?);
-        // A stream does not know its length ahead, and writes the largest one.
+        // A program that streams the file does not know the length, and writes the largest number
+        // instead.
         let here = (length as usize).min(behind.len());
         match id {
             b"fmt " => {
@@ -46,7 +47,7 @@ pub(super) fn millis(bytes: &[u8]) -> Option<u64> {
             b"data" => return Some(here as u64 * 1_000 / a_second?),
             _ => {}
         }
-        // A chunk ends at an even byte.
+        // A chunk of odd length is followed by one byte of padding.
         rest = behind.get(here + here % 2..)?;
     }
 }

@@ -68,7 +68,7 @@ pub(super) const O200K: [Row; 11] = [
         MediaPrices::openai(),
     ),
     (&["o1", "o3"], MediaPrices::tiles(75, 150)),
-    // Its encoding, o200k_harmony, differs from o200k_base in special tokens only.
+    // The encoding of gpt-oss, o200k_harmony, differs from o200k_base in special tokens only.
     (&["gpt-oss"], MediaPrices::flat()),
 ];
 

@@ -207,7 +207,7 @@ fn generate(folder: &Path, shape: &Shape, rounds: usize) -> Result<String, AnyEr
     if !output.status.success() {
         return Err(format!("generating: {}", String::from_utf8_lossy(&output.stderr)).into());
     }
-    // The lines before the last one are for cargo.
+    // The lines before the last one are instructions for Cargo.
     let said = String::from_utf8(output.stdout)?;
     Ok(said.lines().last().unwrap_or_default().to_owned())
 }

@@ -24,7 +24,7 @@ pub struct FormatIn {
 pub fn formats(
     fits: impl Fn(&Format) -> bool,
 ) -> impl clap::builder::TypedValueParser<Value = Format> {
-    // clap accepts no other names.
+    // clap accepts only the names in `values`, so every name that arrives is known.
     let values = Format::ALL.into_iter().filter(fits);
     let values = values.map(|format| PossibleValue::new(format.name()).help(format.title()));
     PossibleValuesParser::new(values).map(|name| Format::named(&name).unwrap_or(Format::OpenAi))

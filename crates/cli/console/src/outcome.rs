@@ -89,7 +89,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let text = error.to_string();
         match error.kind() {
-            // The file causes these errors.
+            // The fault is in the file, and not in how the command was called.
             StoreErrorKind::Corrupt
             | StoreErrorKind::Version
             | StoreErrorKind::Foreign

@@ -140,7 +140,7 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
     let registry = cx.agent()?.registry().await?;
     let inbound = cx.inbound();
     let request = inbound.message(&registry)?.into_owned();
-    if !matches!(request.intent.as_str(), "req" | "qry") || !is_for(name, &request) {
+    if !matches!(request.intent.as_str(), "req" | "qry") {
         return Ok(());
     }
     note(format_args!("{}", twin(inbound.text(), &registry)));
@@ -160,7 +160,7 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
             return fail(cx, &request, &why).await;
         }
     };
-    // The session takes only frames of this agent, so it would drop this one without a report.
+    // The session would drop a frame of another agent without a report.
     if message.agent != *name {
         note(format_args!(
             "error: the command prints a frame of {}, and this agent is {name}",
@@ -184,13 +184,4 @@ async fn fail(cx: Cx, request: &DynamicFrame<'_>, why: &str) -> Result<(), AnyEr
         fail = fail.tool_name(tool.to_owned());
     }
     Ok(cx.reply(fail).await?)
-}
-
-/// Returns whether a request is for this agent: it names no assignee, or this one.
-fn is_for(name: &str, request: &DynamicFrame<'_>) -> bool {
-    let assignee = request
-        .payload
-        .get("assignee")
-        .map(accp_frame::Value::to_json);
-    assignee.is_none_or(|assignee| assignee.as_str().is_none_or(|assignee| assignee == name))
 }

@@ -222,7 +222,8 @@ fn report(
             }
         }
     };
-    // The summary is the result of --verify; otherwise the frames are.
+    // With --verify the summary is the result, and goes to stdout. Otherwise the frames are the
+    // result.
     match (args.verify, args.format) {
         (true, Format::Text) => Output::print_line(text)?,
         (true, Format::Json) => Output::print_record(text)?,

@@ -91,8 +91,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             }
         }
     }
-    // The values are completed first, so that a complete frame file never refers to missing values.
-    // Frames on stdout are printed already, so their values have to be kept in any case.
+    // The file of values is completed first, so that a complete frame file never refers to missing
+    // values. Frames on stdout are printed already, so their values have to be kept in any case.
     if let Some(externals) = externals.filter(|_| faults == 0 || out.is_stdout()) {
         externals.finish()?;
     }

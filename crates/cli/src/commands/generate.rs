@@ -52,6 +52,9 @@ pub(crate) struct Args {
     /// Generate types that own their texts, without lifetimes: a String, and no Cow
     #[arg(long, conflicts_with = "tools")]
     owned: bool,
+    /// Give each enum one variant more, which takes the values that the registry does not list
+    #[arg(long, conflicts_with = "tools")]
+    open_enums: bool,
     /// The name of the enum over all frames, if it is not to be `AnyFrame`
     #[arg(long, value_name = "NAME", conflicts_with_all = ["tools", "schemaless"])]
     any_frame: Option<String>,
@@ -110,7 +113,7 @@ impl Args {
             return Some(path.clone());
         }
         let (registry, output) = (self.registry.as_ref()?, self.output.as_ref()?);
-        // Only the derive of a schema reads the path.
+        // Only a derive with a schema reads the path, so no other output needs one.
         if registry.is_absolute() || self.schemaless || self.aacp || self.tools.is_some() {
             return None;
         }
@@ -230,7 +233,8 @@ fn rust(args: &Args) -> Result<String, Failure> {
         .runtime(args.runtime.as_deref().unwrap_or("accp_runtime"))
         .no_std(args.no_std)
         .schemaless(args.schemaless)
-        .owned(args.owned);
+        .owned(args.owned)
+        .open_enums(args.open_enums);
     if let Some(name) = &args.any_frame {
         builder = builder.any_frame(name);
     }

@@ -83,7 +83,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
         _ if args.abnf => Output::print_data(grammar.abnf.as_bytes())?,
         Some(path) if args.check.is_some() => check(grammar, &path)?,
         path => {
-            // Both texts are part of this binary, so an error is a defect of this program.
+            // The ABNF and its overrides are part of this binary, so an error is a defect of this
+            // program.
             let pest = grammar.generate();
             let pest = pest.map_err(|error| Failure::Input(error.to_string()))?;
             Output::write(path.as_deref(), SHARED, pest.as_bytes())?;

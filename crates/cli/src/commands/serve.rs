@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use accp_frame::AgentId;
 use accp_hub::{Config, ListenError, Open, Server, Sessions, Tls};
-use accp_session::Options;
+use accp_session::{Options, Rules, SchemaClashes};
 use accp_store::{Committer, MemoryStore, PostgresStore};
 
 use crate::registries::RegistryArgs;
@@ -37,6 +37,10 @@ use no_traces as traces;
   accp serve team.accp --listen 0.0.0.0:7337 --tokens tokens.toml --tls-cert hub.pem --tls-key hub.key
   accp serve postgres://accp@db.example/accp?sslmode=require --advertise http://10.0.0.5:7337
   accp serve --print-config > hub.toml && accp serve --config hub.toml")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct Args {
     /// The file of the sessions, which is made if there is none, or the URL of a database of PostgreSQL
     #[arg(default_value = "hub.accp", env = "ACCP_STORE", hide_env_values = true)]
@@ -76,6 +80,9 @@ pub(crate) struct Args {
     print_config: bool,
     #[command(flatten)]
     registry: RegistryArgs,
+    /// Refuse agents whose registry breaks a reader beside the one of the hub, as `accp registry diff --breaking` says
+    #[arg(long)]
+    strict_registry: bool,
 }
 
 /// The number of connections below which the command warns.
@@ -128,7 +135,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     // When the guard is dropped at the end of this function, it writes the lines that still wait.
     let _log = args.log.start(traces.layer());
     let few = accp_hub::make_room(&mut config);
-    // A user who has not configured the number gets this message only if few connections are left.
+    // A user who has not set the number of connections gets this message only if few connections
+    // are left.
     let is_tight = args.config.is_some() || config.limits.connections < FEW;
     let agent = AgentId::new(config.agent.clone());
     let agent =
@@ -143,7 +151,16 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Sessions::new(&config, move || Committer::new(PostgresStore::open(&url)?))
         }
     }?;
-    let sessions = sessions.with_options(options);
+    let clashes = if args.strict_registry {
+        SchemaClashes::Refused
+    } else {
+        SchemaClashes::Served
+    };
+    let rules = Rules {
+        clashes,
+        ..Rules::default()
+    };
+    let sessions = sessions.with_options(options).with_rules(rules);
     let ended = runtime()?.block_on(async {
         let idle = Duration::from_secs(config.idle);
         let bound = match args.admission.access()? {

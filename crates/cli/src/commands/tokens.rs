@@ -50,7 +50,7 @@ impl CounterArgs {
     /// Returns the counter, and says on stderr when it is a substitute for the model's own.
     pub(crate) fn counter(&self) -> Result<ModelCounter, Failure> {
         let Some(model) = &self.model else {
-            // clap accepts no other names.
+            // clap accepts only the names of known encodings, so the default is never used.
             return Ok(Bpe::for_encoding(&self.encoding).unwrap_or_default().into());
         };
         let counter = Bpe::for_model(model)

@@ -59,7 +59,8 @@ impl Hub<'_> {
                     self.put_all(&uploads)?;
                     return Ok(uploads);
                 }
-                // Another program has used these keys for values of the same agent.
+                // Another program has used these keys for values of the same agent, so the loop
+                // takes other keys.
                 Err(_) if self.is_late(&uploads)? => {}
                 Err(error) => return Err(error),
             }

@@ -83,7 +83,7 @@ fn collect(folder: &Path, found: &mut BTreeMap<PathBuf, Vec<u8>>) {
         if path.is_dir() && !path.is_symlink() {
             collect(&path, found);
         } else if !name.starts_with(".acp.lock") {
-            // A broken link has no bytes.
+            // A broken link cannot be read, so it counts as empty.
             let bytes = fs::read(&path).unwrap_or_default();
             found.insert(path, bytes);
         }
@@ -151,13 +151,13 @@ fn init_has_the_flags_of_the_original() {
     assert_eq!(made["files"][0], "external:memo.md");
     let text = fs::read_to_string(round.0.path("docs/memo.md")).unwrap();
     assert!(text.ends_with("\n## Question\n\n\n## Answer\n\n"), "{text}");
-    // Without these options, the directory is `deliverables`, and the file has the name of its type.
+    // By default, the directory is `deliverables`, and the file has the name of its type.
     let round = Round::before();
     assert_eq!(
         round.json(INIT.replace("--deliverables-dir papers", ""), 0)["primary"],
         "deliverables/adr.md"
     );
-    // A new round takes these settings over.
+    // A new round takes these settings over from the round that `--from` names.
     let args = "collab init --folder next --from round --format json";
     let run = round.0.run(args, "");
     run.code_is(0);
@@ -273,7 +273,8 @@ fn append_puts_a_review_under_its_heading_and_computes_the_hash() {
     let line = line.lines().last().unwrap();
     let end = r#""doc":"notes.md","reply_to":4,"role":"supporting","sha256":"00"}"#;
     assert!(line.ends_with(end), "{line}");
-    // The hash is that of a file with the state Frozen and a text in each section.
+    // With `--hash`, the event gets the hash of the file. Here the file has the state Frozen
+    // and a text in each section.
     let text = round
         .read(DOC)
         .replace("Draft", "Frozen")

@@ -146,7 +146,8 @@ fn a_reader_that_leaves_early_is_no_failure() {
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
         let frames = "@a>req:plan{}\n".repeat(1_000);
-        // The command must end by itself, so write until its input is closed.
+        // The thread writes until the command closes its input. So the command must end as soon
+        // as nobody reads its output.
         while stdin.write_all(frames.as_bytes()).is_ok() {}
     });
     let mut first = String::new();

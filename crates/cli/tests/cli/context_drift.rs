@@ -74,7 +74,7 @@ fn a_constraint_without_room_comes_back_and_is_reported() {
         stderr.contains("HIGH (constraint): does not stand in the list: The "),
         "{stderr}"
     );
-    // A rule that had no room is not reported again with each message, unless it comes back.
+    // A rule that had no room is reported again only if the command puts it back this time.
     let mut list = next.as_array().unwrap().clone();
     list.push(json!({ "role": "assistant", "content": "The shed stands on four posts." }));
     let (_, report, _) = compressed(&folder, &json!(list));

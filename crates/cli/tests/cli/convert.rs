@@ -93,7 +93,7 @@ fn what_does_not_fit_goes_to_the_side_file_and_comes_back() {
     let run = folder.run("convert --restore out.accp", "");
     assert_eq!(lines(&run.stdout), lines(&awkward()));
 
-    // Without the side file, or with a changed one, nothing is written.
+    // Without the file of values, or with a changed one, nothing is written.
     let text = folder.read("out.accp.externals.jsonl");
     fs::write(
         folder.path("out.accp.externals.jsonl"),

@@ -126,7 +126,7 @@ fn what_the_demo_keeps_can_be_looked_into() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(2), ""));
     insta::assert_snapshot!(run.stderr, @"error: team.db is there already: name a new file, or remove it");
 
-    // The run finds a file that an earlier run had only begun.
+    // The file is there and empty, as a killed run may leave it.
     std::fs::write(folder.path("begun.db"), "").unwrap();
     let run = folder.run("demo --store begun.db", "");
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));

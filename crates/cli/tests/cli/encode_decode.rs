@@ -191,7 +191,7 @@ fn each_mistake_of_a_message_is_reported_with_its_place() {
     error: stdin:12:1: `operation` is missing or is not a string
     error: stdin:12:42: note: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxx..: the value has more than 50 characters; give --externals FILE to keep it in a side file, or --inline to send it in the frame
     "#);
-    // With --externals, long values are no mistakes.
+    // With --externals, a long value is not a mistake.
     let folder = Folder::with(&[]);
     let run = folder.run("encode --externals side -o frames", input);
     run.code_is(1);

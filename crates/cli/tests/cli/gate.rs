@@ -153,7 +153,8 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     );
     let listed = dev.mcp("/mcp/lunch/dev", Some(&session), "tools/list", &json!({}));
     assert!(listed.body.contains("accp_send"), "{listed:?}");
-    // A client that may be both agents can use an MCP session only at the place of its agent.
+    // A token may be valid for `dev` in all sessions. Its client can use an MCP session only under
+    // the path of the session in which it was begun.
     let both = ("secret-of-both", "dev", "*");
     write_tokens(hub.folder.path(), &[DEV, EVE, both]);
     let both = hub.client_of(both);
@@ -308,7 +309,7 @@ fn a_safe_method_never_writes() {
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(hub.client().post_frame(&plan).status, 200);
     hub.process.stop();
-    // The hub loads a session that is not in memory from the store.
+    // After its restart the hub has no session in memory, so it loads this one from the store.
     let hub = TestHub::start_in(hub.folder, "");
     let before = content(&file);
     let client = hub.client();
@@ -372,7 +373,7 @@ fn pages_of_other_sites_get_nothing() {
             let image = [("sec-fetch-site", site), ("sec-fetch-dest", "image")];
             for method in ["GET", "POST"] {
                 let answer = client.ask(method, &route, &image, "");
-                // The route does not exist, or not with this method.
+                // The route does not exist, or does not take this method.
                 let is_public = is_public || matches!(answer.status, 404 | 405);
                 assert!(
                     is_public || answer.status == 403,
@@ -428,7 +429,7 @@ fn a_hub_that_cannot_keep_frames_is_not_ready_and_takes_none() {
     let plan = |mid: &str, seq| client.post_frame(&frame("@dev>req:plan{}", mid, seq, "sid:lunch"));
     assert_eq!(plan("abc101000001", 1).status, 200);
     until_ready_is(&client, 200);
-    // The store's file is moved away, and back.
+    // The test moves the store's file away, and later back.
     let [here, there] = ["hub.accp", "moved"].map(|name| hub.folder.path().join(name));
     fs::rename(&here, &there).unwrap();
     let why = until_ready_is(&client, 503);

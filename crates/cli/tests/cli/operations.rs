@@ -231,7 +231,8 @@ fn the_log_of_a_hub_holds_no_payload() {
     for form in ["text", "json"] {
         let folder = tempfile::tempdir().unwrap();
         let tokens = folder.path().join("tokens.toml");
-        // The test writes the token after the start. The log reports that the hub has read the file again.
+        // The test writes the token only after the start, so that the hub reads the file again and
+        // says so in its log.
         fs::write(&tokens, "").unwrap();
         let args = ["--memory", "--log", form, "--tokens", "tokens.toml"];
         let (hub, url) = Running::hub(args, folder.path());

@@ -92,7 +92,7 @@ fn a_hub_warns_of_a_file_that_others_can_read() {
         line.starts_with("hub at ").then_some(()).ok_or(line)
     };
     quiet(&folder).unwrap();
-    // The hub was killed, so it has left its other files.
+    // A hub that is killed leaves its other files behind, such as `hub.accp-wal`.
     for (name, mode) in [("hub.accp", 0o644), ("hub.accp-wal", 0o660)] {
         let path = folder.path(name);
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
@@ -178,7 +178,7 @@ fn a_shared_folder_stays_shared() {
     run(&folder, ("collab", INIT, "--folder round"));
     let link = "collab link --folder round";
     let ada = (link, "--participant ada --store ada.accp");
-    // The owner of the proposal is the host, and the other participant waits for it.
+    // The owner of the proposal is the host. The other participant waits for the host.
     let _ada = Running::spawn(&mut masked(folder.0.path(), ada));
     let bob = "--participant bob --store bob.accp --until-sent";
     run(&folder, (link, bob));

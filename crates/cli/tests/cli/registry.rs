@@ -139,7 +139,7 @@ fn diff_tells_what_breaks_a_peer() {
     run.code_is(0);
     insta::assert_snapshot!(run.stdout, @r"
     /schemas/sales_report/defaults/period: the default of `period` changed from `quarterly` to `monthly`
-        breaks: a field left out means another value
+        breaks either reader: a field left out means another value
     /schemas/sales_report/fields: the field `notes` was added
     ");
     assert_eq!(run.stderr, "2 changes, 1 breaking\n");
@@ -153,10 +153,61 @@ fn diff_tells_what_breaks_a_peer() {
             "pointer": "/schemas/sales_report/defaults/period",
             "description": "the default of `period` changed from `quarterly` to `monthly`",
             "breaking": "a field left out means another value",
+            "reader": "both",
         })]
     );
     let run = folder.run((breaking, "added.json"), "");
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+}
+
+/// The check for CI: what breaks stands at its place, and the command fails.
+#[test]
+fn lint_against_an_older_registry() {
+    let renamed = OLD.replace("\"revenue\"", "\"income\"").replace(
+        "\"version\": 1,\n      \"fields\"",
+        "\"aliases\": { \"income\": [\"revenue\"] },\n      \"fields\"",
+    );
+    let gone = OLD
+        .replace("sales_report", "sales")
+        .replace("\"SR\"", "\"SA\"");
+    let folder = Folder::with(&[
+        ("old.json", OLD),
+        ("new.json", &renamed),
+        ("gone.json", &gone),
+        ("bad.json", &faulty()),
+    ]);
+    let run = folder.run("registry lint --against old.json new.json", "");
+    run.code_is(1);
+    insta::assert_snapshot!(run.stdout, @r"
+    new.json:7:7 at /schemas/sales_report/fields: the field `revenue` was renamed to `income`
+        breaks the old reader: it does not know the key, so the value is lost
+    ");
+    assert_eq!(run.stderr, "1 breaking change\n");
+    let run = folder.run(
+        "registry lint --against old.json --readers new new.json",
+        "",
+    );
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
+    assert_eq!(run.stderr, "no mistakes, and nothing that breaks\n");
+    let run = folder.run(
+        "registry lint --against old.json --format json gone.json",
+        "",
+    );
+    run.code_is(1);
+    let found = &run.json()[0];
+    assert_eq!(
+        (&found["file"], &found["line"]),
+        (&json!("old.json"), &json!(4))
+    );
+    // A registry with mistakes is not compared.
+    let run = folder.run("registry lint --against old.json bad.json", "");
+    assert_eq!((run.code, run.stderr.as_str()), (Some(1), "2 mistakes\n"));
+    folder
+        .run("registry lint --readers new new.json", "")
+        .code_is(2);
+    folder
+        .run("registry lint --against bad.json new.json", "")
+        .code_is(1);
 }
 
 #[test]

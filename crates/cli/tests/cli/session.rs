@@ -170,7 +170,7 @@ fn an_export_has_everything() {
         .iter()
         .rfind(|entry| entry["kind"] == "frame")
         .unwrap();
-    insta::assert_snapshot!(frame, @r#"{"position":10,"at":1767225603000,"kind":"frame","code":null,"sender":103,"mid":"103000001002","sequence":2,"tokens":33,"cut":false,"due":false,"lapsed":false,"message":{"agent":"log","intent":"done","operation":"tool","schema":"TC","payload":{"result":{"rows":[{"id":7,"text":{"$ref":"cold.k103_1"}}]},"status":"ok","tool_name":"log"},"metadata":{"msg_id":"103000001002","sequence":2,"timestamp":1767225603,"correlation_id":"c1"}},"frame":"@log>done:tool{tool:log|res:{rows:[{id:7,text:$cold.k103_1}]}|schema:TC}[mid:103000001002,seq:2,ts:1767225603,cid:c1]"}"#);
+    insta::assert_snapshot!(frame, @r#"{"position":10,"at":1767225603000,"kind":"frame","code":null,"sender":103,"to":null,"mid":"103000001002","sequence":2,"tokens":33,"cut":false,"due":false,"lapsed":false,"message":{"agent":"log","intent":"done","operation":"tool","schema":"TC","payload":{"result":{"rows":[{"id":7,"text":{"$ref":"cold.k103_1"}}]},"status":"ok","tool_name":"log"},"metadata":{"msg_id":"103000001002","sequence":2,"timestamp":1767225603,"correlation_id":"c1"}},"frame":"@log>done:tool{tool:log|res:{rows:[{id:7,text:$cold.k103_1}]}|schema:TC}[mid:103000001002,seq:2,ts:1767225603,cid:c1]"}"#);
     insta::assert_snapshot!(folder.read("values.jsonl").lines().next().unwrap(), @r#"{"key":"cold.k103_1","sha256":"04fc2343e2607406d668023d204a90d2334f4e5c86546c183f98adc67a2f9ebf","length":211,"expired":false,"text":"\"line%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0Aline%0A","value":"line\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\nline\n"}"#);
 
     let resolved = fine(&folder, "session export chats.db --resolve");
@@ -258,10 +258,10 @@ fn a_damaged_file_is_refused() {
         }
     }
     insta::assert_snapshot!(told, @"
-    verify 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
-    export 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
-    show 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
-    list 1: error: bad.db: the file has format 7, and this version reads format 5: update, or export the sessions with the version that wrote it
+    verify 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
+    export 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
+    show 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
+    list 1: error: bad.db: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it
     verify 1: error: bad.db: session `stock/1`: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     export 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound
     show 1: error: bad.db, side `stock/1@accp`: table `frame`, row (1, 9): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound

@@ -49,7 +49,7 @@ fn a_collector_hears_who_did_what_under_the_span_of_the_caller() {
             "@dev>req:plan{{goal:{SECRET}}}[mid:a00000000001,seq:1]"
         ));
     assert_eq!(answer.unwrap().status().as_u16(), 200);
-    // When the hub ends, it sends the spans that have come since the last batch.
+    // When the hub ends, it sends the spans that it has not sent yet.
     let (code, log) = hub.stop();
     assert_eq!((code, log.as_str()), (Some(0), ""));
     let (head, body) = batches.recv().unwrap();

@@ -37,6 +37,9 @@ async fn plays_a_part() {
         say!("{}", super::registries::play(text).await);
         std::process::exit(0);
     }
+    if what == "evolution" {
+        return super::evolution::play(text).await;
+    }
     if what == "killed" {
         return super::killed::play(text).await;
     }
@@ -181,7 +184,7 @@ fn a_frame_waits_for_a_hub_that_is_away_and_goes_out_once() {
     test.hub.start();
     assert!(test.run("send first").starts_with("sent at "));
     test.hub.kill();
-    // The agent's store has been in the session, so the agent can begin without a hub.
+    // The agent's store holds the session already, so the agent can begin without a hub.
     assert_eq!(test.run("queue second"), "queued");
     assert_eq!(test.run("send_soon third"), "pending, then Ok(())");
     test.hub.start();

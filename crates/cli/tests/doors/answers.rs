@@ -14,7 +14,12 @@ pub(crate) struct Cook(Child);
 impl Cook {
     /// Starts the agent, and waits until it is in the session.
     pub(crate) fn start(hub: &Hub, options: &str, script: &str) -> Self {
-        let agent = ("agent cook --grace 1", options, ["--", "sh", "-c", script]);
+        Self::start_as(hub, "cook", options, script)
+    }
+
+    /// Starts an agent of this name, as [`start`](Self::start) does.
+    pub(crate) fn start_as(hub: &Hub, name: &str, options: &str, script: &str) -> Self {
+        let agent = ("agent --grace 1", options, [name, "--", "sh", "-c", script]);
         let mut command = hub.command();
         command.args(agent.words()).stderr(Stdio::piped());
         let mut cook = command.spawn().unwrap();
@@ -22,7 +27,7 @@ impl Cook {
         // Before this line the command may print what its registry replaces.
         let mut lines = lines.map(Result::unwrap);
         assert!(
-            lines.any(|line| line.starts_with("cook is in session team")),
+            lines.any(|line| line.starts_with(&format!("{name} is in session team"))),
             "it has ended"
         );
         Self(cook)
@@ -200,7 +205,8 @@ fn a_text_becomes_the_frame_that_the_registry_declares() {
             "{asked}: {said}"
         );
     }
-    // The command prints a text of a closed set, or a frame without the fields that the session sets.
+    // The command prints one value of a closed set, or a frame without the fields that the session
+    // sets.
     for (script, answered) in [
         (
             "echo free",

@@ -64,7 +64,7 @@ async fn own_hub(store: impl Store + Send + 'static) -> OwnHub {
 /// Plays a part.
 pub(crate) async fn play(part: &str) {
     match part {
-        // A hub with two agents in one process.
+        // The program has a hub and two agents in its process.
         "inside" => {
             let hub = own_hub(SqliteStore::open("own.accp").unwrap()).await;
             let (desk, lab) = (hub.agent("desk").unwrap(), hub.agent("lab").unwrap());
@@ -99,7 +99,8 @@ pub(crate) async fn play(part: &str) {
 async fn stranger(part: &str) {
     let registry = match part {
         "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
-        // If one schema has another form, the agent does not learn the others.
+        // `status` has another form here than in the session. So the agent does not learn `note`
+        // either.
         _ => r#"{ "schemas": { "status": { "code": "ST", "fields": ["mood"] } } }"#.to_owned(),
     };
     let name = AgentId::new("lab").unwrap();
@@ -309,12 +310,12 @@ async fn a_failure_is_read_as_its_type() {
     let error = desk.ask::<NoteDone<'static>>(note(long)).await.unwrap_err();
     assert!(error.frame::<NoteFail<'static>>().unwrap() == fail);
 
-    // A failure of another type is one for both.
+    // Both `ask::<Answer>` and `frame` return an error for a failure of another type.
     let error = desk.ask::<Answer>(note("crash")).await.unwrap_err();
     assert_eq!(error.code(), Some(ErrorCode::REF_NOT_FOUND));
     let other = error.frame::<NoteFail<'static>>().unwrap_err();
     assert!(matches!(other, Error::Answer(..)), "{other}");
-    // An error that is no failure stays as it is.
+    // If the error is not a failure frame, `frame` returns the error unchanged.
     desk.close().await.unwrap();
     let error = desk.ask::<Answer>(note("soup")).await.unwrap_err();
     assert!(matches!(error, Error::Ended(_)), "{error}");

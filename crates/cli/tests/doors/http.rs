@@ -160,7 +160,8 @@ fn the_status_of_a_stream_is_that_of_its_first_frame() {
             "{why}: {said:?}"
         );
     }
-    // The body has the answers to all frames after the first, whatever happened to the first.
+    // The first frame has expired, so the hub does not answer it. The HTTP response still has the
+    // answers to all later frames.
     let mut post = Chunked::frames(&hub);
     let mut old = piece(0, 1, "", ",ttl:5,cid:old");
     old = old.replace(&now().to_string(), "1000");

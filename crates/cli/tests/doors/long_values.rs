@@ -33,7 +33,8 @@ pub(crate) fn are_small(frames: &[String], longest: usize) {
                 limit.hard
             );
         }
-        // Announcements (`put`) are left out, because their digest is longer than any text.
+        // Announcements (`put`) are left out, because the digest in them has 64 characters, more
+        // than `longest`.
         let values = frame.payload.iter().filter(|_| &*frame.operation != "put");
         for param in values {
             assert!(param.value.as_str().len() <= longest, "{text}");

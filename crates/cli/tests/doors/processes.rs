@@ -85,7 +85,7 @@ impl Hub {
         let listens = said.find(|line| line.starts_with("hub at "));
         assert!(listens.is_some(), "the hub has ended");
         self.running = Some(child);
-        // The hub continues even if the test does not read its log.
+        // The hub continues even if the test does not read the rest of its stderr.
         said
     }
 

@@ -16,7 +16,7 @@ const SOUP: &str = r#"{ "schemas": { "soup": { "code": "SOUP", "fields": ["bowls
 /// What a program does for a test, whose part begins with `registry`.
 pub(crate) async fn play(part: &str) -> String {
     match part {
-        // An agent without a registry of its own.
+        // Connects an agent that has no registry of its own.
         "learn" => {
             let store = SqliteStore::open("learner.accp").unwrap();
             let connecting = Agent::connect(std::env::var(HUB).unwrap(), "team", "learner");
@@ -25,7 +25,7 @@ pub(crate) async fn play(part: &str) -> String {
                 Err(error) => format!("not connected: {error}"),
             }
         }
-        // A program with the hub in its process.
+        // Opens a hub inside this process.
         _ => match harness().await {
             Ok(said) => said,
             Err(error) => format!("not opened: {error}"),

@@ -96,7 +96,8 @@ async fn read(
             Ok(value) if quota.count_value(&value, places) => {
                 values.insert(key, value);
             }
-            // No agent sends this value, and the client has waited long enough. So no more values are read.
+            // No agent has supplied this value in time. Other missing values would cost the same
+            // wait, so no more values are read.
             Err(Error::Reference(_, ReadError::Unavailable)) => quota.close(),
             Ok(_) | Err(_) => {}
         }

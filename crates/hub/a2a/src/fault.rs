@@ -88,7 +88,7 @@ pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
         (Error::Input(_) | Error::Refused(_), Some(code)) => {
             let text = match error {
                 Error::Refused(why) => format!("{code}: expected {}", why.message),
-                // This text is about the caller's input.
+                // These errors describe the client's own frame, so the client may read their texts.
                 other => other.to_string(),
             };
             of_part(part, &text, [("code", code.to_string())])

@@ -25,7 +25,8 @@ impl TaskIndex {
     pub(crate) async fn catch_up(&mut self, log: &Log, agent: &str) -> Result<(), Error> {
         let known = log.position().await?;
         if known < self.read {
-            // The log is an older copy than the one that was read, so the index begins anew.
+            // The log is shorter than before: the store was replaced by an older copy. The index is
+            // built again.
             *self = Self::default();
         }
         let mut log = log.frames(self.read + 1);

@@ -5,7 +5,7 @@ use accp_client::ttl_left;
 use accp_frame::{
     AgentId, DecodeError, DynamicFrame, ErrorCode, Intent, Registry, profiles::ChatReq,
 };
-use accp_session::Outbound;
+use accp_session::{Outbound, Session};
 use sha2::{Digest, Sha256};
 
 use crate::fault;
@@ -88,6 +88,28 @@ fn check(configuration: &SendMessageConfiguration) -> Result<(), A2AError> {
     Ok(())
 }
 
+/// A frame to send, from a part of a message.
+pub(crate) struct PartFrame {
+    /// The index of the part.
+    pub(crate) part: usize,
+    outbound: Outbound<'static>,
+    /// The agent that a field of the frame names, as the one that the frame is for.
+    names: Option<String>,
+}
+
+impl PartFrame {
+    /// Returns the frame for a session. A client elsewhere knows the agents of its own session, so a name that this
+    /// session does not know is a word, and the frame is for no agent in particular.
+    pub(crate) fn outbound(self, session: &Session) -> Outbound<'static> {
+        let knows = |name: &String| session.state().member_of(name).is_some();
+        if self.names.as_ref().is_none_or(knows) {
+            self.outbound
+        } else {
+            self.outbound.to_anybody()
+        }
+    }
+}
+
 /// The content of a message.
 pub(crate) enum Content {
     /// Frames, each with the index of its part.
@@ -167,26 +189,30 @@ impl Content {
         format!("c{:018}", number % 1_000_000_000_000_000_000)
     }
 
-    /// Returns the frames to send, each with the index of its part, for a new or an existing task.
+    /// Returns the frames to send for a new or an existing task.
     pub(crate) fn frames(
         self,
         agent: &str,
         task: &str,
         begins: bool,
         registry: &Registry,
-    ) -> Result<Vec<(usize, Outbound<'static>)>, A2AError> {
+    ) -> Result<Vec<PartFrame>, A2AError> {
         let frames = match self {
             Self::Text(text) => {
                 let is_long = text.len() > LONG;
                 let chat = Outbound::owned(ChatReq::new(text).role("user")).in_chain(task);
-                return Ok(vec![(0, if is_long { chat.strict() } else { chat })]);
+                return Ok(vec![PartFrame {
+                    part: 0,
+                    outbound: if is_long { chat.strict() } else { chat },
+                    names: None,
+                }]);
             }
             Self::Frames(frames) => frames,
         };
         let mut outbound = Vec::new();
         for (index, (at, text)) in frames.into_iter().enumerate() {
             let begins = begins && index == 0;
-            outbound.push((at, frame(at, &text, agent, task, begins, registry)?));
+            outbound.push(frame(at, &text, agent, task, begins, registry)?);
         }
         Ok(outbound)
     }
@@ -201,10 +227,11 @@ fn frame(
     task: &str,
     begins: bool,
     registry: &Registry,
-) -> Result<Outbound<'static>, A2AError> {
+) -> Result<PartFrame, A2AError> {
     let refuse = |error: DecodeError| fault::of_frame(at, &error);
     let sent = TaskFrame::read_wide(text).map_err(refuse)?;
-    // Some frames must name a chain. Here it is the chain of the task.
+    // The registry may require a chain id for this frame. The client cannot know the id, so the
+    // task's id is added.
     let whole = format!("{}[cid:{task}]", sent.head());
     let mut message = DynamicFrame::decode_with(&whole, registry, &LONG_VALUES).map_err(refuse)?;
     let is_fine = if begins {
@@ -229,18 +256,33 @@ fn frame(
     }
     let name = AgentId::new(agent.to_owned());
     message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
+    let names = addressee(&message, registry);
     let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
-    // If the frame is too long, values that may go by reference leave it.
+    // `strict` moves every value of more than 50 characters into a reference, so that a long frame
+    // becomes short enough.
     let outbound = if text.len() > LONG {
         outbound.strict()
     } else {
         outbound
     };
     let ttl = ttl_left(&sent.envelope).map_err(|error| fault::of_caller(&error))?;
-    Ok(match ttl {
+    let outbound = match ttl {
         Some(ttl) => outbound.expiring(ttl),
         None => outbound,
+    };
+    Ok(PartFrame {
+        part: at,
+        outbound,
+        names,
     })
+}
+
+/// Returns the agent that a field of a request names, if the registry says that the request is for it.
+fn addressee(message: &DynamicFrame<'_>, registry: &Registry) -> Option<String> {
+    let head = [message.intent.as_str(), &*message.operation];
+    let schema = registry.schema_of(message.schema.as_deref()?, &head)?;
+    let field = schema.frame(&head)?.to.as_deref()?;
+    message.payload.get(field)?.as_str().map(str::to_owned)
 }
 
 /// Returns the media type of a part without its parameters; without one, text is text.

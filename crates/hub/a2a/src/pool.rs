@@ -97,7 +97,8 @@ impl<A: Agents> SlotGuard<'_, A> {
             if tasks.log.position().await.is_ok() {
                 return Ok(Some(Arc::clone(tasks)));
             }
-            // The session was opened again. If its data was erased, it has other tasks now.
+            // The hub or agent behind this log has ended, for example because data of the session
+            // was erased. So the index of the tasks is built again.
             *opened = Opened::default();
         }
         let Some(log) = self.log(&mut opened).await? else {
@@ -141,7 +142,7 @@ impl<A: Agents> SlotGuard<'_, A> {
         {
             return Ok(agent.clone());
         }
-        // The agent needs no handler for frames, because the tasks follow from the log.
+        // The agent needs no handler for frames, because the tasks are read from the log.
         let agent = self.pool.agents.agent(self.who).await?;
         opened.agent = Some(agent.clone());
         self.keep();

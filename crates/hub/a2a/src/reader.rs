@@ -77,7 +77,7 @@ impl TaskReader {
         let mut pieces = StreamOrder::new(&self.renderer.registry);
         let read = record.entries(&self.renderer.log).await;
         for (entry, role) in read? {
-            // The task that the client gets already has these frames.
+            // The client gets these frames with the task, so they are not sent again as updates.
             drop(pieces.take(entry, role));
         }
         let updates = TaskUpdates::new(self.renderer.clone(), record);

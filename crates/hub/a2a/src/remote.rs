@@ -20,8 +20,8 @@ use task::TaskContext;
 ///
 /// Each request (`req`) that comes to the agent becomes a task of the other agent. The answer is its `done`
 /// frame, or its words as `done:chat`, and a failure is `fail:error`. Pieces of its artifacts become frames
-/// of a stream. When the chain of the request is cancelled, the task is cancelled too. A request that names
-/// another agent of the session as its assignee or destination is left to that agent.
+/// of a stream. When the chain of the request is cancelled, the task is cancelled too. A request that is for
+/// another agent of the session does not come here.
 ///
 /// ```no_run
 /// # use accp_a2a::{Remote, RemoteError};

@@ -110,7 +110,7 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
     let id = value.get("id").cloned().map(serde_json::from_value);
     let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
     let version = headers.get(a2a::SVC_PARAM_VERSION);
-    // If a caller names no version, this version applies.
+    // A request without a version counts as one in the version of this hub.
     let version = version.map(|version| version.to_str().unwrap_or("?").trim());
     if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
         let error = A2AError::version_not_supported(other);
@@ -170,7 +170,7 @@ impl Refused {
         let status = match &self.0 {
             Error::Denied(..) => StatusCode::FORBIDDEN,
             Error::Name(..) => StatusCode::NOT_FOUND,
-            // The session does not let the agent in.
+            // The session refuses to let the agent join.
             Error::Input(_) => StatusCode::BAD_REQUEST,
             _ => StatusCode::SERVICE_UNAVAILABLE,
         };

@@ -91,7 +91,7 @@ impl TaskRecord {
             FrameRole::Agent if frame.intent() == Intent::WAIT.as_str() => {
                 (TaskState::InputRequired, true)
             }
-            // A frame of the client does not begin the work.
+            // Only a frame of the agent moves a task from submitted to working.
             FrameRole::Client if self.state == TaskState::Submitted => {
                 (TaskState::Submitted, false)
             }

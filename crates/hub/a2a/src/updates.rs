@@ -104,7 +104,8 @@ impl TaskUpdates {
             };
             let status = status.map(StreamResponse::StatusUpdate);
             let mut artifacts = Vec::new();
-            // Each piece of a stream is one update of its artifact.
+            // `take` returns the frames that are in order now. Each piece is one update of its
+            // artifact.
             for (entry, role) in self.pieces.take(entry, role) {
                 if !matches!(role, FrameRole::Piece | FrameRole::Answer) {
                     continue;
@@ -117,7 +118,8 @@ impl TaskUpdates {
                 let update = renderer.artifact_update(record, &entry, role, appends, &mut quota);
                 artifacts.push(StreamResponse::ArtifactUpdate(update.await));
             }
-            // The client gets all pieces and the answer before the final status.
+            // A terminal status ends the client's stream, so the pieces and the answer go before
+            // it.
             if record.state.is_terminal() {
                 self.ready.extend(artifacts.into_iter().chain(status));
             } else {

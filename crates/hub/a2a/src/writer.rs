@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::fault::{self, Failure};
 use crate::frame::TaskFrame;
-use crate::message::ClientMessage;
+use crate::message::{ClientMessage, PartFrame};
 use crate::pool::SlotGuard;
 use crate::reader::{TaskReader, ended};
 use crate::task::TaskRecord;
@@ -33,7 +33,7 @@ impl<A: Agents> TaskWriter<'_, A> {
         let record = reader.find(&record.id).await?;
         let mut updates = TaskUpdates::new(reader.renderer.clone(), record);
         if !returns {
-            // If the wait ends first, the client gets the task as it is.
+            // If the time is over before the task settles, the client gets the task as it is.
             if let Ok(settled) = timeout(self.wait, updates.settle()).await {
                 settled?;
             }
@@ -68,7 +68,7 @@ impl<A: Agents> TaskWriter<'_, A> {
             over?;
         }
         match updates.record.state {
-            // The task was answered before the cancellation arrived.
+            // The task ended before the cancellation arrived, so it cannot be cancelled.
             TaskState::Completed | TaskState::Failed => Err(refused().into()),
             _ => Ok(reader.show(&updates.record, None).await?),
         }
@@ -109,7 +109,7 @@ impl<A: Agents> TaskWriter<'_, A> {
             return Ok((reader, record));
         }
         let chain = content.chain(name, &id);
-        // The client has sent this message before.
+        // If the client repeats a message, it gets the task that the first copy began.
         if let Some(reader) = TaskReader::of(self.slot).await?
             && let Some(record) = reader.known(&chain).await?
         {
@@ -131,12 +131,16 @@ impl<A: Agents> TaskWriter<'_, A> {
         agent: &Agent,
         chain: &str,
         mut log: Frames,
-        frames: Vec<(usize, Outbound<'static>)>,
+        frames: Vec<PartFrame>,
     ) -> Result<(), Failure> {
         let chain = Mid::parse(chain);
-        for (part, outbound) in frames {
+        for frame in frames {
+            let part = frame.part;
+            let outbound = agent.look(move |session| frame.outbound(session)).await;
+            let outbound = outbound.map_err(|error| fault::of_session(part, &error))?;
             let asked = agent.ask_with::<()>(outbound).within(self.wait).frame();
-            // The log shows that the host accepted the frame; the request fails if the host refused it.
+            // An entry in the log shows that the host accepted the frame. The request fails if the
+            // host refused the frame.
             tokio::select! {
                 biased;
                 answered = asked => match answered {

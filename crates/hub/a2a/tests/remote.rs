@@ -150,7 +150,7 @@ async fn a_cancelled_chain_cancels_the_task_elsewhere() {
         asked.cancelling().await.map(drop)
     });
     let token = tokens.recv().await.unwrap();
-    // The question is dropped, which cancels its chain.
+    // Aborting drops the question, and that cancels its chain.
     asked.abort();
     token.cancelled().await;
 }

@@ -202,7 +202,7 @@ async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
 #[tokio::test]
 async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
     let mut server = TestServer::open("lunch").await;
-    // The agent is closed, so the request waits for it.
+    // `dev` joins the session and is closed, so nobody answers the request.
     drop(server.agent("dev"));
     let asks = request(frames([TASK]));
     let mut updates = server.stream("SendStreamingMessage", &asks).await;
@@ -214,7 +214,7 @@ async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
     assert!(error.message.contains(&task.id), "{error:?}");
     assert!(error.message.contains("SubscribeToTask"), "{error:?}");
     assert!(updates.next_answer().await.is_none());
-    // The task continues.
+    // Only the stream has ended. The task is still open, and the client can follow it again.
     let mut updates = server
         .stream("SubscribeToTask", &json!({"id": task.id}))
         .await;
@@ -325,7 +325,7 @@ async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() 
     };
     assert_eq!(stands.artifacts.unwrap()[0].parts.len(), 1);
     asked.say(Outbound::owned(InferStream::new(1, "x"))).await;
-    // Piece 4 never arrives. Piece 5 is sent in the end.
+    // Piece 4 is never sent, so the hub holds piece 5 back until the answer arrives.
     asked
         .say(Outbound::owned(InferStream::new(5, "x").is_final(true)))
         .await;

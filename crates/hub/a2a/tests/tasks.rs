@@ -33,7 +33,7 @@ async fn a2a_01_accepts_a_frame_as_a_part_and_ends_the_task_with_done() {
         "{text}"
     );
     assert!(text.contains(&format!("cid:{}", task.id)), "{text}");
-    // The session has the request as a frame of the agent for which the client acts.
+    // In the session, the request is a frame of the agent for which the client acts.
     let history = task.history.unwrap();
     let [asked] = texts(&history[0].parts)[..] else {
         panic!("{history:?}")
@@ -135,7 +135,7 @@ async fn a_chain_that_the_session_cancels_is_a_cancelled_task() {
         .stream("SendStreamingMessage", &request(frames([TASK])))
         .await;
     let asked = heard.recv().await.unwrap();
-    // Only the agent that began the chain may cancel it, here or by A2A.
+    // Only the agent that began the chain may cancel it, by a frame (as here) or by A2A.
     let cancel = DynamicFrame::new("guest", "cancel", "task").unwrap();
     let cancel = Outbound::owned_message(cancel).in_chain(asked.chain());
     server.guest.send_with(cancel).await.unwrap();
@@ -175,7 +175,8 @@ async fn a_frame_that_waits_asks_the_client_for_input() {
     let stands = server.get(&task.id).await.unwrap();
     assert_eq!(stands.status.state, TaskState::InputRequired);
     assert_eq!(stands.status.message, Some(why));
-    // A message in the task goes into its chain, and the answer to the first request ends it.
+    // A message to the task goes into the task's chain. The answer to the first request ends the
+    // task.
     let more = in_task(words("the branch main"), &task.id);
     let going = server.begin(more).await.unwrap();
     assert_eq!(

@@ -58,6 +58,32 @@ impl<A> Ask<A> {
         self
     }
 
+    /// Names the agent that the question is for: see [`Outbound::to`].
+    ///
+    /// ```
+    /// use accp_client::Hub;
+    /// use accp_runtime::profiles::{ChatDone, ChatReq};
+    /// use accp_store::MemoryStore;
+    ///
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let (guest, cook, baker) = (hub.agent("guest")?, hub.agent("cook")?, hub.agent("baker")?);
+    /// for (agent, dish) in [(&cook, "soup"), (&baker, "bread")] {
+    ///     agent.serve(move |_: ChatReq, cx| cx.reply(ChatDone::new(dish)));
+    /// }
+    /// let answer = guest.ask::<ChatDone>(ChatReq::new("what is there?")).of("baker").await?;
+    /// assert_eq!(answer.content, "bread");
+    /// let nobody = guest.ask::<ChatDone>(ChatReq::new("what is there?")).of("waiter").await;
+    /// assert!(nobody.unwrap_err().to_string().contains("waiter has not, and hub, guest, cook, baker have"));
+    /// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+    /// # }).map_err(|error| error.to_string())?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn of(mut self, agent: impl Into<String>) -> Self {
+        self.outbound = self.outbound.to(agent);
+        self
+    }
+
     /// Cancels the chain of the question if nobody waits for the answer any more: the future is dropped,
     /// or the time is over (draft section 3.7, item 4). Otherwise the question stands, and a late
     /// answer goes to a handler.

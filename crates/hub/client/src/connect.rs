@@ -127,19 +127,22 @@ impl Connect {
         let driver = AsyncDriver::open_member(&committer, Vec::new(), options, now()).await?;
         let socket = match target.connect().await {
             Ok(socket) => Some(socket),
-            // Until the hub is back, the agent works on what its store has, and the store keeps what it sends.
+            // The hub cannot be reached. Until it is back, the agent works with what its store has,
+            // and the store keeps what the agent sends.
             Err(Error::Unreachable(..)) if driver.session().has_joined() => None,
             Err(error) => return Err(error),
         };
         let (handle, end) = Handle::new(&committer, driver.side().clone());
         let ((own, frames), (host, down)) = (wire(), wire());
-        // The side of a member needs no number, because all frames of its link are its own.
+        // The number of a side names the sender of its frames. This wire has only one sender, so
+        // the number does not matter.
         let side = Side::new(driver, MemberId::HOST, end, frames);
         let side = side.of(Arc::downgrade(&handle) as _, host);
         tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
-        // From here on, this agent and the others get each other's frames.
+        // The call returns after the agent has joined. From then on it gets the frames of the
+        // others.
         if !has_joined(&handle).await? {
             let why = format!("nothing has come from the session for {JOIN:?}");
             return Err(Error::Unreachable(self.hub, why));
@@ -155,7 +158,8 @@ async fn has_joined(handle: &Handle) -> Result<bool, Error> {
     loop {
         tokio::select! {
             joined = &mut joined => return joined.map(|()| true),
-            // When the side ends, it answers all calls that wait with the reason.
+            // A side that has ended no longer changes `last`. It answers `joined` with the reason
+            // for its end.
             more = timeout(JOIN, last.changed()), if !handle.has_ended() => {
                 if more.is_err() {
                     return Ok(false);

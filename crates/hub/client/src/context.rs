@@ -28,8 +28,17 @@ pub(crate) enum Reply {
 pub(crate) struct Marked {
     pub(crate) inbound: Inbound,
     pub(crate) reply: Option<Reply>,
+    /// True if the frame was marked before, and its handler has ended now.
+    pub(crate) was_handled: bool,
     /// Who wants to know when both are durable.
     pub(crate) done: Option<Done<Kept>>,
+}
+
+impl Marked {
+    /// Returns whether the handler has ended by itself, without an answer.
+    pub(crate) fn is_end(&self) -> bool {
+        self.reply.is_none() && self.done.is_none()
+    }
 }
 
 /// A reply that is durable, with the mark of its frame.
@@ -77,8 +86,8 @@ impl fmt::Debug for Replied {
 /// A frame that is being handled, for its handler.
 ///
 /// A handler replies at most once. The reply is kept together with the mark that the frame was
-/// handled, or neither is. A handler that ends without a reply marks the frame; one that fails or
-/// panics answers with E9999, or with E1003 if the registry of its agent lacks the schema of the frame.
+/// handled, or neither is. A handler that ends without a reply marks the frame, and a request that is for its agent
+/// alone gets `end`, unless the agent has answered in another way. One that fails or panics answers with E9999, or with E1003 if the registry of its agent lacks the schema of the frame.
 pub struct Cx {
     ticket: Arc<Ticket>,
 }
@@ -91,6 +100,8 @@ pub(crate) struct Ticket {
     /// Tells the side. A side that has ended hands the frame out again when it is opened.
     mark: Box<dyn Fn(Marked) + Send + Sync>,
     is_used: AtomicBool,
+    /// True once [`Cx::handled`] has marked the frame.
+    is_handled: AtomicBool,
 }
 
 impl Cx {
@@ -135,7 +146,7 @@ impl Cx {
 
     /// Marks the frame as handled, without an answer. The mark is on its way at once, and what comes back ends when it
     /// is in the store: a program that is killed from then on does not get the frame again. How the handler ends changes
-    /// nothing any more.
+    /// nothing any more, except that a request for its agent alone gets `end` if the agent has not answered by then.
     ///
     /// ```
     /// use accp_client::Hub;
@@ -165,6 +176,7 @@ impl Cx {
     /// [`Error::Ended`].
     pub fn handled(self) -> impl Future<Output = Result<(), Error>> + Send + use<> {
         let (done, kept) = oneshot::channel();
+        self.ticket.is_handled.store(true, Ordering::Release);
         self.ticket.mark(None, Some(done));
         async move {
             let kept = kept.await.unwrap_or_else(|_| Err(Error::ended()));
@@ -184,6 +196,7 @@ impl Ticket {
             agent,
             mark,
             is_used: AtomicBool::new(false),
+            is_handled: AtomicBool::new(false),
         });
         let cx = Cx {
             ticket: Arc::clone(&ticket),
@@ -195,16 +208,23 @@ impl Ticket {
     pub(crate) fn ends(&self, result: Result<(), Box<dyn StdError + Send + Sync>>) {
         let fault =
             |error: Box<dyn StdError + Send + Sync>| Reply::Error(code(&*error), error.to_string());
+        if result.is_ok() && self.is_handled.load(Ordering::Acquire) {
+            return self.tell(None, None, true);
+        }
         self.mark(result.err().map(fault), None);
     }
 
     fn mark(&self, reply: Option<Reply>, done: Option<Done<Kept>>) {
-        if self.is_used.swap(true, Ordering::AcqRel) {
-            return;
+        if !self.is_used.swap(true, Ordering::AcqRel) {
+            self.tell(reply, done, false);
         }
+    }
+
+    fn tell(&self, reply: Option<Reply>, done: Option<Done<Kept>>, was_handled: bool) {
         (self.mark)(Marked {
             inbound: self.inbound.clone(),
             reply,
+            was_handled,
             done,
         });
     }

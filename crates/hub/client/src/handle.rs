@@ -134,7 +134,7 @@ impl Handle {
             key: key.clone(),
             done,
         });
-        // The agent that announced the value may never send it.
+        // The agent that announced the value may never send it, so the wait has a limit.
         let read = tokio::time::timeout(SUPPLY, reads).await;
         read.unwrap_or(Err(Error::Reference(key, ReadError::Unavailable)))
     }
@@ -149,7 +149,7 @@ impl Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         if self.number != SIDE {
-            // If this fails, the host has ended, and its agents with it.
+            // `tell` fails only if the host has ended. Then its agents have ended, too.
             let _ = self.tell(Command::Close);
         }
     }

@@ -67,10 +67,12 @@ impl PendingAnswer {
     async fn answered(&mut self) -> Answered {
         let answered = timeout_at(self.deadline.until, &mut self.answered).await;
         let answered = answered.or_else(|_| {
-            // From here on the side hands the answer to a handler. The answer may have arrived just before.
+            // After `close`, the side hands the answer to a handler. An answer that arrived just
+            // before is still in the channel.
             self.answered.close();
             let answered = self.answered.try_recv().map(Ok);
-            // When this value is dropped, the side forgets and cancels the question.
+            // When this `PendingAnswer` is dropped, the side forgets the question and cancels its
+            // chain.
             answered.map_err(|_| Error::Timeout(self.deadline.within))
         })?;
         self.number = None;

@@ -43,6 +43,12 @@ impl Sending {
         self
     }
 
+    /// Names the agent that a request is for: see [`Outbound::to`].
+    pub fn to(mut self, agent: impl Into<String>) -> Self {
+        self.outbound = self.outbound.to(agent);
+        self
+    }
+
     /// Waits only until the frame is in the store of this agent, and returns the id under which it goes out. It
     /// goes out until its fate is known, also after a restart on that store. An agent of a hub in this process
     /// shares the store of its hub, so its frame is in the log then.

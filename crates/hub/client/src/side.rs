@@ -150,8 +150,8 @@ impl Side {
         for (_, done) in self.readings.drain(..) {
             let _ = done.send(Err(ended()));
         }
-        // Handles learn first that this side has ended, and then the other sides do. So a link that ends while its
-        // host still runs was replaced.
+        // Handles must learn that this side has ended before the other sides do. Otherwise a link
+        // would end while its host still seems to run, and that counts as replaced.
         drop(self.last);
         drop(self.frames);
         self.peers.clear();
@@ -287,7 +287,10 @@ impl Side {
                 self.inbox.append(&mut self.unclaimed);
                 self.inbox.sort_by_key(Inbound::position);
             }
-            Command::Handled(marked) => self.work.late.push_back(marked),
+            Command::Handled(marked) => {
+                let me = own.driver.session().me();
+                self.work.ended(&mut own, me, marked)?;
+            }
             Command::Join {
                 agent,
                 wire,

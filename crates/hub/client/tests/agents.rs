@@ -52,7 +52,8 @@ async fn handlers_begin_in_the_order_of_the_session_and_frames_wait_for_one() {
     }
     let (tx, mut rx) = mpsc::unbounded_channel();
     dev.serve(move |task: ScheduleReq, _| {
-        // This runs before the handler begins.
+        // The closure itself runs before its future starts, so it sees the frames in the order of
+        // the session.
         tx.send(task.task.into_owned()).expect("the test listens");
         async { Ok::<_, Error>(()) }
     });
@@ -203,7 +204,7 @@ async fn a_question_that_nobody_answers_ends() {
     let late = planner.ask::<ScheduleDone>(task(1)).within(Duration::ZERO);
     let late = late.await.unwrap_err();
     assert_eq!(late.code(), Some(ErrorCode::TIMEOUT), "{late}");
-    // The question is still open, so its answer goes to a handler.
+    // The asker no longer waits, but the chain is still open, so the answer goes to a handler.
     let (tx, mut rx) = mpsc::unbounded_channel();
     planner.serve(move |done: ScheduleDone, _| {
         tx.send(done.task.into_owned()).expect("the test listens");
@@ -286,6 +287,7 @@ fn a_session_goes_on_where_its_store_stands() {
 #[tokio::test]
 async fn an_agent_that_is_opened_again_ends_the_first() {
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
+    let _dev = hub.agent("dev").expect("an agent");
     let first = hub.agent("planner").expect("an agent");
     first.send(task(0)).await.expect("it is sent");
     let second = hub.agent("planner").expect("an agent");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use accp_client::{Agent, Cx, Error, Hub, Link};
 use accp_runtime::profiles::{ChatDone, ChatReq, InferStream, ScheduleDone, ScheduleReq};
-use accp_runtime::session::{MemberId, Options, Posted, Rules, Scope, Time};
+use accp_runtime::session::{MemberId, Options, Outbound, Posted, Rules, Scope, Time};
 use accp_runtime::{AgentId, DynamicFrame, Registry, Value};
 use accp_store::{AsyncDriver, Committer, ErasurePlan, ErasureRequest, MemoryStore, SideId};
 use tokio::sync::mpsc;
@@ -70,8 +70,8 @@ fn listen(
 async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     let hub = hub_on(&store()).await;
     let agent = |name| hub.agent(name).expect("an agent");
-    let (guest, cook) = (agent("guest"), agent("cook"));
-    cook.serve(|asked: ScheduleReq, cx| async move {
+    let (guest, dev) = (agent("guest"), agent("dev"));
+    dev.serve(|asked: ScheduleReq, cx| async move {
         cx.reply(ScheduleDone::new(asked.task.to_uppercase())).await
     });
     let began = Instant::now();
@@ -109,7 +109,7 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     let done: ScheduleDone = planner.ask(task("bread")).await.expect("an answer");
     assert_eq!(done.task, "bread");
     assert_eq!(rx.recv().await, Some(("bread".to_owned(), false)));
-    // The agent is closed first, and then the hub ends.
+    // `dev` is closed when this frame is sent. Then the hub ends.
     drop(dev);
     planner.send(task("rice")).await.expect("it is sent");
     hub.end("as if it were killed");
@@ -118,8 +118,8 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
     let mut rx = listen(&dev, &["soup", "rice", "wine"]);
-    // The new opening does not know which frames behind the mark were handed out before, so it hands out all of them
-    // as repeated.
+    // The inbox does not say which frames after its mark were handed out before, so all of them
+    // come again as repeated.
     for name in ["soup", "rice", "wine"] {
         assert_eq!(rx.recv().await, Some((name.to_owned(), true)));
     }
@@ -177,7 +177,8 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
         let posted = hub.post("dev", frame.into()).await.expect("it is judged");
         assert!(matches!(posted, Posted::Accepted { .. }), "{posted:?}");
     };
-    planner.send(task("early")).await.expect("it is sent");
+    let early = Outbound::owned(task("early")).to_anybody();
+    planner.send_with(early).await.expect("it is sent");
     post("@dev>sync:note{n:1}[mid:a00000000001,seq:1]").await;
     planner.send(task("bread")).await.expect("it is sent");
     planner
@@ -270,9 +271,9 @@ async fn a_side_of_an_earlier_version_becomes_an_inbox() {
             .handled(entry.position, &[], NOW)
             .expect("it is due");
     }
-    // The hub does not get this frame over the link.
+    // The member ends before this frame crosses the link, so only the member's store has it.
     let tea = task("x".repeat(5000));
-    let tea = accp_runtime::session::Outbound::owned(tea);
+    let tea = Outbound::owned(tea);
     driver.send(&tea, NOW).expect("it is sent");
     driver.carry_out(NOW).await.expect("a store");
     drop((driver, link));
@@ -328,9 +329,8 @@ async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     idle.joined().await.expect("it has joined");
     let before = inboxes(&committer).await;
     for number in 0..300 {
-        dev.send(task(format!("task_{number}")))
-            .await
-            .expect("it is sent");
+        let task = Outbound::owned(task(format!("task_{number}"))).to_anybody();
+        dev.send_with(task).await.expect("it is sent");
     }
     assert_eq!(inboxes(&committer).await, before);
     // A handler that starts later still gets the frames.
@@ -347,7 +347,7 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
     let change = DynamicFrame::new("dev", "sync", "state").expect("a message");
     let delta = Value::Map([("oven", "hot".into())].into_iter().collect());
     let change = change.with("version", 7).with("delta", delta);
-    let change = accp_runtime::session::Outbound::owned_message(change);
+    let change = Outbound::owned_message(change);
     let refused = dev.send_with(change.clone()).await.unwrap_err();
     assert!(
         matches!(&refused, Error::Refused(why) if why.version == Some(0)),

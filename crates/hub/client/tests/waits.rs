@@ -36,7 +36,7 @@ async fn hub_on(committer: &Committer) -> Hub {
 fn hold_up(committer: &Committer) -> (std::sync::mpsc::Sender<()>, Pending<()>) {
     let (open, gate) = std::sync::mpsc::channel();
     let held = committer.ask(move |_| {
-        // The wait ends with an error when the sender is dropped.
+        // `recv` fails when the sender is dropped, and that ends the wait.
         gate.recv().unwrap_or_default();
         Ok(())
     });
@@ -57,6 +57,7 @@ async fn a_store_that_is_held_up_holds_up_no_end_of_a_wait() {
     let committer = Committer::new(MemoryStore::new()).expect("a store");
     let hub = hub_on(&committer).await;
     let guest = hub.agent("guest").expect("an agent");
+    let _dev = hub.agent("dev").expect("an agent");
     // After this the store has the beginning of the session, and the task of the hub waits for input.
     let first = hub.frames(1).next().await.expect("a store");
     assert!(first.is_some());

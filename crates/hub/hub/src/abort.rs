@@ -192,7 +192,8 @@ fn stopping(
                 Err(reason) => Some((Ok(reason), State::Stops)),
             },
             State::Stops => {
-                // The task yields, so that the bytes before the error leave before the connection breaks.
+                // The task yields, so that the client receives the earlier bytes before the
+                // connection breaks.
                 tokio::task::yield_now().await;
                 let error = io::Error::other("the answer was cut off");
                 Some((Err(error), State::Ended))

@@ -234,7 +234,7 @@ impl Access for AnyOf {
     }
 
     fn revision(&self) -> Option<u64> {
-        // Each number only increases, and so does the sum.
+        // Each revision only increases, so the sum changes whenever one revision changes.
         self.0.iter().map(|access| access.revision()).sum()
     }
 

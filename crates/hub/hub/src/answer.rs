@@ -115,7 +115,7 @@ impl Refused {
         let expected = "fewer frames a second";
         Self {
             again: Some(1),
-            // The draft has no other code for "later".
+            // The draft has no code for "try again later", so the error has the code of a timeout.
             ..Self::new(StatusCode::TOO_MANY_REQUESTS, ErrorCode::TIMEOUT, expected)
         }
     }
@@ -237,7 +237,8 @@ impl Refused {
             tool_name: None,
             escalate_to: None,
         };
-        // The frame names no session. The session may be unknown, or the caller may have no right to it.
+        // The error names no session, because the session may be unknown or the caller may have no
+        // right to it.
         let mut envelope = accp_client::outside();
         envelope.extra.insert("of", Value::Null);
         let options = EncodeOptions {
@@ -246,7 +247,7 @@ impl Refused {
         };
         let mut text = String::new();
         if let Ok(agent) = AgentId::new(hub) {
-            // Codes and texts of the hub always fit in a frame.
+            // Codes and texts of the hub always fit in a frame, so the encoding cannot fail.
             let _ = Typed::new(agent, error, envelope).encode_into(&mut text, options);
         }
         crate::frame_log::log("", hub, "sends", text.as_bytes());

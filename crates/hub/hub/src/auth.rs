@@ -42,7 +42,8 @@ pub(crate) struct Authenticated {
 
 impl Authenticated {
     pub(crate) async fn of(app: &Shared, headers: &HeaderMap) -> Result<Self, Refused> {
-        // With several headers, a proxy could read one and the hub another.
+        // If a request had several headers `Authorization`, a proxy could read one and the hub
+        // another. So the hub refuses it.
         if headers.get_all(header::AUTHORIZATION).iter().count() > 1 {
             return Err(Refused::invalid("one header `Authorization`"));
         }
@@ -79,7 +80,8 @@ impl Authenticated {
         match self.app.access.identify(self.token.as_deref()).await {
             Ok(identity) if identity == self.identity => self.seen = now,
             Ok(_) => return Err(Denied::Token),
-            // The check failed, so it is not known whether the right has ended.
+            // The access service did not answer. The right may still be valid, so the caller stays
+            // connected.
             Err(Denied::Unavailable) => {}
             Err(denied) => return Err(denied),
         }
@@ -104,7 +106,8 @@ impl Authenticated {
             };
             tokio::select! {
                 changed = revision.changed() => if changed.is_err() {
-                    // The hub is ending, and tells its clients itself.
+                    // The sender is gone, because the hub is ending. The hub tells its clients
+                    // itself, so this waits for ever.
                     std::future::pending::<()>().await;
                 },
                 () = expires => {}

@@ -157,7 +157,7 @@ impl Config {
 impl Config {
     /// Writes the settings in TOML.
     pub fn to_toml(&self) -> String {
-        // Every field has a form in TOML.
+        // Every field has a form in TOML, so the conversion cannot fail.
         toml::to_string(self).unwrap_or_default()
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use accp_client::{Error, Hub};
 use accp_context::{Checkpoint, Digest};
 use accp_frame::{DecodeOptions, Frame, Limits, Registry, words};
-use accp_session::{Entry, EntryKind};
+use accp_session::{Entry, EntryKind, MemberId};
 use axum::body::Bytes;
 use axum::http::{HeaderMap, header};
 use serde_json::{Value as Json, json};
@@ -51,7 +51,7 @@ impl Form {
         match self {
             Self::Frames => Ok(line(&entry.text)),
             Self::Lines(known) => {
-                // An entry of the session itself may bring schemas.
+                // A control frame may add schemas, so the registry is read again.
                 if entry.kind == EntryKind::Control {
                     *known = hub.registry().await?;
                 }
@@ -82,6 +82,7 @@ fn describe(entry: &Entry, registry: &Registry) -> Json {
             _ => "frame",
         },
         "sender": entry.sender.number(),
+        "to": entry.to.map(MemberId::number),
         "agent": frame.as_ref().map(|frame| &frame.agent),
         "intent": frame.as_ref().map(|frame| &frame.intent),
         "operation": frame.as_ref().map(|frame| &frame.operation),

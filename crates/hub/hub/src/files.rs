@@ -22,7 +22,7 @@ pub fn make_room(config: &mut Config) -> Option<String> {
             Ok(()) => limit.maximum,
             Err(_) => began,
         };
-        // `None` means no limit.
+        // `None` means that the system sets no limit.
         let room = usize::try_from(now?.saturating_sub(OTHERS)).unwrap_or(usize::MAX);
         let wanted = config.limits.connections;
         if room < wanted {
@@ -32,7 +32,7 @@ pub fn make_room(config: &mut Config) -> Option<String> {
             ));
         }
     }
-    // Other systems do not count sockets as files.
+    // Outside Unix, sockets do not count as open files, so no limit applies.
     #[cfg(not(unix))]
     let _ = config;
     None

@@ -67,7 +67,8 @@ pub(crate) async fn send(
     for name in OF_CONNECTION {
         headers.remove(name);
     }
-    // This hub has checked the origin of the page. The length is removed because the body may be sent in other chunks.
+    // This hub has already checked the origin of the page, so the other hub gets no `Origin`. The
+    // length is removed because the body may be sent in other chunks.
     headers.remove(header::ORIGIN);
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(FORWARDED, HeaderValue::from_static("1"));
@@ -114,7 +115,7 @@ pub(crate) async fn socket(
     let connector = Connector::Rustls(Arc::clone(&forward.tls));
     let connecting =
         tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-    // The future is large. The box keeps its memory out of the open socket.
+    // The future that connects is large. The box frees it once the socket is open.
     match timeout(CONNECT, Box::pin(connecting)).await {
         Ok(Ok((socket, _))) => {
             add(&app.metrics.forwarded);

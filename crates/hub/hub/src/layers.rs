@@ -140,7 +140,7 @@ async fn admit(
     };
     match requester.enter(session, Some(agent)) {
         Ok(caller) => match app.sessions.elsewhere(session).await {
-            // The other hub counts the request, too.
+            // The hub that has the session counts the forwarded request, so this hub does not.
             Ok(Some(_)) => follow(&app, &caller, request, next).await,
             Ok(None) => match taken(&app, &caller, &mounted, request).await {
                 Ok(request) => next.run(request).await,

@@ -94,7 +94,7 @@ impl accp_client::Agents for Agents {
 
 fn denied(session: &str, refused: Refused) -> accp_client::Error {
     if refused.status.is_server_error() || refused.again.is_some() {
-        // The caller is not at fault, or may try again.
+        // The hub is at fault, or the caller may try again. Neither is a denial.
         return accp_client::Error::Ended(format!("{session}: expected {}", refused.expected));
     }
     accp_client::Error::Denied(session.to_owned(), refused.expected)
@@ -277,7 +277,8 @@ impl Server {
             let (stream, room) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) => {
-                    // The process may have too many open files.
+                    // The process may have too many open files. The pause lets it close some of
+                    // them.
                     tracing::warn!(%error, "a connection was not accepted");
                     sleep(Duration::from_millis(50)).await;
                     continue;
@@ -304,7 +305,8 @@ impl Server {
         drop(listener);
         let _ = end.send(true);
         let drain = Duration::from_secs(app.config.drain);
-        // Each connection and each socket holds a permit.
+        // Each connection and each socket holds a permit, so all permits are free when the last one
+        // ends.
         let all = u32::try_from(app.config.limits.connections).unwrap_or(u32::MAX);
         if timeout(drain, connections.acquire_many(all)).await.is_err() {
             tracing::warn!(?drain, "requests were cut off");
@@ -324,7 +326,7 @@ async fn renew(app: Shared) {
             () = sleep(every) => {}
             () = over(&mut ends) => return,
         }
-        // If the store fails, its sessions end without this.
+        // If the store fails, its sessions end by themselves, so the result is ignored.
         let _ = app.sessions.renew().await;
     }
 }
@@ -399,7 +401,7 @@ where
     let mut ends = app.ends.clone();
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        // Without this, data that the peer does not read would keep the connection open.
+        // Without this branch, data that the peer does not read would keep the connection open.
         () = abort.notified() => return,
         () = over(&mut ends) => {
             connection.as_mut().graceful_shutdown();

@@ -277,7 +277,8 @@ impl PendingAnswer {
                 let rest = self.order.rest().into_iter().map(|piece| (piece, false));
                 self.ready.extend(rest.chain([(entry.text, true)]));
             } else if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                // A repeated piece is not sent again.
+                // `take` returns no pieces if this piece is repeated, so the caller gets each piece
+                // once.
                 let ready = self.order.take(&self.registry, &inbound, entry.text);
                 let ready = ready.unwrap_or_default().into_iter();
                 self.ready.extend(ready.map(|piece| (piece, false)));
@@ -302,7 +303,7 @@ async fn next_piece(
     }
     let after = match timeout_at(pending.until, pending.next(&mut log)).await {
         Ok(Ok((after, is_last))) => Ok((pending, log, after, is_last)),
-        // The answer is incomplete, and the caller must not take it for complete.
+        // The answer is incomplete. The error keeps the caller from taking it for complete.
         Ok(Err(refused)) => Err(refused),
         Err(_) => Err(Refused::late()),
     };

@@ -98,7 +98,8 @@ impl<T> Reloaded<T> {
                 return Arc::clone(&held.value);
             }
             let since = *held.changes.get_or_insert_with(Instant::now);
-            // An old token must not stay valid because its file is written without a pause.
+            // A file that is written without a pause never counts as stable. After `LONGEST` it is
+            // read all the same, so that a withdrawn token does not stay valid.
             if is_stable || since.elapsed() >= LONGEST {
                 match (self.read)() {
                     Ok(value) => {
@@ -134,7 +135,8 @@ impl<T> Reloaded<T> {
 
 impl<T> FileState<T> {
     fn new(files: &[PathBuf], read: impl Fn() -> Result<T, String>) -> Result<Self, String> {
-        // If the file changes between these two lines, the next check notices it.
+        // The stamps are taken before the content is read, so the next check notices a change in
+        // between.
         let stamps = stamps(files);
         Ok(Self {
             value: Arc::new(read()?),

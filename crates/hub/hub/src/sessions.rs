@@ -123,7 +123,8 @@ impl Sessions {
         by: Option<&str>,
     ) -> Result<Hub, Refused> {
         if self.is_open(session) == Some(false) {
-            // The process was stopped for so long that another hub may run the session now.
+            // The lease ended while the process was stopped, so another hub may run the session
+            // now. In that case the renewal ends the session here.
             self.renew().await?;
         }
         let cell = self.slot(session)?;
@@ -168,7 +169,7 @@ impl Sessions {
             Err(Refused {
                 there: Some(there), ..
             }) => Ok(Some(there)),
-            // The request itself reports other errors.
+            // Other errors are not reported here. The request meets them again and reports them.
             _ => Ok(None),
         }
     }
@@ -210,7 +211,8 @@ impl Sessions {
                 }
                 stays
             });
-            // If such a session is opened later, it takes its lease after this.
+            // The release is queued here, so a session that is opened later takes its lease after
+            // the release.
             let leases = self.leases.as_ref();
             leases.map(|leases| leases.release(&self.store, gone))
         };
@@ -370,7 +372,8 @@ impl Sessions {
         let erased = erased.await;
         let slot = self.lock().remove(session);
         if let Some(slot) = slot {
-            // Another request may be opening the session with the old data.
+            // Another request may be opening the session with the old data. This waits for that
+            // hub, and ends it.
             let opened = slot.hub.get_or_try_init(|| async { Err(()) }).await;
             if let Ok(hub) = opened {
                 hub.end("data of the session was erased: connect again");

@@ -188,7 +188,8 @@ impl Peer<'_> {
         let (mut end, mut asked) = (None, 0_usize);
         loop {
             tokio::select! {
-                // The peer's messages are read before the work continues.
+                // The peer's messages are read first, so that the loop notices at once when the
+                // peer is gone.
                 biased;
                 message = self.socket.recv(), if end.is_none() && self.early.len() < EARLY => {
                     match message {
@@ -290,7 +291,7 @@ impl Peer<'_> {
                     });
                 }
                 Came::There(Ok(Some(Ok(_)))) => silent = Instant::now() + silence,
-                // The other hub has ended the connection.
+                // The other hub has ended the connection, so the peer has to connect again.
                 Came::There(Ok(Some(Err(_)) | None) | Err(_)) => return End::Restart,
                 Came::Nothing => {
                     if std::mem::take(&mut up) && !takes(there.flush()).await {
@@ -315,7 +316,7 @@ impl Peer<'_> {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut heard = Instant::now();
         let mut ends = self.app.ends.clone();
-        // One timer and one watch serve all iterations.
+        // The watch and the timer are made once for the whole loop, and not for each frame.
         let mut ends = pin!(app::over(&mut ends));
         let mut beat = pin!(sleep_until(heard + heartbeat));
         if !link.send(first).await {
@@ -331,7 +332,8 @@ impl Peer<'_> {
                 }
             };
             let turn = tokio::select! {
-                // The right is checked again before each frame.
+                // The caller's right is checked first, so that no frame passes after the right has
+                // ended.
                 biased;
                 denied = over.as_mut() => return End::Refused(denied.into()),
                 () = ends.as_mut() => return End::Restart,
@@ -422,15 +424,21 @@ impl Peer<'_> {
         if matches!(end, End::Silent) {
             add(&self.app.metrics.dropped);
         }
-        // A reason has 123 bytes at most (RFC 6455).
-        let reason: String = reason.chars().take(100).collect();
+        // The reason of a close has at most 123 bytes (RFC 6455, section 5.5.1), so it is cut between two characters.
+        let mut ends = (0..=reason.len().min(123)).rev();
+        let end = ends.find(|at| reason.is_char_boundary(*at));
+        let reason = reason
+            .get(..end.unwrap_or_default())
+            .unwrap_or_default()
+            .to_owned();
         let close = Message::Close(Some(CloseFrame {
             code,
             reason: reason.into(),
         }));
         let closing = async {
             if self.socket.send(close).await.is_ok() {
-                // The peer answers the close after it has read everything.
+                // The peer answers the close after it has read everything, so the socket stays open
+                // until then.
                 while let Some(Ok(_)) = self.socket.next().await {}
             }
         };
@@ -455,7 +463,7 @@ async fn take(
             sent.then_some(()).ok_or(End::Restart)
         }
         Some(Ok(Message::Binary(_))) => Err(End::NotText),
-        // The hub answers a ping, so a ping counts like a frame.
+        // The hub answers a ping, so a ping counts as a frame against the caller's rate.
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => {
             caller.waits(0).await;
             Ok(())

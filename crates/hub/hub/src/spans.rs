@@ -17,7 +17,7 @@ pub(crate) async fn request(State(app): State<Shared>, request: Request, next: N
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("", MatchedPath::as_str);
     let method = method(request.method());
-    // The names are those of OpenTelemetry.
+    // The names of the fields are those of OpenTelemetry.
     let span = tracing::info_span!(
         target: "accp::spans",
         "request",

@@ -35,6 +35,9 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
     let planner = Agent::connect(hub.ws(), "lunch", "planner")
         .await
         .expect("a hub");
+    let _dev = Agent::connect(hub.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
     let dev = AgentId::new("dev").expect("a name");
     for number in 0..FRAMES {
         let task = ScheduleReq::new(dev.clone(), format!("task_{number:05}"));

@@ -193,7 +193,7 @@ async fn only_administrators_erase_and_errors_say_what_helps() {
     }
     assert!(read(&hub, "frames").await.contains(SECRET));
     hub.stop().await;
-    // A hub without tokens has no administrator.
+    // A hub without tokens has no administrator, so nobody can erase data.
     let hub = TestHub::start(Config::default()).await;
     let (status, reply) = erase(&hub, "boss", &all).await;
     assert_eq!(status, StatusCode::FORBIDDEN, "{reply}");

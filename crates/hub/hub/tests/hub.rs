@@ -56,7 +56,7 @@ async fn http_01_accepts_one_frame_a_request() {
     let (status, body) = hub.post(&late).await;
     assert_eq!((status, body.as_str()), (StatusCode::ACCEPTED, ""));
 
-    // The hub answers a link frame.
+    // The hub itself answers a link frame.
     let (status, body) = hub
         .post(&frame("@dev>ping:link{}", "abc101000006", 0, "sid:lunch"))
         .await;

@@ -77,7 +77,7 @@ async fn tokens_of_another_library_say_who_the_caller_is() {
             );
         }
     }
-    // The key of RS256 could also check this signature, but it is not for this algorithm.
+    // The RSA key could check this signature, but the key set declares it for RS256 only.
     assert_eq!(
         jwt.identify(Some(&token("PS256"))).await,
         Err(Denied::Token)
@@ -307,7 +307,7 @@ fn a_file_of_keys_that_cannot_be_used_says_why() {
             "{error}"
         );
     }
-    // The set of a provider may have keys for other purposes, too.
+    // The key set of an identity provider may have keys for other purposes, too.
     let mixed = json!({"keys": [
         {"kty": "RSA", "kid": "enc", "use": "enc", "alg": "RSA-OAEP", "n": base64(&[0xff; 256]), "e": "AQAB"},
         {"kty": "new", "kid": "new", "shape": "round"},

@@ -178,13 +178,14 @@ async fn a_hub_that_has_slept_through_its_lease_hands_on_what_it_had() {
     let (dev, planner) = (agent(&a, "dev").await, agent(&a, "planner").await);
     serve(&dev);
     asks(&planner, "one").await;
-    // When the lease is over, the other hub takes the session, although this hub believes that it still has it.
+    // When the lease of hub `a` is over, hub `b` takes the session, although `a` believes that it
+    // still has it.
     database.pass(LEASE + Duration::from_secs(1));
     let head = "@cook>req:schedule{agent:cook|task:salad}";
     let (status, reply) = b.post(&frame(head, "abc101000001", 1, "sid:lunch")).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
     assert_eq!(database.holder("lunch"), Some(b.url("")));
-    // The agents reconnect. Their frames reach the other hub once each and in order.
+    // The agents reconnect. Each of their frames reaches hub `b` once and in order.
     for name in ["two", "three", "four"] {
         asks(&planner, name).await;
     }

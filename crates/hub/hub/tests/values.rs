@@ -33,7 +33,7 @@ async fn a_value_that_was_announced_comes_by_put_and_is_read() {
     let text = "@me>req:plan{goal:$cold.k101_1}";
     let (status, reply) = hub.post(&frame(text, "c00000000002", 2, "sid:lunch")).await;
     assert_eq!(status, StatusCode::OK, "{reply}");
-    // A client can read the value under the key of the PUT.
+    // A client can read the value under the key of the PUT, with or without the tier `cold`.
     for key in ["cold.k101_1", "k101_1"] {
         let url = hub.url(&format!("/accp/v1/sessions/lunch/values/{key}"));
         let read = hub.http.get(url).send().await.expect("an answer");

@@ -1,7 +1,7 @@
 //! The arguments of tools, and frames in them: the text of a frame, or its parts as JSON.
 
 use accp_client::ttl_left;
-use accp_frame::{AgentId, DynamicFrame, Frame, Intent, Limits, Registry};
+use accp_frame::{AgentId, DynamicFrame, Frame, Intent, Limits, Registry, Value};
 use accp_session::Outbound;
 use serde_json::{Map as Object, Value as Json, json};
 
@@ -17,7 +17,7 @@ pub(crate) struct OutgoingFrame {
 
 impl OutgoingFrame {
     /// Reads a frame from the arguments of a tool: `frame`, or `intent`, `operation`, `schema` and
-    /// `params`; and in both cases `chain` and `ttl`.
+    /// `params`; and in both cases `to`, `chain` and `ttl`.
     pub(crate) fn read(
         args: &Object<String, Json>,
         me: &str,
@@ -39,6 +39,16 @@ impl OutgoingFrame {
         let envelope = &mut draft.message.envelope;
         if let Some(chain) = text(args, "chain")? {
             envelope.correlation_id = Some(chain.to_owned().into());
+        }
+        if let Some(to) = text(args, "to")? {
+            let intent = draft.message.intent.as_str();
+            if !matches!(intent, "req" | "qry") {
+                let what =
+                    format!("a frame with the intent {intent} is for all agents; leave `to` out");
+                return Err(Fault::argument(what));
+            }
+            let name = to.trim_start_matches('@').to_owned();
+            envelope.extra.insert("to", Value::from(name));
         }
         if let Some(ttl) = args.get("ttl").filter(|ttl| !ttl.is_null()) {
             let seconds = ttl.as_i64().filter(|seconds| *seconds >= 0);
@@ -64,8 +74,9 @@ impl OutgoingFrame {
         let mut repairs: Vec<String> = fixed.iter().map(ToString::to_string).collect();
         if frame.agent != me {
             let what = format!("the frame is by @{}, and you are @{me}", frame.agent);
-            let cure =
-                format!("begin the frame with `@{me}>`; a receiver is a field, such as asgn");
+            let cure = format!(
+                "begin the frame with `@{me}>`; a receiver is a field, such as asgn, or goes under `to`"
+            );
             let code = accp_frame::ErrorCode::POLICY_DENIED;
             return Err(Fault::new(code, what, cure));
         }
@@ -217,12 +228,8 @@ pub(crate) fn number(
     }
 }
 
-/// Returns whether a frame asks this agent for an answer. All agents get all frames.
-pub(crate) fn asks(message: &DynamicFrame<'_>, me: &str) -> bool {
+/// Returns whether a frame asks for an answer.
+pub(crate) fn asks(message: &DynamicFrame<'_>) -> bool {
     let asking = [Intent::REQ, Intent::QRY, Intent::ESC, Intent::COMP];
-    let names = message
-        .payload
-        .get("assignee")
-        .and_then(|value| value.as_str());
-    asking.contains(&message.intent) && names.is_none_or(|name| name == me)
+    asking.contains(&message.intent)
 }

@@ -35,7 +35,7 @@ pub(crate) async fn call(
         })
     };
     if name == tools::ASK {
-        // A question ends by itself when the right of the client ends.
+        // `ask` itself watches the right of the client, so the race below does not apply to it.
         return Some(send::ask(connection, args, request).await);
     }
     tokio::select! {

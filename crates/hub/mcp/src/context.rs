@@ -121,7 +121,7 @@ impl ServerHandler for Server {
                 error.to_string(),
                 None,
             )),
-            // The model reads the error and can correct its call.
+            // The model gets this error as the result, so it can correct its call.
             Err(error) => {
                 let text = ContentBlock::text(error.to_string());
                 Ok(CallToolResult::error(vec![text]).into())

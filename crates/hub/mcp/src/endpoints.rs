@@ -85,7 +85,8 @@ impl AgentEndpoint {
 
     /// Returns whether there is a request or an MCP session.
     fn is_in_use(endpoint: &Arc<Self>) -> bool {
-        // The endpoint and its service hold the connection, too.
+        // The list of endpoints holds each endpoint once. The endpoint and its service hold the
+        // connection. Any further reference belongs to a request or an MCP session.
         Arc::strong_count(endpoint) > 1 || Arc::strong_count(&endpoint.connection) > 2
     }
 
@@ -282,7 +283,7 @@ async fn sweep<A: Agents>(endpoints: Weak<Endpoints<A>>) {
             return;
         };
         let added = Arc::clone(&here.added);
-        // The server may end while this task waits.
+        // The task holds no reference while it waits, so that the server can end.
         drop(here);
         tokio::select! {
             () = sleep_until(next) => {}

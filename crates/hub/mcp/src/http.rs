@@ -135,19 +135,20 @@ impl<A: Agents> Service<A> {
         if is_new {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
-                // The header counts only after the answer to `initialize`. Here the body has the version that the
-                // client asks for.
+                // The version header counts only after the answer to `initialize`, so it is removed
+                // here. The body of `initialize` has the version that the client asks for.
                 Kind::Begins => drop(head.headers.remove(VERSION)),
                 Kind::Other => {}
             }
         }
         let exact = match std::str::from_utf8(&body).map(exact_numbers) {
             Ok(Cow::Owned(exact)) => Some(Bytes::from(exact)),
-            // The parser reports what is wrong.
+            // The body needs no change, or it is invalid. The parser of rmcp reports an invalid
+            // body.
             _ => None,
         };
         let body = exact.unwrap_or(body);
-        // The new body may have another length.
+        // The new body may have another length than the header says.
         head.headers.remove(CONTENT_LENGTH);
         service
             .handle(Request::from_parts(head, Full::new(body)))
@@ -170,7 +171,8 @@ impl<A: Agents> Service<A> {
         let named = session(request.headers());
         let deletes = request.method() == Method::DELETE;
         let response = match &named {
-            // For any session, also an unknown one, rmcp answers that it has ended it.
+            // If a client ends an unknown session, rmcp answers that the session has ended. So this
+            // code refuses it.
             Some(named) if deletes && !endpoint.has(named).await => refused("a session of MCP"),
             named if request.method() == Method::POST => {
                 self.post(endpoint.service(), request, named.is_none())

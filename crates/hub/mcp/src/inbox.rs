@@ -75,7 +75,7 @@ impl FrameQueues {
         self.end(&inbound);
         match self.order.take(registry, &inbound, Some(pending)) {
             Ok(ready) => self.waiting.extend(ready.into_iter().flatten()),
-            // The piece has come before, so it is not read again.
+            // The model already has this piece, so the repeated piece is discarded.
             Err(again) => again.into_iter().for_each(PendingFrame::discard),
         }
     }
@@ -107,7 +107,7 @@ impl Default for FrameQueues {
 fn ended(agent: &Agent) -> impl Future<Output = ()> + use<> {
     let mut frames = agent.frames(u64::MAX);
     async move {
-        // An error ends this, too: the agent is gone.
+        // An error ends this, too: the agent has ended.
         while let Ok(Some(_)) = frames.next().await {}
     }
 }
@@ -134,7 +134,7 @@ impl Inbox {
         });
         let weak = Arc::downgrade(&inbox);
         inbox.agent.serve_others(move |cx: Cx| {
-            // The side calls this in the order of the session.
+            // The side calls this closure in the order of the session, so `arrived` has that order.
             let (mark, marked) = oneshot::channel();
             let end = cx.agent().map(|agent| ended(&agent));
             if let Some(inbox) = weak.upgrade() {
@@ -295,7 +295,8 @@ impl Inbox {
         loop {
             let news = self.news.notified();
             tokio::pin!(news);
-            // From here on no frame is missed.
+            // `enable` registers the wait before the inbox is read, so a frame that arrives in
+            // between ends the wait.
             news.as_mut().enable();
             let opened = self.open_now(most, &asks).await;
             if !opened.is_empty() {

@@ -76,7 +76,7 @@ fn check(params: Option<&Json>) -> Result<(), ErrorData> {
         let dot = if path.is_empty() { "" } else { "." };
         return wrong(format!("`{path}{dot}{field}` of initialize is missing"));
     }
-    // A client does not know the names of Rust types.
+    // A client does not know the names of Rust types, so the error names JSON types.
     let why = match why.find("expected struct ") {
         Some(at) => format!("{}expected an object", &why[..at]),
         None => why

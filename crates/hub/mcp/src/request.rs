@@ -31,7 +31,8 @@ impl<'r> Request<'r> {
             why = over(self.who()) => return why,
             () = self.given_up() => {}
         }
-        // The gate may have noticed the end of the right first, and ended the request.
+        // The HTTP service may have noticed the end of the right first, and have cancelled the
+        // request. Then `over` returns the reason.
         over(self.who()).await
     }
 

@@ -151,7 +151,8 @@ pub(crate) async fn read(
 }
 
 fn hot(session: &Session) -> String {
-    // The budget counts these lines. A frame that is too long for the budget is shown as a preview.
+    // The budget of hot state counts these lines. A frame that is too long for the budget is shown
+    // as a preview.
     lines(session.state().hot().lines().map(Cow::into_owned))
 }
 
@@ -175,7 +176,8 @@ async fn frame(inbox: &Inbox, position: u64) -> Result<Option<String>, accp_clie
     if position == 0 || position > last {
         return Ok(None);
     }
-    // The entry may hold no frame, and so may all entries after it.
+    // The entry at this position may hold no frame. Then `next_ready` returns a later frame, or
+    // nothing.
     let next = inbox.agent.frames(position).next_ready().await?;
     let entry = next.filter(|entry| entry.position == position);
     Ok(entry.map(|entry| entry.text.to_string()))

@@ -61,7 +61,8 @@ pub async fn serve_on(
     let running = running.map_err(|error| Error::Mcp(error.to_string()))?;
     let ended = running.waiting().await;
     ended.map_err(|error| Error::Mcp(error.to_string()))?;
-    // A broken pipe is an error. A pipe that is still open has no result.
+    // If the task that copies the input has ended, its error is reported. If it still runs, it has
+    // no result.
     if carried.is_finished()
         && let Ok(Err(error)) = carried.await
     {

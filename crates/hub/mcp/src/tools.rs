@@ -23,7 +23,7 @@ pub(crate) fn all() -> Vec<Tool> {
     let send = tool(
         SEND,
         "Send a frame",
-        "Sends one frame to all agents of the session. Use it to tell, report, announce. To ask another \
+        "Sends one frame to all agents of the session, or a request to one of them (`to`). Use it to tell, report, announce. To ask another \
          agent and wait for its answer use accp_ask; to answer a frame you received use accp_reply. \
          Give the frame either as parts (`intent`, `operation`, `params` under full names: the easier \
          way) or as text (`frame`). Returns the id of the frame (`p12`) once it is in the log; if it does not come \
@@ -35,7 +35,7 @@ pub(crate) fn all() -> Vec<Tool> {
         ASK,
         "Ask and wait",
         "Sends one frame that wants an answer (req, qry, esc) and waits for the frame that answers it. \
-         Name the agent you ask in the frame if its schema has a field for it (`assignee`). If nobody \
+         Name the agent you ask (`to`), unless the frame has a field for it (`assignee`). If nobody \
          answers in time the question stands: its answer comes with accp_receive, so do not ask again.",
         &frame_properties(json!({
             "timeout": integer(1, MAX_WAIT, "Seconds to wait; 60 by default."),
@@ -52,7 +52,7 @@ pub(crate) fn all() -> Vec<Tool> {
         "Returns the next frames from other agents that wait for you, each with its id (`p12`), sender, \
          fields under full names, and `wants_answer`. Frames that want an answer stay open until you call \
          accp_reply or accp_done with their id; all others count as handled at your next accp_receive. \
-         Every agent hears every frame: close with accp_done what is meant for another. Pieces of a stream come in \
+         A request that names another agent does not come to you. Pieces of a stream come in \
          their order. With `again` you see what you have open.",
         &json!({
             "limit": integer(1, MAX_FRAMES, "How many frames at most; 10 by default."),
@@ -171,6 +171,7 @@ fn frame_properties(own: Json) -> Json {
             "type": "string",
             "description": "Instead of the parts: the text of the frame without its metadata, such as @me>req:schedule{asgn:dev|task:impl_auth|schema:TA}.",
         },
+        "to": { "type": "string", "description": "The agent that a req or a qry is for. Leave it out to ask all." },
         "chain": { "type": "string", "description": "The chain that the frame continues. Leave it out to begin one." },
         "ttl": { "type": "integer", "minimum": 0, "description": "Seconds after which nobody needs the frame any more; 0 or absent for never." },
     });

@@ -46,6 +46,7 @@ async fn mcp_01_accepts_frames_as_resources_of_the_type_accp() {
 async fn mcp_01_accepts_a_done_tool_frame_in_every_result() {
     let hub = hub().await;
     let dev = connect(hub.agent("dev").unwrap()).await;
+    let _qa = hub.agent("qa").unwrap();
     let calls = [
         ("accp_send", task("qa", "test_auth")),
         ("accp_receive", json!({})),

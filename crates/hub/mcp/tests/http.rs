@@ -158,7 +158,7 @@ async fn requests_of_other_hosts_origins_and_paths_are_refused() {
         assert!(early.status().is_client_error(), "{path}: {early:?}");
     }
     assert_eq!(opened.load(Ordering::Relaxed), 0);
-    // A client that begins gets the reason why there is no agent.
+    // A client that sends `initialize` gets the reason why the agent cannot be opened.
     let begin = json!({
         "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {},
@@ -209,6 +209,7 @@ async fn a_client_that_subscribes_hears_of_changes() {
 #[tokio::test]
 async fn a_place_that_rests_ends_by_itself() {
     let hub = hub().await;
+    let _qa = hub.agent("qa").unwrap();
     let before = hub.handles();
     let opens = hub.clone();
     let agents = move |who: Principal| {

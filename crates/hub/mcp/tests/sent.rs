@@ -16,6 +16,7 @@ async fn sends(client: &Client, frame: &str) -> Json {
 async fn a_frame_that_is_sent_has_a_place_in_the_log() {
     let hub = hub().await;
     let dev = connect(hub.agent("dev").unwrap()).await;
+    let _qa = hub.agent("qa").unwrap();
     let result = call(&dev, "accp_send", task("qa", "test_auth")).await;
     let json = result.structured_content.clone().unwrap();
     let id = json["id"].as_str().unwrap();
@@ -27,7 +28,7 @@ async fn a_frame_that_is_sent_has_a_place_in_the_log() {
             .starts_with("@dev>req:schedule{asgn:qa|task:test_auth")
     );
     assert_eq!(json["mid"], entry.mid.to_string());
-    insta::assert_snapshot!(words(&result), @"Sent as p4: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}");
+    insta::assert_snapshot!(words(&result), @"Sent as p5: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}");
 }
 
 /// What no member gets is an error, with the code and the cure.

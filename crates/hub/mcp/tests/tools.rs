@@ -61,7 +61,7 @@ async fn two_models_ask_and_answer_each_other() {
         "@dev>done:schedule{task:impl_auth|stat:complete|schema:TA}"
     );
     insta::assert_snapshot!(words(&asked).lines().next().unwrap(), @"Asked as p5: @planner>req:schedule{asgn:dev|task:impl_auth|schema:TA}");
-    // The planner received none of its own frames, and dev has no open frame.
+    // `dev` received none of its own frames, and has no open frame.
     let rest = works(&dev, "accp_receive", json!({})).await;
     assert_eq!(rest["open"], json!([]));
     assert_eq!(rest["frames"], json!([]));
@@ -71,38 +71,82 @@ async fn two_models_ask_and_answer_each_other() {
 async fn a_frame_may_be_text_and_is_mended() {
     let hub = hub().await;
     let dev = connect(hub.agent("dev").unwrap()).await;
+    let _qa = hub.agent("qa").unwrap();
     let frame = "@dev>req:schedule{asgn:qa| task:test_auth}";
     let result = call(&dev, "accp_send", json!({ "frame": frame })).await;
     insta::assert_snapshot!(words(&result), @r"
-    Sent as p4: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}
+    Sent as p5: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}
     Mended: byte 25: no spaces after a separator: `| ` is `|`; schema:TA was added, which the operation has
     ");
 }
 
 #[tokio::test]
-async fn frames_for_others_are_closed_and_others_need_no_mark() {
+async fn requests_for_others_do_not_come_and_what_is_no_request_needs_no_mark() {
     let hub = hub().await;
     let planner = hub.agent("planner").unwrap();
     let dev = connect(hub.agent("dev").unwrap()).await;
+    let _qa = hub.agent("qa").unwrap();
     let qa = AgentId::new("qa").unwrap();
     planner.send(ScheduleReq::new(qa, "a")).await.unwrap();
     let me = AgentId::new("dev").unwrap();
     planner.send(ScheduleReq::new(me, "b")).await.unwrap();
     planner.send(ScheduleDone::new("c")).await.unwrap();
     let first = works(&dev, "accp_receive", json!({ "limit": 1, "timeout": 60 })).await;
-    assert_eq!(first["frames"][0]["wants_answer"], false);
-    let second = works(&dev, "accp_receive", json!({ "limit": 1, "timeout": 60 })).await;
-    assert_eq!(second["frames"][0]["wants_answer"], true);
-    let third = works(&dev, "accp_receive", json!({ "timeout": 60 })).await;
-    assert_eq!(third["frames"][0]["params"]["task"], "c");
-    let id = second["frames"][0]["id"].clone();
-    assert_eq!(third["open"], json!([id]));
+    assert_eq!(first["frames"][0]["params"]["task"], "b");
+    assert_eq!(first["frames"][0]["wants_answer"], true);
+    let second = works(&dev, "accp_receive", json!({ "timeout": 60 })).await;
+    assert_eq!(second["frames"][0]["params"]["task"], "c");
+    let id = first["frames"][0]["id"].clone();
+    assert_eq!(second["open"], json!([id]));
     let again = works(&dev, "accp_receive", json!({ "again": true })).await;
     assert_eq!(again["frames"].as_array().unwrap().len(), 2);
     let closed = works(&dev, "accp_done", json!({ "ids": [id] })).await;
     assert_eq!(closed["closed"], json!([id]));
     let rest = works(&dev, "accp_receive", json!({})).await;
     assert_eq!((&rest["open"], &rest["waiting"]), (&json!([]), &json!(0)));
+    // The request was for dev alone, and closing it without a reply ends it.
+    let mut log = hub.frames(1);
+    let end = loop {
+        let entry = log
+            .next_ready()
+            .await
+            .unwrap()
+            .expect("the end of a request");
+        if entry.text.contains(">end:schedule{") {
+            break entry;
+        }
+    };
+    assert!(end.text.starts_with("@dev>end:schedule{}["), "{}", end.text);
+}
+
+/// A request may name an agent beside its fields, and only a request may.
+#[tokio::test]
+async fn a_request_is_for_the_agent_that_it_names() {
+    let hub = hub().await;
+    let dev = connect(hub.agent("dev").unwrap()).await;
+    let qa = connect(hub.agent("qa").unwrap()).await;
+    let ops = connect(hub.agent("ops").unwrap()).await;
+    let frame = json!({ "frame": "@dev>req:plan{goal:lunch}", "to": "qa" });
+    works(&dev, "accp_send", frame).await;
+    works(&dev, "accp_send", json!({ "frame": "@dev>sync:note{n:1}" })).await;
+    let heard = works(&qa, "accp_receive", json!({ "timeout": 60 })).await;
+    assert_eq!(heard["frames"][0]["params"]["goal"], "lunch");
+    let heard = works(&ops, "accp_receive", json!({ "timeout": 60 })).await;
+    assert_eq!(heard["frames"][0]["params"]["n"], 1);
+    insta::assert_snapshot!(
+        fails(&dev, "accp_send", json!({ "frame": "@dev>req:plan{}", "to": "nobody" })).await,
+        @"
+    E2001: the host refuses the frame: expected an agent that has joined the session: nobody has not, and hub, dev, qa, ops have
+    What to do: the frame is not in the session; mend it and send it again.
+    "
+    );
+    insta::assert_snapshot!(
+        fails(&dev, "accp_send", json!({ "frame": "@dev>done:plan{}", "to": "qa" })).await,
+        @"
+    E4003: a frame with the intent done is for all agents; leave `to` out
+    What to do: call the tool again with arguments that fit its input schema.
+    "
+    );
 }
 
 #[tokio::test]
@@ -157,15 +201,16 @@ async fn a_session_is_looked_into_and_references_are_read() {
 async fn a_question_that_nobody_answers_says_what_to_do() {
     let hub = hub().await;
     let dev = connect(hub.agent("dev").unwrap()).await;
+    let _qa = hub.agent("qa").unwrap();
     let mut question = task("qa", "test");
     question["timeout"] = json!(1);
     insta::assert_snapshot!(fails(&dev, "accp_ask", question.clone()).await, @"
-    E3001: nobody answered the question p4 within 1 seconds
+    E3001: nobody answered the question p5 within 1 seconds
     What to do: it stands: go on with other work, and call accp_receive later for the answer; do not ask again.
     ");
     question["cancel"] = json!(true);
     insta::assert_snapshot!(fails(&dev, "accp_ask", question).await, @"
-    E3001: nobody answered the question p5 within 1 seconds
+    E3001: nobody answered the question p6 within 1 seconds
     What to do: the question is cancelled; ask somebody else, or go on without the answer.
     ");
 }
@@ -215,7 +260,7 @@ async fn errors_say_the_code_and_the_cure() {
 
     accp_send {"frame":"@qa>req:plan{a:1}"}
     E5001: the frame is by @qa, and you are @dev
-    What to do: begin the frame with `@dev>`; a receiver is a field, such as asgn.
+    What to do: begin the frame with `@dev>`; a receiver is a field, such as asgn, or goes under `to`.
 
     accp_send {"frame":"@dev>req:plan{a:1"}
     E1001: at byte 17: expected '|' or '}' after a value, found the end
@@ -234,7 +279,7 @@ async fn errors_say_the_code_and_the_cure() {
     What to do: mend what the message names; accp://registry says which fields a frame takes.
 
     accp_send {"itent":"req"}
-    E4003: accp_send has no argument `itent`; it has intent, operation, params, schema, frame, chain, ttl
+    E4003: accp_send has no argument `itent`; it has intent, operation, params, schema, frame, to, chain, ttl
     What to do: call the tool again with arguments that fit its input schema.
 
     accp_ask {"intent":"done","operation":"schedule","params":{"task":"a"}}

@@ -239,7 +239,8 @@ impl<T: ?Sized + 'static> Drop for Shared<T> {
         };
         *jobs = None;
         if let Some(thread) = thread.take()
-            // The thread itself may drop the last handle, in a waker that it calls.
+            // The thread itself may drop the last handle, in a waker that it calls. It cannot wait
+            // for its own end.
             && thread.thread().id() != thread::current().id()
         {
             // If the thread panicked, its promises have already answered with an error.

@@ -41,7 +41,7 @@ pub struct ErasureRequest {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use accp_runtime::profiles::ScheduleReq;
+/// use accp_runtime::profiles::ChatReq;
 /// use accp_runtime::session::{Options, Outbound, Rules, Time};
 /// use accp_runtime::{AgentId, Registry};
 /// use accp_store::{Driver, ErasurePlan, ErasureRequest, MemoryStore, Store};
@@ -50,8 +50,7 @@ pub struct ErasureRequest {
 /// let options = Options::new("launch", AgentId::new("hub")?, registry);
 /// let (mut store, now) = (MemoryStore::new(), Time::from_secs(1_714_000_000));
 /// let mut host = Driver::open_host(&mut store, Vec::new(), options.clone(), Rules::default(), now)?;
-/// let task = ScheduleReq::new(AgentId::new("dev")?, "buy_the_ring");
-/// host.send(&Outbound::frame(&task), now)?;
+/// host.send(&Outbound::frame(&ChatReq::new("Buy the ring.")), now)?;
 /// host.carry_out(now)?;
 /// let (at, side) = (host.session().position(), host.side().clone());
 /// drop(host);

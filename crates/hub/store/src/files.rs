@@ -189,7 +189,7 @@ impl Files for Private {
 impl Files for Os {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let about = fs::metadata(path)?;
-        // Opening a pipe would wait for a writer.
+        // Only a file is opened, because opening a pipe would wait for a writer.
         if !about.is_file() {
             let kind = if about.is_dir() {
                 io::ErrorKind::IsADirectory

@@ -92,7 +92,7 @@ impl HubFile {
 }
 
 fn take(path: &Path, holder: &str) -> Result<File, StoreError> {
-    // A link and its target have one lock.
+    // The lock stands beside the target of a link, so that the link and the target share one lock.
     let target = files::target(path).map_err(unreachable)?;
     check_links(&target)?;
     let name = beside(&target, END);

@@ -30,7 +30,7 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn commit(&mut self, group: &[(&SideId, &Batch)]) -> Result<(), StoreError> {
-        // The changes of each side. They are kept once all batches fit.
+        // The changes of each side are applied only after all batches have been checked.
         let mut by_side: BTreeMap<&SideId, Changes<'_>> = BTreeMap::new();
         for &(id, batch) in group.iter().filter(|(_, batch)| batch.is_durable()) {
             let mut kept = self.sides.get(id);
@@ -104,7 +104,8 @@ impl Store for MemoryStore {
     }
 
     fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
-        // Copies of the sides that change. They are kept once all erasures fit.
+        // The copies of changed sides replace the originals only after all erasures have been
+        // checked.
         let mut changed: BTreeMap<&SideId, Side> = BTreeMap::new();
         let mut freed = Freed::default();
         for &(id, erasure) in group {

@@ -48,7 +48,7 @@ type FileId = ();
 impl OpenFile {
     /// Notes the file under a path, which was just opened.
     pub(crate) fn of(path: &Path) -> Result<Self, StoreError> {
-        // The process may change its working folder.
+        // The absolute path stays right when the process changes its working folder.
         let path = std::path::absolute(path).map_err(unreachable)?;
         let number = number(&path).map_err(lost)?;
         let mut name = path.clone().into_os_string();
@@ -66,7 +66,7 @@ impl OpenFile {
 
     /// Notes how a write has left the write-ahead log.
     pub(crate) fn note(&self) {
-        // If the log is gone, the next check reports it.
+        // If the write-ahead log is gone, the next check reports it.
         if let Ok(now) = measure(&self.wal.path) {
             *self.seen() = Some(now);
         }
@@ -134,7 +134,8 @@ impl OpenFile {
                 let text = format!("the disk has no room for {ROOM} bytes: free space");
                 Err(StoreError::new(StoreErrorKind::Full, text).caused_by(error))
             }
-            // The store has its files open, so a folder that takes no new file is no fault of the store.
+            // Other errors say nothing about free room. A folder may refuse new files while the
+            // store writes to its open ones.
             _ => Ok(()),
         }
     }

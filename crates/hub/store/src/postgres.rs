@@ -187,7 +187,8 @@ impl Store for PostgresStore {
     fn open(&mut self, side: &SideId) -> Result<Option<Stored>, StoreError> {
         self.check()?;
         commit::check_side(side).map_err(|failure| self.fail(failure))?;
-        // The number is raised before the state is read, so that no commit of another store is missed.
+        // The number of the side's fence is raised before the state is read, so that no commit of
+        // another store is missed.
         let opened = self.call(Some(side), |link| {
             let raise = vec![
                 FlightStep::Plain(commit::BEGIN),

@@ -207,7 +207,8 @@ impl SqliteStore {
         };
         let named = |error: StoreError| error.in_store(&self.file);
         file.check().map_err(named)?;
-        // The index that all processes share has the number of pages in the log.
+        // The index that all processes share has the number of pages in the write-ahead log. A
+        // checkpoint with `NOOP` only reads that number.
         let needed = || {
             let looked = self
                 .conn
@@ -226,13 +227,14 @@ impl SqliteStore {
             })
         };
         file.check_wal(needed).map_err(|(lost, error)| {
-            // This may fail. The error below still names the cause.
+            // These calls may fail. The error below names the cause in any case.
             let _ = match lost {
                 WalLoss::Removed => {
                     self.conn
                         .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
                 }
-                // A checkpoint at the close would copy a log that lacks bytes into the file.
+                // A checkpoint at the close would copy an incomplete write-ahead log into the file,
+                // so this switches it off.
                 WalLoss::Cut => self
                     .conn
                     .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
@@ -287,7 +289,7 @@ impl SqliteStore {
         side: &SideId,
         write: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
-        // A search must not find what is deleted.
+        // A search must not find deleted text, so the search index is dropped.
         self.index = None;
         self.in_open_file(|store| {
             let error = |fault: Fault| in_side(fault.in_file(&store.file), Some(side));
@@ -336,7 +338,7 @@ impl Store for SqliteStore {
         let transaction = transaction.map_err(|fault| error(fault.into()))?;
         let found = Index::search(&mut index, &transaction, side, &query, limit);
         let found = found.map_err(error)?;
-        // The search fills its index in memory. The file stays as it is.
+        // The search fills only an index in memory, so this commit leaves the file as it is.
         transaction.commit().map_err(|fault| error(fault.into()))?;
         self.index = index;
         Ok(found)
@@ -403,7 +405,7 @@ impl Store for SqliteStore {
 impl SqliteStore {
     fn erase_all(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
         let error = |fault: Fault| fault.in_file(&self.file);
-        // SQLite overwrites pages that become free with zeros.
+        // With `secure_delete`, SQLite overwrites pages that become free with zeros.
         let secure = |conn: &Connection, on| conn.pragma_update(None, "secure_delete", on);
         secure(&self.conn, true).map_err(|fault| error(fault.into()))?;
         let mut freed = Freed::default();
@@ -445,7 +447,8 @@ impl Transactional for SqliteStore {
         if writes.all(|write| !write.batch.is_durable() && write.rows.is_none()) {
             return Ok(());
         }
-        // The index follows new entries, but not values that come late or expire.
+        // The search index follows new entries, but not values that come late or expire. Those make
+        // it stale.
         let expires = |write: &Write<'_, _>| !write.batch.expired.is_empty();
         let brings = |write: &Write<'_, _>| !write.batch.cold.is_empty();
         self.index = self.index.take().filter(|index| {

@@ -87,7 +87,7 @@ fn what_arrives_during_a_commit_makes_one_group() {
     }
     assert_eq!(*watched.groups.lock().unwrap(), [256, 256, 88]);
 
-    // A group also has a maximum of bytes.
+    // A group also has a maximum number of bytes.
     watched.groups.lock().unwrap().clear();
     let (go, held_up) = hold_up(&committer);
     let pending: Vec<_> = (201..=206)
@@ -162,7 +162,7 @@ fn a_store_that_is_busy_fails_the_group_and_goes_on() {
             .all(|error| error.kind() == StoreErrorKind::Busy)
     );
     *watched.fails.lock().unwrap() = None;
-    // The sessions of these sides may be ahead of the store.
+    // The session of this side may be ahead of the store, so the side has to be opened again.
     let error = sides[0].commit(batch(2)).wait().unwrap_err();
     assert_snapshot!(error, @"side `s@a`: a batch before this one was not kept (as the test wants it): open the side again");
     open(&committer, "a").commit(batch(1)).wait().unwrap();
@@ -289,7 +289,7 @@ fn without_a_thread_who_submits_does_the_work_and_nobody_is_left_waiting() {
         [200, 200]
     );
 
-    // A store without a thread of its own also ends when it panics.
+    // A store without a thread of its own also ends when a job panics.
     let side = open(&committer, "a");
     let asks = committer.clone();
     let panicked = std::thread::spawn(move || {

@@ -229,7 +229,7 @@ fn a_peer_far_behind_is_sent_the_log_bit_by_bit() {
 #[test]
 fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
     let mut room = met("s");
-    // Another process has the same session open.
+    // `other` stands for another process that has the same session open.
     let mut other = open_host(&room.host.store);
     let message = plan("hub");
     let outbound = Outbound::message(&message);

@@ -145,12 +145,12 @@ fn a_store_whose_creation_was_cut_short() {
 #[test]
 fn files_of_other_versions() {
     let (_folder, path) = file();
-    tamper(&path, "PRAGMA user_version = 6");
+    tamper(&path, "PRAGMA user_version = 7");
     let error = SqliteStore::open(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 6, and this version reads format 5: update, or export the sessions with the version that wrote it");
+    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 7, and this version reads format 6: update, or export the sessions with the version that wrote it");
     tamper(&path, "PRAGMA user_version = 1");
     let error = SqliteStore::open(&path).unwrap_err();
-    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 1, and this version reads format 5: export its sessions with `accp session export` of the version that wrote it, and begin them anew in a new file");
+    assert_snapshot!(words(&error, &path), @"Version: sessions.accp: the file has format 1, and this version reads format 6: export its sessions with `accp session export` of the version that wrote it, and begin them anew in a new file");
     tamper(&path, "PRAGMA user_version = -1");
     let error = SqliteStore::open(&path).unwrap_err();
     assert_snapshot!(words(&error, &path), @"Corrupt: sessions.accp: the header says format -1, and formats go from 1: the file is damaged; take a copy back from a backup, or export what is sound");
@@ -159,7 +159,7 @@ fn files_of_other_versions() {
 #[test]
 fn damage_is_found_and_placed() {
     assert_snapshot!(damage("DROP INDEX log_due"), @"Corrupt: sessions.accp: `CREATE INDEX log_due ON log (side, position) WHERE due` is missing: the file is damaged; take a copy back from a backup, or export what is sound");
-    assert_snapshot!(damage("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END"), @"Corrupt: sessions.accp: `CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END` is not part of format 5: the file is damaged; take a copy back from a backup, or export what is sound");
+    assert_snapshot!(damage("CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END"), @"Corrupt: sessions.accp: `CREATE TRIGGER t AFTER INSERT ON log BEGIN DELETE FROM log; END` is not part of format 6: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("UPDATE frame SET text = 'x' WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame`, row (1, 7): its checksum does not match: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("DELETE FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame` lacks the text of position 7: the file is damaged; take a copy back from a backup, or export what is sound");
     assert_snapshot!(damage("INSERT INTO frame SELECT side, 2, text, crc FROM frame WHERE position = 7"), @"Corrupt: sessions.accp, side `launch@planner`: table `frame` has 16 texts, and table `log` knows 15: the file is damaged; take a copy back from a backup, or export what is sound");

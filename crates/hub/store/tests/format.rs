@@ -16,14 +16,15 @@ const SECOND: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v2.accp")
 const THIRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v3.accp");
 const FOURTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v4.accp");
 const FIFTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v5.accp");
+const SIXTH: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/files/v6.accp");
 
 /// Returns the sample file of this format. `ACCP_BLESS=1` makes it if there is none; an existing
 /// file stays as it is.
-fn fifth() -> Vec<u8> {
-    let path = Path::new(FIFTH);
+fn sixth() -> Vec<u8> {
+    let path = Path::new(SIXTH);
     if !path.exists() && env::var_os("ACCP_BLESS").is_some() {
         let mut store = SqliteStore::open(path).unwrap();
-        fill(&mut store, 2..=5);
+        fill(&mut store, 2..=6);
     }
     fs::read(path).unwrap()
 }
@@ -58,7 +59,7 @@ fn a_file_of_the_first_version_is_refused_and_left_alone() {
         assert_eq!(
             text.strip_prefix(&file),
             Some(
-                ": the file has format 1, and this version reads format 5: export its sessions \
+                ": the file has format 1, and this version reads format 6: export its sessions \
                  with `accp session export` of the version that wrote it, and begin them anew in \
                  a new file"
             )
@@ -74,7 +75,8 @@ fn fill(store: &mut impl Store, formats: RangeInclusive<i64>) {
             2 => common::fill(store),
             3 => common::lapse(store),
             4 => common::erase(store),
-            _ => common::inboxes(store),
+            5 => common::inboxes(store),
+            _ => common::addressed(store),
         };
         filled.unwrap();
     }
@@ -84,7 +86,7 @@ fn fill(store: &mut impl Store, formats: RangeInclusive<i64>) {
 /// format when it is opened to write, and then takes what later formats have.
 #[test]
 fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one() {
-    for (format, file) in [(2, SECOND), (3, THIRD), (4, FOURTH)] {
+    for (format, file) in [(2, SECOND), (3, THIRD), (4, FOURTH), (5, FIFTH)] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("old.accp");
         fs::copy(file, &path).unwrap();
@@ -95,11 +97,11 @@ fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one
         assert_eq!(version(&path), format, "a reader changes nothing");
         let mut store = SqliteStore::open(&path).unwrap();
         check(&mut store, &mut expected);
-        assert_eq!(version(&path), 5);
-        fill(&mut store, format + 1..=5);
-        fill(&mut expected, format + 1..=5);
+        assert_eq!(version(&path), 6);
+        fill(&mut store, format + 1..=6);
+        fill(&mut expected, format + 1..=6);
         check(&mut store, &mut expected);
-        // The reader continues with the file in its new format.
+        // A reader that was open before the change of the format can still read the file.
         check(&mut reader, &mut expected);
         drop((store, reader));
         check(&mut SqliteStore::open(&path).unwrap(), &mut expected);
@@ -109,10 +111,10 @@ fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one
 #[test]
 fn a_file_of_this_format_reads_as_it_was_written() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("v5.accp");
-    fs::write(&path, fifth()).unwrap();
+    let path = folder.path().join("v6.accp");
+    fs::write(&path, sixth()).unwrap();
     let mut expected = MemoryStore::new();
-    fill(&mut expected, 2..=5);
+    fill(&mut expected, 2..=6);
     for open in [SqliteStore::open_read_only, SqliteStore::open] {
         check(&mut open(&path).unwrap(), &mut expected);
     }
@@ -130,7 +132,7 @@ fn the_header_and_the_tables_are_those_of_the_description() {
     };
     assert_eq!(
         (pragma("application_id"), pragma("user_version")),
-        (0x4143_4350, 5)
+        (0x4143_4350, 6)
     );
     let sql = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL";
     let mut statement = conn.prepare(sql).unwrap();

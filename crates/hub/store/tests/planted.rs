@@ -270,7 +270,8 @@ fn is_found(bug: Bug) -> bool {
         bug,
         inner: MemoryStore::new(),
     };
-    // Some mistakes show in one script of a hundred only.
+    // Some mistakes show only in one script of a hundred, so a store with a mistake runs more
+    // scripts.
     let cases = if bug == Bug::None { 256 } else { 4096 };
     catch_unwind(AssertUnwindSafe(|| {
         conformance::run(cases, fresh, |store| store);
@@ -329,7 +330,8 @@ fn every_mistake_is_found() {
         let run = || conformance::run_committed(256, fresh);
         catch_unwind(AssertUnwindSafe(run)).is_err()
     };
-    // A committer finds out by itself which side caused a fault.
+    // These mistakes concern groups. The suite must find them also behind a committer, which
+    // retries the sides of a failed group one by one.
     let groups = [
         Bug::CommitsBatchByBatch,
         Bug::CommitsTheLastOfAGroup,

@@ -90,7 +90,7 @@ fn a_probe_changes_nothing_and_the_files_do_not_grow() {
     store.check_file().unwrap();
     MemoryStore::new().probe().unwrap();
     SqliteStore::open_in_memory().unwrap().probe().unwrap();
-    // The probe of a boxed store asks the store itself.
+    // `Box<dyn Store>` passes the probe on to the store inside.
     fs::remove_file(&path).unwrap();
     let mut boxed: Box<dyn Store> = Box::new(store);
     assert_eq!(boxed.probe().unwrap_err().kind(), StoreErrorKind::Gone);
@@ -137,7 +137,8 @@ fn a_write_ahead_log_that_was_removed_takes_no_commits() {
         assert_eq!(refused.unwrap_err().kind(), StoreErrorKind::Gone);
         let shown = shown(&mut store, &path);
         assert!(shown.contains("was removed or replaced"), "{shown}");
-        // The copy is the file after a kill: the process has written nothing more to it.
+        // The copy stands for the file after a kill, because the store has written nothing more to
+        // it.
         let copy = path.with_extension("copy");
         fs::copy(&path, &copy).unwrap();
         let mut again = SqliteStore::open(&copy).unwrap();
@@ -203,7 +204,7 @@ fn a_probe_really_writes() {
     assert_eq!(store.probe().unwrap_err().kind(), StoreErrorKind::Busy);
     other.execute_batch("COMMIT").unwrap();
     store.probe().unwrap();
-    // A reader may keep the write-ahead log from beginning anew. That is no fault.
+    // A reader may keep the write-ahead log from beginning anew, which is not a fault.
     other
         .execute_batch("BEGIN; SELECT * FROM sqlite_schema")
         .unwrap();

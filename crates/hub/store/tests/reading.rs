@@ -97,7 +97,8 @@ fn of_store(store: &mut SqliteStore) -> Reads {
     ] {
         let mut add = |read: &str, found| reads.push((format!("{read} of {side}"), found));
         let loaded = store.load(&side).map(|stored| {
-            // Without a registry, a host refuses to go on, and a member asks its host.
+            // A lost registry cannot mislead, because a host refuses to go on without it and a
+            // member asks its host. So registries are not compared.
             stored.map(|mut stored| {
                 stored.registries.clear();
                 stored

@@ -109,7 +109,7 @@ fn the_mark_the_reply_and_the_rows_are_there_together_or_not_at_all() {
         assert_eq!(store.summary(&other).unwrap(), None);
     }
 
-    // The batch does not fit, so the row is not written.
+    // Position 1 is already marked, so the store refuses the batch, and the row is not written.
     let error = store
         .commit_with(&mut [Write::new(&side, &handled(1)).with(&mut insert(2))])
         .unwrap_err();
@@ -425,7 +425,8 @@ fn each_payment_is_made_once_whenever_the_process_is_killed() {
         .unwrap();
     let side = SideId::new("s", "dev");
     let (mut life, mut paid) = (0, 0);
-    // On a busy machine, a process may be killed before it reaches a payment.
+    // On a busy machine, a process may be killed before it reaches a payment, so the loop runs
+    // until enough payments are made.
     while life < 40 || paid <= 40 {
         assert!(life < 400, "no process comes to a payment: {paid}");
         let patience = Duration::from_millis(25 + life);

@@ -86,8 +86,9 @@ fn a_conversation_has_the_same_figures_in_each_format() {
         for (row, expected) in found.rows.iter().zip(&expected.rows) {
             assert_eq!(needs(row), needs(expected), "{format}");
         }
-        // The text of `plain` has no JSON, so it costs the same. The JSON of the base has one form for a call, so it
-        // costs the same, too. Only in Gemini's format a result names its tool.
+        // The prompts of `plain` have no JSON, so they cost the same in each format. The base
+        // writes calls in one form of JSON, so it costs the same, too. Only in Gemini's format a
+        // result names its tool, which costs more.
         let (plain, same) = (&found.rows[1], &expected.rows[1]);
         assert_eq!(plain.held[0].cost, same.held[0].cost, "{format}");
         let tokens = |corpus: &Corpus| corpus.rows[0].measure.spent.total() as f64;

@@ -58,7 +58,7 @@ pub(crate) struct Args {
 
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
-    // clap accepts no other names.
+    // clap accepts only names of encodings, so this cannot fail.
     let counter = Bpe::for_encoding(&args.tokenizer).unwrap_or_default();
     let mut tools = Tools::default();
     for path in &args.tools {

@@ -86,7 +86,8 @@ impl Needs {
                 kept.insert(*field);
             }
         }
-        // A field is kept if it holds records with kept fields, or with fields that may be kept.
+        // A field is also kept if it holds records of another shape with kept fields, or of a shape
+        // with too few records for a choice (`None`).
         loop {
             let mut more = Vec::new();
             for (shape, fields) in corpus.fields.iter().enumerate() {

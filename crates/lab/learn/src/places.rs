@@ -345,7 +345,8 @@ fn keys_are_data(objects: &[&Map<String, Json>], depth: usize) -> bool {
     let total: usize = counts.values().sum();
     let once = counts.values().filter(|count| **count == 1).count();
     let most = counts.values().max().copied().unwrap_or_default();
-    // Names of fields repeat: few of them are seen only once, and some are always there.
+    // Names of fields repeat: few of them are seen only once, and some are in almost every record.
+    // Other keys are data.
     sets.len() >= 3
         && most * 10 < sets.len() * 9
         && total * 2 < counts.len() * sets.len()

@@ -51,7 +51,8 @@ pub(crate) fn chosen(
             let totals = totals(corpus, &view, &counter);
             return maker.learnt(earned, totals);
         }
-        // The remaining shapes may get better codes and then save more tokens.
+        // Without the shapes in `out`, the others may get better codes and save more tokens, so the
+        // choice begins again.
         left_out.extend(out);
     }
 }
@@ -287,7 +288,7 @@ impl<'m> Maker<'m> {
                 standard.any(|schema| schema.frame(&[intent(root), &*root.tool]).is_some());
             let is_main = match self.events.get(root) {
                 Some(all) => seen * 2 > *all,
-                // The tool was declared and never called.
+                // The tool was declared and never called, so no call shows another main place.
                 None => true,
             };
             (is_key(&root.tool) && !is_standard && is_main).then_some((root, *place))

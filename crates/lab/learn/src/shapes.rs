@@ -168,7 +168,7 @@ impl Merger<'_> {
                 if !a.keys.is_subset(&b.keys) {
                     continue;
                 }
-                // Groups with equal keys are always merged.
+                // Groups with equal keys are the same shape, so they are always merged.
                 let gain = if a.keys == b.keys {
                     i64::MAX
                 } else if a.is_call || b.is_call || a.keys.len() * 2 < b.keys.len() {

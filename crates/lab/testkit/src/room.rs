@@ -114,7 +114,7 @@ impl<S: Store + Clone + Send + 'static> Room<S> {
         while let Some(frame) = self.wire.deliver(now) {
             arrived.push(frame);
         }
-        // Frames from one peer to one side arrive together.
+        // A side receives all frames of one peer in one call.
         for frames in arrived.chunk_by(|a, b| (a.from, a.to) == (b.from, b.to)) {
             let Some(Delivery { from, to, .. }) = frames.first() else {
                 continue;

@@ -80,7 +80,7 @@ pub(crate) fn edited(text: &str, edits: &[Edit]) -> String {
         Edit::Drop(place, index) | Edit::Insert(place, index, _) => Some((place.clone(), *index)),
         _ => None,
     });
-    // Two flaws may drop one item.
+    // Two flaws may have the same cure, which drops an item. The item is dropped only once.
     moving.dedup_by(|a, b| a == b && matches!(a, Edit::Drop(..)));
     for edit in moving.iter().rev() {
         text = edit.applied(&text).unwrap_or(text);

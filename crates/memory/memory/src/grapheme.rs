@@ -18,7 +18,7 @@ pub(crate) fn before(text: &str, at: usize) -> usize {
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
     match cursor.is_boundary(text, 0) {
         Ok(true) => at,
-        // The cursor has the whole text, so it needs no other piece.
+        // The cursor has the whole text, so it asks for no other piece and does not fail.
         _ => cursor.prev_boundary(text, 0).ok().flatten().unwrap_or(0),
     }
 }

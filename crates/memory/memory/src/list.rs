@@ -63,7 +63,8 @@ impl MessageList {
     pub fn read(text: &str, form: Option<Form>) -> Result<Self, Finding> {
         let (json, lone) = read_json(text.as_bytes()).map_err(|error| {
             let text = if error.is_data() {
-                // The JSON is valid, but a member occurs twice. The error names the cure.
+                // The JSON is valid, but breaks a rule of the reader, such as a repeated member.
+                // The error names the cure.
                 error.to_string()
             } else {
                 format!("expected JSON: {error}; {CURE}")
@@ -275,7 +276,8 @@ fn mixed(json: &Json) -> Option<usize> {
         let part = Json::Array(list.iter().take(end).cloned().collect());
         matches!(Conversation::new(part), Err(NotConversation::Several(_)))
     };
-    // If a part of the list is mixed, every longer part is mixed too. So bisection finds the first message.
+    // If a part of the list is mixed, every longer part is mixed too. So bisection finds the
+    // message that makes the list mixed.
     let (mut clear, mut known) = (0, list.len());
     if !is_mixed(known) {
         return None;

@@ -149,7 +149,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
     let mut out = String::new();
     for one in found {
         let text = one.at.value(message)?.to_string();
-        // The message may escape the text in another way. Then the pointer finds the place.
+        // The raw message may escape the text differently. Then the pointer finds the place.
         let Some((before, behind)) = rest.split_once(&text) else {
             let empty = |one: &Found| (one.at.clone(), "\"\"".to_owned());
             return crate::raw::replaced(raw, &found.iter().map(empty).collect::<Vec<_>>());
@@ -231,7 +231,7 @@ impl Kind {
 fn read(part: &Map<String, Json>, at: &Pointer, can_leave: bool) -> Option<Found> {
     let kind = Kind::of(part.get("type")?.as_str()?)?;
     let (holder, inside) = holder(part, at);
-    // A document may be a text, or have parts of its own.
+    // A document that is a text, or has parts of its own, is not a medium.
     let is_text = ["text", "content"]
         .iter()
         .any(|kind| holder.get("type").is_some_and(|of| of == *kind));

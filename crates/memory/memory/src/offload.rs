@@ -37,7 +37,8 @@ pub(crate) fn offload(
 ) -> Option<Offloaded> {
     let text = message.text_of(answer);
     let before = window.tokens(message, counter);
-    // The preview of a short result is shorter, so that moving it out saves tokens.
+    // The preview takes at most a quarter of the result, so that moving a short result out saves
+    // tokens, too.
     let tokens = counter.count(&text) as u64;
     let most = TOKENS.min(tokens / 4);
     let preview = head(&text, most, counter);
@@ -62,7 +63,8 @@ pub(crate) fn offload(
         })
     };
     let mut saved = before;
-    // The reference states how many tokens it saves. This number takes tokens itself, and settles in a few rounds.
+    // The reference states how many tokens it saves, and this number takes tokens itself. It
+    // settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
         let reference = reference(session, (path, lines), saved, &preview, &more);

@@ -100,7 +100,8 @@ pub(crate) fn parse<'m>(
                     .iter()
                     .map(|call| (call.id.clone(), call.tool.clone())),
             );
-            // The line that replaces a picture names the message that has the picture.
+            // The line that stands for a picture or another medium names the message that has the
+            // medium.
             let numbered = |text: String| {
                 let media = message.media.iter();
                 media.fold(text, |text, found| {

@@ -90,7 +90,7 @@ impl Pointer {
             value = found.get();
         }
         let value = value.trim();
-        // The value is a part of the text, so its start lies behind the start of the text.
+        // `value` is a slice of `text`, so the difference of their addresses is its place.
         let start = (value.as_ptr() as usize).checked_sub(text.as_ptr() as usize)?;
         Some(start..start + value.len())
     }
@@ -161,7 +161,7 @@ pub(crate) fn compact(text: &str) -> Cow<'_, str> {
     let mut inside = false;
     let mut escaped = false;
     let mut out = None::<String>;
-    // All these bytes are ASCII, so a piece never ends within a character.
+    // All bytes that are left out are ASCII, so no piece ends within a character.
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {
         if inside {

@@ -133,7 +133,8 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
     let messages =
         raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
     let list = list.with(messages.collect::<Result<_, _>>()?);
-    // The last message may be another one now, and special rules apply to the last message.
+    // The repair may have made another message the last one, and special rules apply to the last
+    // message.
     let (list, mended) = details::mended(&list)?;
     let mended = mended.into_iter().map(|repair| Repair {
         message: origins.get(repair.message).copied().unwrap_or_default(),
@@ -271,7 +272,8 @@ impl Changes {
             let mut late = Vec::new();
             let counts = |at: &usize| messages[*at].role != Role::System;
             for at in turn.clone().filter(counts) {
-                // A content that is a plain text has no blocks, and is not a result.
+                // A content that is plain text has no blocks. It counts as something other than a
+                // result.
                 other |= messages[at].blocks().is_empty();
                 for (index, block) in messages[at].blocks().iter().enumerate() {
                     let is_result = block["type"] == "tool_result";
@@ -287,7 +289,8 @@ impl Changes {
             }
             let first = turn.start;
             let leading = blocks::leading(&messages[first]);
-            // A message that cannot change gets the results in a new message before it, which joins its turn.
+            // If the first message of the turn cannot change, a new message before it takes the
+            // results and joins its turn.
             let apart = leading == 0 && !late.iter().any(|(at, _)| *at == first);
             let mut results = Vec::with_capacity(late.len());
             for (at, index) in late {

@@ -73,7 +73,7 @@ impl Content {
         let prose = prose::prose(messages);
         let mut progress = progress::progress(messages, &prose, left);
         let mut decisions = decision::decisions(&prose);
-        // A decision is not an open step.
+        // A step that a decision already has is not open.
         let is_step = |item: &Item| {
             decisions
                 .iter()

@@ -35,7 +35,8 @@ pub(crate) fn truncate(
         text.is_some_and(|text| counter.count(text) as u64 >= SHORT)
     };
     let mut places: Vec<_> = write.texts.iter().filter(long).collect();
-    // The summary of the longest text replaces it. A short note replaces each other text.
+    // The longest text comes first: a summary replaces it. A short note replaces each of the other
+    // texts.
     let length = |place: &Pointer| {
         place
             .value(&arguments)
@@ -52,7 +53,7 @@ pub(crate) fn truncate(
         };
         *place.value_mut(&mut new)? = short.into();
     }
-    // An API that takes arguments as a text gets them as a text again.
+    // If the API has arguments as a text, the new arguments become a text again.
     let new = match (recorded, &new) {
         (Json::String(_), Json::Object(_)) => Json::from(new.to_string()),
         _ => new,
@@ -141,7 +142,7 @@ pub(crate) fn persisted(
 /// Returns whether files show that an edit was made: they have each new text, and no text that was replaced.
 fn is_applied(new: &[&str], replaced: &[&str], files: &[String]) -> bool {
     let has = |text: &str| files.iter().any(|file| file.contains(text));
-    // A new text may contain the text that it replaces.
+    // A new text may contain the text that it replaces. Then the old text in a file proves nothing.
     let repeats = |old: &str| new.iter().any(|text| text.contains(old));
     let is_known = !new.is_empty() || !replaced.is_empty();
     is_known

@@ -57,7 +57,7 @@ fn pairs(messages: &[Message], ends: &mut [usize], open: &mut Vec<usize>) {
     for (at, message) in messages.iter().enumerate() {
         for answer in &message.answers {
             let waiting = asked.get_mut(answer.id.as_str());
-            // If an id repeats, a result answers the latest call.
+            // If an id repeats, a result answers the latest call that has no result yet.
             if let Some(call) = waiting.and_then(Vec::pop) {
                 ends[call] = ends[call].max(at + 1);
             }

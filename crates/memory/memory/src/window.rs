@@ -279,7 +279,7 @@ impl Window {
     pub fn share(&self, tokens: u64) -> f64 {
         let hundredths =
             (u128::from(tokens) * 100 + u128::from(self.room()) / 2) / u128::from(self.room());
-        // A share of hundredths is far below 2^53.
+        // A share of hundredths is far below 2^53, so the conversion is exact.
         #[allow(clippy::cast_precision_loss, reason = "the number is small")]
         let share = hundredths as f64 / 100.0;
         share

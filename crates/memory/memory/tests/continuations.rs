@@ -249,8 +249,8 @@ fn planted_faults_are_told_from_what_was_recorded() {
             half.collect::<Vec<_>>()
         });
         let [words, always, never, coin] = report(half, &faulty, &recorded);
-        // One constraint without a place counts in each message after it, so a few messages are too few for a
-        // share.
+        // A missing constraint counts again in each later message, so a few messages give no
+        // reliable share.
         assert!(
             recorded.len() < 100 || alarms(&recorded) * 7 <= recorded.len(),
             "{half}"
@@ -262,7 +262,7 @@ fn planted_faults_are_told_from_what_was_recorded() {
         );
         let least = if faulty.len() < 100 { 0.1 } else { 0.2 };
         assert!(faulty.is_empty() || words > least, "{half}: {words}");
-        // In a few cases, the judge that tosses a coin may score well by chance.
+        // With few cases, the judge that tosses a coin may score well by chance.
         assert!(
             faulty.len() < 100 || coin.abs() < 0.15 && words > coin,
             "{half}: {coin}"

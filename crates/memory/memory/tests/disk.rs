@@ -164,7 +164,8 @@ fn survives(told: &Undisturbed, turns: usize, disk: &Faulty, lasts: bool) -> boo
                 let error = compress(&mut context, turns).expect_err("it is not mended");
                 says_enough(&error, root.path());
                 drop(context);
-                // If nothing was kept yet, there is nothing to finish.
+                // If nothing was kept yet, there is nothing to finish, and the session opens
+                // without an error.
                 if let Err(error) = open(root.path(), disk.clone()) {
                     says_enough(&error, root.path());
                 }
@@ -253,7 +254,8 @@ fn cold_state_that_is_torn_gives_an_error_with_a_cure() {
     for bytes in torn {
         fs::write(&cold, bytes).expect("it writes");
         let result = open(root.path(), Os).and_then(|mut context| compress(&mut context, TURNS));
-        // An empty file counts as a new database. The files of the old session are not overwritten.
+        // An empty file counts as a new database. Then the error names a file of the old session
+        // that is in the way, and that file is not overwritten.
         let error = result.expect_err("it is torn");
         let said = error.to_string();
         let is_torn = matches!(error, ContextError::Cold(_));
@@ -277,7 +279,8 @@ fn a_session_takes_no_name_that_another_one_has_not_written_yet() {
     drop(context);
     let id = SessionId::new("other").expect("an id");
     let mut context = Context::open_on(root.path(), id, Os).expect("a session");
-    // Both sessions move out a result of the same tool in the same second.
+    // Both sessions move out a result of the same tool in the same second, so both would choose the
+    // same name.
     let done = compress(&mut context, 1).expect("a list");
     let other = done.list.to_string();
     drop(context);
@@ -292,7 +295,7 @@ fn a_file_that_lost_its_bytes_before_the_sync_is_written_again() {
     let root = tempfile::tempdir().expect("a folder");
     let told = undisturbed();
     for turns in 1..=TURNS {
-        // The disk fails after the note and its folders, at the files.
+        // The disk syncs the note and its folders, and fails when it syncs the files.
         let disk = Faulty::after(3, Fault::Sync, true);
         let mut context = open(root.path(), disk).expect("a session");
         let before = files(root.path());

@@ -90,7 +90,8 @@ fn grow(
         };
         let done = match compress(root.path(), &with(form, &given), window) {
             Ok(done) => done,
-            // An error is better than a list over the window. A list that ends within a turn may break a rule.
+            // These errors are allowed: no list fits the window, or a list that ends within a turn
+            // breaks a rule.
             Err(ContextError::Plan(
                 PlanError::OverWindow(_) | PlanError::NoRoom(_) | PlanError::Invalid(_),
             )) => continue,

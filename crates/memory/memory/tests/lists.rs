@@ -80,7 +80,8 @@ proptest! {
             let (mended, repairs) = repair(&list(form, &planted.messages)).unwrap();
             prop_assert_eq!(check(&mended), [], "{:?}: {}", planted, mended);
             prop_assert!(!repairs.is_empty());
-            // If the repair dropped a result and answered no call, the list equals the original one.
+            // If the repair did nothing but drop the planted result, the list equals the original
+            // one.
             let dropped = repairs.iter().all(|repair| repair.kind == RepairKind::Dropped);
             let cut = planted.code == Code::ResultOrphan && form == Form::Anthropic;
             if dropped && !cut && planted.code != Code::ResultMisplaced {
@@ -210,7 +211,7 @@ fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
             moved += 1;
         }
     }
-    // The repairs report as many moves as results moved.
+    // The repairs report a move for each result that moved, and no other move.
     let named = repairs
         .iter()
         .filter(|one| one.kind == RepairKind::Moved)

@@ -324,7 +324,7 @@ fn a_list_whose_pictures_fit_keeps_them_while_long_results_leave() {
         "{reference}"
     );
     assert_eq!(result[1], image);
-    // A new count of the compressed list gives the same tokens.
+    // A new count of the compressed list gives the same number of tokens.
     let again = Window::of(14_000).unwrap();
     assert_eq!(again.count(&done.list, &Bpe::o200k_base()), done.after);
 }

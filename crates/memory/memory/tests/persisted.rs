@@ -85,7 +85,7 @@ fn judge(
         if kept == wrote.arguments {
             continue;
         }
-        // The file is checked when its input is first seen cut, because it may change later.
+        // The disk is checked when an input is first seen cut, because the file may change later.
         if known.insert(id) {
             assert!(wrote.is_on_disk(), "{wrote:?} was cut");
             *cut.tools.entry(wrote.tool).or_default() += 1;

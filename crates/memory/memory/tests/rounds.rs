@@ -93,7 +93,8 @@ fn summed_up(
     let (mut shown, mut said, mut count) = (Vec::new(), 0, 0);
     for turn in 0.. {
         let marked = talk.turn();
-        // The session gets the whole conversation, or the last list with the new messages.
+        // Every second time the caller gives the whole conversation, and otherwise the last list
+        // with the new messages.
         let given = if (turn + seed) & 1 == 0 {
             texts(&talk.messages)
         } else {
@@ -294,7 +295,8 @@ fn marks_over_the_room_are_an_error_that_lists_them() {
     let root = tempfile::tempdir().expect("a folder");
     let (mut messages, told) =
         told((0..24).map(|n| format!("The seal of crate {n} is {}.", "vermilion ".repeat(12))));
-    // A summary has to have only what leaves the list, so more messages follow the marked ones.
+    // A summary needs only what leaves the list. More messages follow the marked ones, so that the
+    // marked ones leave.
     let more = (0..60).map(|n| {
         assistant(
             Form::OpenAi,
@@ -442,7 +444,8 @@ fn a_user_who_repeats_a_summary_word_for_word_is_heard() {
         for messages in [&mut list, &mut all] {
             messages.extend_from_slice(&more);
         }
-        // The session gets the list with the new messages, the list that it returned, and the whole conversation.
+        // The session gets first the list with the new messages, then the list that it returned,
+        // and then the whole conversation.
         let out = raws(&give(&list).list);
         for messages in [&out, &all] {
             assert_eq!(raws(&give(messages).list), out, "{form}");

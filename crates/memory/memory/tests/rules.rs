@@ -95,7 +95,7 @@ fn tools_of_the_provider_are_answered_in_their_turn() {
     let user = json!({ "role": "user", "content": "Rye?" });
     let asks = uses(&[("server_tool_use", "s1")]);
     let answers = results("assistant", &[("code_execution_tool_result", "s1")]);
-    // The provider has paused, and continues in the same turn.
+    // The provider has paused and continues in the same turn, so the open call is not a flaw.
     assert_eq!(found(Form::Anthropic, &json!([user, asks])), "");
     assert_eq!(
         found(Form::Anthropic, &json!([user, asks, answers, user])),
@@ -155,7 +155,8 @@ fn a_call_is_in_flight_until_the_model_goes_on() {
     let text = mended(Form::Responses, &json!(over));
     let place = text.find(r#""call_id":"c1","output":"No result"#);
     assert!(place > text.find(r#""call_id":"c2","output":"4"#));
-    // The answer is placed before the model's words, because later it would come too late.
+    // The repair puts the missing result before the model's words, because the provider refuses a
+    // later result.
     over.push(user.clone());
     let found_late = check(&list(Form::Responses, &json!(over)));
     assert!(found_late[0].text.contains("no result before message 4"));

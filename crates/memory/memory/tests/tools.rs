@@ -76,7 +76,7 @@ fn definitions_have_the_shape_of_each_provider() {
         for name in schema["required"].as_array().unwrap() {
             assert!(properties.contains_key(name.as_str().unwrap()));
         }
-        // A provider accepts only these characters in the name of a tool.
+        // Every provider accepts these characters in the name of a tool.
         assert!(
             tool.name()
                 .bytes()

@@ -82,7 +82,7 @@ fn the_newest_messages_that_left_stand_behind_what_the_rules_say() {
     for section in SECTIONS {
         rest = rest.split_once(section).expect(section).1;
     }
-    // The views pass over no message: the days follow each other without a gap.
+    // No message is missing between two that the summary shows: the days follow without a gap.
     let days: Vec<usize> = rest
         .lines()
         .filter_map(|line| {

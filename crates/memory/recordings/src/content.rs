@@ -87,7 +87,8 @@ impl Wanted {
             if self.beside.take(digest, repeats) {
                 return;
             }
-            // If a reader parsed a text of JSON, the messages have its leaves one by one.
+            // A reader may have parsed a text of JSON. Then the messages have its leaves in place
+            // of the text.
             if !self.whole.take(digest, repeats)
                 && let Some(inner) = inner(leaf)
             {

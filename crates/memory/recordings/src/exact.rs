@@ -62,7 +62,7 @@ pub fn read_whole_json(text: &str) -> Result<Json, serde_json::Error> {
     if lone.is_empty() {
         Ok(json)
     } else {
-        // This reader refuses lone surrogates and gives their place.
+        // serde_json refuses lone surrogates and gives their place.
         serde_json::from_str(text)
     }
 }
@@ -207,7 +207,7 @@ fn lone(text: &[u8]) -> Vec<(usize, String)> {
                 at += ESCAPE;
             }
             Some(_) => at += ESCAPE,
-            // The character behind the backslash is escaped.
+            // The character behind the backslash is escaped, so the search passes over it.
             None => at = (at + 2).min(text.len()),
         }
     }

@@ -76,7 +76,8 @@ pub(crate) fn is_direct(json: &Json, format: Format) -> bool {
 
 /// Returns whether this is a conversation by itself, so that an array of such is several.
 pub(crate) fn is_whole(json: &Json) -> bool {
-    // The states of one thread are one conversation.
+    // A state of a LangGraph thread, or an entry of a session file, is only a part of a
+    // conversation.
     if langgraph::is_state(json) || is_entry(json) {
         return false;
     }
@@ -162,7 +163,8 @@ pub(crate) fn write(
         _ => return None,
     };
     if format != Format::OpenAi {
-        // Only our own form of OpenAI's chat has recipients, channels and actions.
+        // Only our own form of OpenAI's chat has recipients, channels and actions. A message with
+        // one of them cannot be written in another format.
         for neutral in all {
             if let Some((key, _)) = neutral.keys.iter().next() {
                 return Some(Err(neutral.cannot(format!("has the key `{key}`"))));

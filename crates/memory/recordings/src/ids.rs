@@ -161,7 +161,7 @@ pub(crate) fn fit(messages: &mut [Json], rest: &mut Map<String, Json>, format: F
         if recorded.is_empty() {
             continue;
         }
-        // A document that was written before may have a map already.
+        // A document that was written, read back and written again may have a map already.
         let map = rest.entry(key).or_insert_with(|| Json::Object(Map::new()));
         if let Some(map) = map.as_object_mut() {
             map.extend(recorded);

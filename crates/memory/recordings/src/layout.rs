@@ -48,7 +48,7 @@ impl Layout {
             ascii: text.is_ascii(),
             order,
         };
-        // Both layouts give the same text if nothing needs an escape: the simpler one is tried
+        // Both layouts give the same text if nothing needs an escape, so the simpler one is tried
         // first.
         [
             Layout {

@@ -156,7 +156,8 @@ impl<R: BufRead> Iterator for Documents<R> {
         if formats::is_entry(&first.json) {
             return Some(self.entries(first, |_| true));
         }
-        // After whole conversations, a message alone is a mistake.
+        // After whole conversations, a single message is a mistake, so it does not begin a
+        // conversation.
         if !self.has_whole && formats::is_message(&first.json) {
             return Some(self.entries(first, formats::is_next));
         }
@@ -344,7 +345,8 @@ impl<R: BufRead> Documents<R> {
         let message = if error.is_eof() {
             cut(cause)
         } else if error.is_data() {
-            // The text is JSON that a value cannot hold. The cause names the cure.
+            // The text is JSON, but breaks a rule of this reader, such as a repeated member. The
+            // cause names the cure.
             cause.to_owned()
         } else if looks_like_json {
             format!("not JSON: {cause}")

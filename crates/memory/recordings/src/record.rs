@@ -130,7 +130,7 @@ impl<'r> Recorder<'r> {
     ) -> Option<DynamicFrame<'j>> {
         let mut payload = Map::new();
         payload.insert("role", Value::from(role));
-        // Schema CH requires a content. A message without a text is sent without a schema.
+        // Schema CH requires a content, so a message without a text is sent without a schema.
         let schema = match recorded.get("content") {
             Some(Json::String(text)) => {
                 payload.insert("content", Value::from(text.as_str()));
@@ -340,7 +340,8 @@ impl<'r> Recorder<'r> {
         payload: &mut Map<'j>,
         rest: impl Iterator<Item = (&'j String, &'j Json)>,
     ) {
-        // A reader would expand such a key to the full name of a field.
+        // If a key is the abbreviation of a field, a reader would expand it to the full name of the
+        // field. So such a key goes into the map `x`.
         let abbreviates = |key: &str| {
             let fields = |code| {
                 self.registry
@@ -377,7 +378,7 @@ impl<'r> Recorder<'r> {
         *count += 1;
         self.sequence += 1;
         self.written.push(agent.to_owned());
-        // Three digits for the member, three for its epoch, six for the count.
+        // The id has three digits for the member, three for the epoch and six for the count.
         let (number, epoch) = (100 + *member % 900, 1 + *member / 900);
         let mid = format!("{number}{epoch:03}{:06}", *count % 1_000_000);
         let time = self.start.saturating_add(self.sequence as i64);

@@ -17,7 +17,8 @@ const SMALL: usize = 16;
 /// Returns the shell of a document for these messages.
 pub(crate) fn cut(document: &Json, messages: &[Json]) -> Json {
     let mut places = Places::default();
-    // One hole for a whole message is better than holes for its parts, so messages are noted first.
+    // A hole stands for a value of a message. One hole for a whole message is better than holes for
+    // its parts, so whole messages are noted first.
     for (index, message) in messages.iter().enumerate() {
         places.note(message, || Place::At(index, String::new()));
     }

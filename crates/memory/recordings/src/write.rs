@@ -123,7 +123,8 @@ impl Conversation {
         if let Some(index) = first_other(all, &back) {
             return Err(lost(index, differs));
         }
-        // Plain messages may fit two formats whose readers give the same result.
+        // Plain messages may fit two formats whose readers give the same result. That is not a
+        // mistake.
         let found = formats::detect(json);
         let is_same = |found| read(found).is_ok_and(|back| first_other(all, &back).is_none());
         if found != Some(format) && !found.is_some_and(is_same) {

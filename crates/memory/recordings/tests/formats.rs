@@ -155,7 +155,8 @@ fn one_conversation_is_the_same_in_each_format() {
         let mut found = told(&conversation);
         let mut expected = expected.clone();
         match format {
-            // This format has no ids. A turn has words, or calls one tool.
+            // This format has no ids. A turn has words, or calls one tool. So the test compares
+            // only contents.
             Format::ShareGpt => {
                 expected = things(&one(BAKERY[0].2));
                 found = things(&conversation);
@@ -290,7 +291,7 @@ fn the_rare_is_in_the_frames_of_a_prompt() {
                 assert!(shown.contains(json.trim_matches('"')), "{name}: {text}");
             }
             for text in recorded.texts() {
-                // A result that is JSON is sent as values.
+                // A result that is JSON is sent as values, so its text does not stand in a frame.
                 let parsed = serde_json::from_str::<Json>(text).is_ok();
                 let json = Json::from(text).to_string();
                 let inner = json.trim_matches('"');

@@ -52,7 +52,7 @@ const NEXT: &str = "_";
 /// six. The registry of a session whose frames carry packets has it besides.
 pub fn profile() -> &'static Registry {
     static SHARED: OnceLock<Registry> = OnceLock::new();
-    // A test checks that the text has no problems.
+    // A test checks that the text has no problems, so the default is never used.
     SHARED.get_or_init(|| Registry::from_json(PROFILE).unwrap_or_default())
 }
 

@@ -98,14 +98,15 @@ impl Validator<'_> {
         if bytes.len() > self.limits.packet_bytes {
             let read = bytes.get(..self.limits.packet_bytes).unwrap_or(bytes);
             findings.extend(too_long(read, self.limits));
-            // The limit may fall within a character.
+            // The limit may fall within a character. Such a character at the end is not an error.
             let error = std::str::from_utf8(read).err();
             let error = error.filter(|error| error.error_len().is_some());
             findings.extend(error.map(|error| not_utf8(read, error.valid_up_to())));
         } else if let Ok(text) = std::str::from_utf8(bytes) {
             self.examine(text, &mut findings);
         } else {
-            // Each byte that is not UTF-8 becomes one `?`, so that all places stay.
+            // Each byte that is not UTF-8 becomes one `?`, so that the places of other findings
+            // stay right.
             let mut text = String::with_capacity(bytes.len());
             for chunk in bytes.utf8_chunks() {
                 text.push_str(chunk.valid());

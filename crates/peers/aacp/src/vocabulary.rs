@@ -87,7 +87,7 @@ impl Vocabulary {
     /// Returns the vocabulary of version 1.1: `vocabulary.json` of this crate.
     pub fn standard() -> &'static Self {
         static SHARED: OnceLock<Vocabulary> = OnceLock::new();
-        // A test checks that the file has no problems.
+        // A test checks that the file has no problems, so the default is never used.
         SHARED.get_or_init(|| Self::from_json("vocabulary.json", STANDARD).unwrap_or_default())
     }
 

@@ -108,7 +108,7 @@ impl Workflow {
         static SHARED: OnceLock<Vec<Workflow>> = OnceLock::new();
         SHARED.get_or_init(|| {
             let files = STANDARD.iter();
-            // A test checks that the files have no problems.
+            // A test checks that the files have no problems, so none is left out.
             let read = |(file, text): &(&str, &str)| {
                 Self::from_json(file, text, Vocabulary::standard()).ok()
             };
@@ -244,7 +244,8 @@ impl Hop {
                 break;
             }
         }
-        // A field without a value is left out; a packet without a receiver is an error.
+        // A field without a value is left out, but not `return`: a packet without a receiver is an
+        // error.
         fields.retain(|(key, value)| *key == "return" || !value.is_empty());
         PacketBuf::new(&self.task, &self.dom, fields).map_err(WorkflowError::from)
     }

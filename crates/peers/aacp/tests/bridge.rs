@@ -61,7 +61,8 @@ fn the_examples_of_the_draft_come_back() {
     assert_eq!(frame(EXAMPLES[0]), fetch);
     assert!(frame(EXAMPLES[1]).starts_with("@planner>req:merge{dom:HR|"));
     assert!(frame(EXAMPLES[2]).starts_with("@planner>esc:flag{dom:LEGAL|"));
-    // The fields of this packet are not in the order of the vocabulary.
+    // The fields of this packet are not in the order of the vocabulary, so the frame states their
+    // order.
     assert!(frame(EXAMPLES[5]).contains("|order:[return,p,aacp,actor,chain,status]|"));
 }
 

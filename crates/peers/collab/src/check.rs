@@ -43,7 +43,7 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
     // After an acceptance, no event may be appended while a question is open.
     let is_accepted =
         name == EventName::DecisionAccepted || folder.has_event(EventName::DecisionAccepted);
-    // A file that cannot be read may have an open question.
+    // A file that cannot be read may have an open question, so it is a reason to refuse.
     findings.extend(folder.unreadable(READINESS_FILE).cloned());
     if is_last || is_accepted {
         findings.extend(readiness::questions(folder.text(READINESS_FILE)));
@@ -77,7 +77,8 @@ fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding>
         findings.extend(conclusion::check(text, protocol));
         findings.extend(conclusion::receipt(text, protocol, sha256));
     }
-    // Nothing is appended to an invalid folder. The append itself repairs the copy of the state.
+    // Nothing is appended to an invalid folder. A wrong copy of the state is not an obstacle,
+    // because the append itself repairs the copy.
     let is_obstacle = |one: &Finding| !one.is_warning && !one.code.is_of_state();
     for wrong in validate(folder).into_iter().filter(is_obstacle) {
         if !findings.contains(&wrong) {

@@ -192,7 +192,7 @@ impl Folder {
             ];
             codes.contains(&one.code)
         };
-        // A path that leads out of its root is not read.
+        // If a path leads out of its root, no deliverable is read.
         if self.of_protocol.iter().any(is_of_paths) {
             return;
         }

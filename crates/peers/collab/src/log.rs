@@ -128,7 +128,7 @@ impl Log {
         let mut before = None;
         for (event, (line, is_after_fault)) in self.events.iter().zip(&self.lines) {
             let mut wrong = Vec::new();
-            // The number of an event that cannot be read is not known.
+            // After a line that cannot be read, the next number is not known.
             if event.seq != expected && !is_after_fault {
                 let text = format!(
                     "the event has the number {}; the next is {expected}; restore the log from a copy",

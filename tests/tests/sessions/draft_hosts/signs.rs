@@ -124,7 +124,8 @@ fn a_doubled_state_hides_no_gap() {
     assert!(replies.iter().all(|text| number(text) == 0), "{replies:?}");
     guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");
     assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:1}");
-    // This state is the frame with its number, and comes again when the guest asks for it.
+    // This state has a number of its own. The host sends it again when the guest asks for that
+    // number.
     let state = "@dev>sync:state{v:2|state:{a:2}}[mid:0a0000000022,seq:2,ts:1714000000]";
     guest.hears(state);
     guest.waits(LONG);

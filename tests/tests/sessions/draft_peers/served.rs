@@ -38,7 +38,7 @@ fn values_stand_in_the_frame() {
         (Some(&both[0].1), Some(&both[1].1))
     );
 
-    // Together, the values exceed the limit of a frame. The last one fits.
+    // Together, the values exceed the limit of a frame. The last value fits by itself.
     let large = [("a", long(2_000)), ("b", long(2_500))];
     let told = payload(&draft.dev(&frame(&large)));
     assert!(
@@ -79,7 +79,7 @@ fn values_stand_in_the_frame() {
     }
     draft.heard();
 
-    // A frame with a value that expires before the peer is back.
+    // The member sends a frame with a value that expires before the peer is back.
     let now = draft.room.now;
     let host = draft.room.host.session_mut();
     host.handle(Input::Disconnected(member(102)), now).unwrap();

@@ -85,7 +85,7 @@ fn st_01_the_parent_stays_hot_after_a_kill() {
 #[test]
 fn st_02_checkpoints_can_be_referred_to_after_a_kill() {
     let mut host = host();
-    let request = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}";
+    let request = "@dev>req:schedule{asgn:dev|task:T1|pri:high|schema:TA}";
     host.takes(101, &frame(request, 1, 1, ""));
     let done = "@dev>done:schedule{task:T1|stat:complete|schema:TA}";
     host.takes(101, &frame(done, 2, 2, ",cid:101000001001"));

@@ -134,7 +134,7 @@ proptest! {
                 let now = room.now;
                 let message = plan(agent, n);
                 let session = room.members[index].session_mut();
-                // A side that was just opened waits for the host.
+                // A side that was just opened waits for the host, so it may refuse to send.
                 let _: Result<Mid, SendError> = session.send(&Outbound::message(&message), now);
             }
             room.settle();
@@ -228,8 +228,8 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
         }
         assert_eq!(room.host.state().is_cancelled(mid), is_cancelled);
     }
-    // A handler that goes on cannot send in the chain. The host ignores a peer that has not
-    // received the cancellation.
+    // A handler that goes on cannot send in the chain. If a peer has not received the cancellation,
+    // the host ignores its frames in the chain.
     let late = DynamicFrame::new("qa", "done", "plan").unwrap();
     let late = Outbound::message(&late).in_chain(chain.to_string());
     let now = room.now;

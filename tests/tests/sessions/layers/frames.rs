@@ -42,7 +42,7 @@ fn at_the_gate(good: &[&str], bad: &[&str]) {
         let refused = host.refuses(101, &text);
         assert_eq!(refused.code, ErrorCode::PARSE_ERROR, "{text}");
     }
-    // The id and the number are still free.
+    // The refused frames have used up neither the id nor the number.
     host.takes(101, &frame("@dev>req:plan{}", next, next.into(), ""));
 }
 
@@ -67,7 +67,8 @@ proptest! {
         let kinds: Vec<EntryKind> = heard.entries.iter().map(|entry| entry.kind).collect();
         match verdict(&text) {
             Ok(()) => {
-                // A reference in the payload may lead nowhere.
+                // A reference in the payload may lead nowhere, and then the host refuses the
+                // frame.
                 let is_open = kinds != [EntryKind::Frame] && !payload.contains('$');
                 prop_assert!(!is_open, "{}: {:?}", text, heard.sends);
                 prop_assert!(!heard.sends[0].contains("code:E1"), "{}: {:?}", text, heard.sends);
@@ -220,12 +221,12 @@ fn opt_05_spaces_in_arrays_are_refused_at_the_gate() {
 #[test]
 fn key_01_full_names_are_read_at_the_gate() {
     let mut host = host();
-    let short = "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}[mid:101000001001,seq:1,ts:1714000000]";
-    let full = "@dev>req:schedule{assignee:qa|task:T1|priority:high|schema:TA}\
+    let short = "@dev>req:schedule{asgn:hub|task:T1|pri:high|schema:TA}[mid:101000001001,seq:1,ts:1714000000]";
+    let full = "@dev>req:schedule{assignee:hub|task:T1|priority:high|schema:TA}\
                 [msg_id:101000001001,sequence:1,timestamp:1714000000]";
     let heard = host.takes(101, full);
     let task = heard.inbound[0].decode::<ScheduleReq<'_>>().unwrap().frame;
-    assert_eq!((task.assignee.as_str(), &*task.priority), ("qa", "high"));
+    assert_eq!((task.assignee.as_str(), &*task.priority), ("hub", "high"));
     assert_eq!(host.refuses(101, short).code, ErrorCode::DUPLICATE);
     let both = full.replace("|schema", "|pri:low|schema");
     let both = both.replace("1001,sequence:1", "1002,sequence:2");
@@ -238,7 +239,7 @@ fn key_01_full_names_are_read_at_the_gate() {
     let (payload, metadata) = sent.split_once('[').unwrap();
     assert_eq!(
         payload,
-        "@dev>req:schedule{asgn:qa|task:T1|pri:high|schema:TA}"
+        "@dev>req:schedule{asgn:hub|task:T1|pri:high|schema:TA}"
     );
     let names = metadata
         .split(',')

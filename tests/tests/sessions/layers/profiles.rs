@@ -161,7 +161,7 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
         ),
         ("req:transaction{txn:t1|amt:1.5|schema:TX}", ""),
         ("stream:infer{idx:0|d:x|done:true|schema:ST}", ",cid:s"),
-        ("req:schedule{asgn:qa|task:t|schema:TA}", ""),
+        ("req:schedule{asgn:hub|task:t|schema:TA}", ""),
         ("req:move{item:box|target:{z:7b}|schema:SV}", ""),
     ];
     let mut host = open_host(options("hub"), Rules::default());
@@ -308,7 +308,7 @@ fn str_01_a_stream_without_its_last_chunk_does_not_end_after_a_kill() {
     let end = DynamicFrame::new("dev", "end", "infer").unwrap();
     room.say(0, &Outbound::message(&end).in_chain("a"));
     kill_all_and_calm(&mut room);
-    // The host refuses the end, and still has the stream after its kill.
+    // The host refuses the end, so the stream stays open for the member, even after the kills.
     let expected = [("a".to_owned(), "x".to_owned(), None)];
     assert_eq!(heard(&room.members[1].inbox), expected);
 }

@@ -57,7 +57,7 @@ fn frame_06_integers_are_spelt_one_way_in_a_session() {
         written,
         "a:0|b:-7|c:-9223372036854775808|d:#18446744073709551615"
     );
-    // Other spellings are texts.
+    // Other spellings of integers are read as texts.
     let heard = heard("a:7|b:007|c:-0");
     let values = ["a", "b", "c"].map(|name| heard.get(name).unwrap().clone());
     assert_eq!(values, [7.into(), "007".into(), "-0".into()]);
@@ -120,7 +120,7 @@ fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
     room.say(0, &Outbound::message(&message));
     let kept = room.host.cold_text("k101_1").unwrap();
     assert!(kept.contains("{a:3,b:2,z:1}"), "{kept}");
-    // A map with one key twice is refused.
+    // A map that has one key twice is refused.
     let refused = host().refuses(101, &frame("@dev>req:plan{of:{a:1,a:2}}", 1, 1, ""));
     assert_eq!(refused.code, ErrorCode::PARSE_ERROR);
 }
@@ -201,7 +201,7 @@ fn task() -> ScheduleReq<'static> {
 /// Short names travel, whatever a side calls the field, and a default does not.
 #[test]
 fn opt_02_short_names_leave_a_session() {
-    let mut room = Room::new(&["dev"]);
+    let mut room = Room::new(&["dev", "qa"]);
     let message = DynamicFrame::new("dev", "req", "schedule")
         .unwrap()
         .under("TA")
@@ -254,15 +254,19 @@ fn opt_04_defaults_stay_at_home_and_come_back() {
     assert_eq!(inbox[1].decode::<TransactionReq<'_>>().unwrap().frame, pay);
     // The host also reads a default that a peer writes out.
     let text = frame(
-        "@dev>req:schedule{asgn:qa|task:T1|pri:medium|schema:TA}",
+        "@dev>req:schedule{asgn:hub|task:T1|pri:medium|schema:TA}",
         1,
         1,
         "",
     );
     let heard = host().takes(101, &text);
+    let task = ScheduleReq {
+        assignee: AgentId::new("hub").unwrap(),
+        ..task()
+    };
     assert_eq!(
         heard.inbound[0].decode::<ScheduleReq<'_>>().unwrap().frame,
-        task()
+        task
     );
 }
 

@@ -54,7 +54,7 @@ fn a_text_with_an_invented_value_is_refused() {
     task(&mut host, 1);
     task(&mut host, 2);
     supply(&mut host, 2, "Dev did T1 for 1.25.").unwrap();
-    // T2 is still in hot state.
+    // The task T2 is still in hot state, so the summary must not name it.
     let refused = supply(&mut host, 2, "Dev did T1, T2 and T3, T3 for $1.5, a_b.");
     assert_eq!(refused, invented(&["T2", "T3", "1.5", "a_b"]));
     assert_snapshot!(refused.unwrap_err(), @"these words stand in no frame that left hot state: T2, T3, 1.5, a_b; leave them out of the summary, or write them as the frames do");
@@ -68,7 +68,7 @@ fn a_text_with_an_invented_value_is_refused() {
     ] {
         assert_eq!(supply(&mut host, 2, text), invented(&[word]), "{text}");
     }
-    // The earlier summary stays.
+    // The refused texts have not replaced the earlier summary.
     task(&mut host, 3);
     assert_eq!(carried(&host), [(2, "Dev did T1 for 1.25.".to_owned())]);
 }

@@ -19,7 +19,7 @@ pub(super) fn all(view: &View, schemas: &[&Schema]) -> Vec<String> {
         frames.filter_map(|frame| record(registry, schema, frame))
     });
     let blocks = |message: DynamicFrame<'static>| view.block(&message).text;
-    // Only two values or more show that position matters.
+    // Prefers a block with a comma: only two or more values show that their positions matter.
     let record = frames
         .map(blocks)
         .min_by_key(|block| (!block.contains(','), block.len()));
@@ -36,7 +36,8 @@ fn chat(registry: &Registry) -> Option<DynamicFrame<'static>> {
     let mut message = DynamicFrame::new(AGENT, intent, operation).ok()?;
     message = message.under(schema.code.clone());
     message.payload = payload;
-    // Peers refuse the frame if its schema requires more than the text.
+    // A schema that requires more than the text gets no example, because peers would refuse the
+    // frame.
     let mut needed = schema.required(&[intent, operation]);
     let is_whole = needed.all(|name| message.payload.get(name).is_some());
     (is_whole && words_of(schema).is_some()).then_some(message)

@@ -40,7 +40,8 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
     let listed = listed.map(|group| joined([group.heads.clone(), needed(group)], " "));
     let listed = joined(listed.chain([fields(view, schema, None)]), "; ");
     let mut out = match &groups[..] {
-        // A default marks a field as optional, so a needed field must not have a default.
+        // In this form a field with a default reads as optional. So the form cannot be used if a
+        // required field has a default.
         [only] if only.needed.iter().all(|field| field.default.is_none()) => {
             let fields = fields(view, schema, Some(&only.needed));
             let marked = joined([only.heads.clone(), fields], "; ");
@@ -141,7 +142,7 @@ fn note(view: &View, field: &Field) -> String {
     let mut out = String::new();
     let is_told = match &field.ty {
         Type::String | Type::Text => true,
-        // The definition already names the schema.
+        // The definition already names the schema, so the note need not.
         Type::Schema(_) => true,
         ty => field.default.as_ref().map(Type::of_default).as_ref() == Some(ty),
     };

@@ -30,7 +30,8 @@ impl Ledger {
         if saved + before >= cost {
             return true;
         }
-        // The share of each definition is not known, so the first definition gets all savings.
+        // How much each missing definition would have saved is not known, so the first one gets
+        // the whole sum.
         if let Some(code) = missing.first() {
             *self.0.entry(code.clone()).or_default() += saved;
         }

@@ -101,7 +101,8 @@ impl Old {
             messages.map(|(_, message)| message),
         );
         self.folded = self.folded.saturating_add(tokens);
-        // A block without facts would only take room.
+        // A block without facts would only take room, so it is left out. The header of the next
+        // block with facts also names the messages of this block.
         if found.is_empty() {
             self.silent = ranges;
             return;
@@ -147,7 +148,7 @@ impl Old {
         let (mut gone, mut definitions, mut at) = (Vec::new(), String::new(), None);
         let goal = limit - limit / 4;
         let mut index = 0;
-        // The newest facts stay.
+        // Removes the oldest blocks of facts. The last item always stays.
         while tokens > goal && index + 1 < self.items.len() {
             if self.items[index].part.kind != PartKind::Facts {
                 index += 1;

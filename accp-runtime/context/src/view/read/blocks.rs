@@ -45,7 +45,7 @@ pub(in crate::view) fn value(registry: &Registry, text: &str) -> Result<Value<'s
     let value = cursor.value(&members::ANY, 0);
     let value = value.and_then(|value| cursor.end().map(|()| value));
     ViewError::check(text, cursor.faults)?;
-    // If the cursor found no fault, there is a value.
+    // Without a fault there is a value, so this null is never returned.
     Ok(value.unwrap_or(Value::Null))
 }
 

@@ -318,7 +318,8 @@ impl<'r, 't> Cursor<'r, 't> {
             return None;
         }
         let end = closing(&rest[1..], '"')?;
-        // A quote where another text could begin may begin one. Then the end of this text is missing.
+        // A quote at a place where a value can begin may open the next text. Then the closing quote
+        // of this text is missing, and the reader does not guess where this text ends.
         let begins = |at: usize| {
             rest[..at]
                 .trim_end_matches(text::is_blank)
@@ -338,7 +339,8 @@ impl<'r, 't> Cursor<'r, 't> {
                     Some('n') => said.push('\n'),
                     Some('t') => said.push('\t'),
                     Some(escaped @ ('"' | '\\' | '/' | '\'')) => said.push(escaped),
-                    // Other escapes have a meaning only in JSON.
+                    // The other escapes, such as `\u`, exist only in JSON. The reader does not
+                    // repair them.
                     _ => return None,
                 },
                 c => said.push(c),
@@ -405,7 +407,8 @@ fn loose_length(rest: &str) -> Option<usize> {
             ')' | ']' | '}' if open.pop() != Some(c) => return None,
             ',' if open.is_empty() => return Some(at),
             '\n' => return open.is_empty().then_some(at),
-            // A `|` separates the params of a frame, so the text may be a frame.
+            // A `|` separates the params of a frame. So this text may be a frame, and it is not
+            // read as one value.
             '|' => return None,
             _ => {}
         }

@@ -42,17 +42,19 @@ impl<'r> Members<'r> {
     }
 
     /// Returns the key under which a map has the value of this key already, if it has: each field
-    /// has two names.
+    /// has several names.
     pub(super) fn taken<'k>(self, key: &'k str, map: &Map<'_>) -> Option<&'k str>
     where
         'r: 'k,
     {
-        let names = match self {
+        let field = match self {
             Self::Of(schema) => schema.field(key),
             Self::Same(_) => None,
         };
-        let names = names.map_or([key, key], |(_, field)| [&*field.name, &*field.short]);
-        names.into_iter().find(|name| map.get(name).is_some())
+        match field {
+            Some((_, field)) => field.keys().find(|name| map.get(name).is_some()),
+            None => map.get(key).map(|_| key),
+        }
     }
 }
 

@@ -103,7 +103,8 @@ impl Prose<'_, '_> {
     fn fenced(&mut self, at: usize, end: usize) -> usize {
         let inner = at + line(&self.text[at..end]).len();
         self.repair(Mistake::Fence, at, inner);
-        // A text may have fenced parts of its own: they begin with the name of a language.
+        // A text may contain fenced parts. A fence with the name of a language opens a part, and
+        // a bare fence closes one.
         let (mut close, mut open) = (inner, 1_usize);
         while close < end {
             let line = line(&self.text[close..end]);

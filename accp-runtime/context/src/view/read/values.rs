@@ -49,7 +49,7 @@ impl<'r> Cursor<'r, '_> {
         self.gap();
         let (start, faults) = (self.at, self.faults.len());
         let value = self.value(ty, depth)?;
-        // A value with a fault is read as null, too.
+        // A value with a fault is read as null, too, but that fault has been reported already.
         if value == Value::Null && !ty.holds_null() && self.faults.len() == faults {
             self.misfit(start, ty, None);
         }
@@ -234,7 +234,8 @@ impl<'r> Cursor<'r, '_> {
             } else {
                 let key = self.until(|c| c == ':' || text::DELIMITERS.contains(&c));
                 let key = String::from(self.key(key));
-                // `{a:1, b:2}` means `b`, and not a key that begins with a space.
+                // In `{a:1, b:2}` the model means the key `b` and not ` b`. So a key with spaces
+                // around it is refused.
                 if self.rest().starts_with(':')
                     && (key.is_empty() || key.trim_matches(text::is_blank) != key)
                 {

@@ -96,7 +96,8 @@ proptest! {
         let mut made = vec![Mistake::Prose];
         for (message, how) in &messages {
             let block = view.block(message);
-            // After a text, the reader would take a fence or a list as part of the text.
+            // After a block of several lines, the reader would take a fence or a list as part of
+            // that block's text. So the next block is written as it is.
             let how = if follows_text { &6 } else { how };
             follows_text = !is_one_line(&block) && *how != 1;
             match how {

@@ -75,7 +75,8 @@ proptest! {
             }
             let now: Vec<Part> = prompt.parts().cloned().collect();
             let same = before.iter().zip(&now).take_while(|(a, b)| is_same(a, b)).count();
-            // Facts never change. Messages change only when others have left.
+            // The text of facts never changes. Messages change only when other messages have left
+            // the prompt.
             let facts = before.iter().rposition(|part| part.kind == PartKind::Facts);
             prop_assert!(same > facts.unwrap_or(0) || facts.is_none());
             let has_settled = before.len() >= now.len()
@@ -186,7 +187,7 @@ fn what_is_kept_of_old_messages() {
     2026-05-01]}
     "#);
     let whole = shown(limits(100, 1), &messages);
-    // The page about views shows this prompt.
+    // The page about views shows this prompt, so the test keeps the page up to date.
     let page = std::fs::read_to_string("../../docs/views.md").unwrap();
     assert!(page.contains(&whole), "{whole}");
     insta::assert_snapshot!(whole, @r#"
@@ -347,7 +348,8 @@ fn facts_follow_what_changes() {
     let messages = [
         flight("WF31", "OSL"),
         flight("WF31", "SVG"),
-        // The same record, and another record with the same values except its name.
+        // The next record repeats the record before it. The record after it differs only in its
+        // name.
         flight("WF31", "SVG"),
         flight("WF32", "SVG"),
         flight("WF31", "OSL"),

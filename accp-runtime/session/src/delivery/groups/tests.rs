@@ -147,7 +147,8 @@ fn what_was_given_up_makes_room() {
         assert_eq!(accept(of, index, secs), Ok(Progress::Waiting));
     }
     assert!(accept("c", 1, 79).is_err());
-    // No part of `b` has come for a minute, so `c` takes its room. `a` may wait until another frame needs its room.
+    // No part of `b` has come for a minute, so `c` takes the room of `b`. `a` stays until another
+    // frame needs room.
     assert_eq!(accept("c", 1, 80), Ok(Progress::Waiting));
     assert!(matches!(accept("a", 2, 500), Ok(Progress::Whole(_))));
 }

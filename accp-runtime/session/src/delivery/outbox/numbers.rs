@@ -71,10 +71,12 @@ impl Outbox {
         let index = index as u64;
         match self.scope {
             Scope::Shared => self.sequence = expected,
-            // The frame went out under an older number.
+            // The host expects the number that the first frame has now. The frame went out under
+            // an older number, so going out again is enough.
             Scope::Sender if index == 0 && expected == self.sequence => {}
             Scope::Sender if index == 0 || expected > self.sequence + index => {
                 // A host that was restored from an older copy may lack frames that it had consumed.
+                // So all frames go out again.
                 self.go_again();
                 self.number_unknown = true;
                 self.sequence = expected;

@@ -56,7 +56,8 @@ impl Outbox {
             let last = last.mid.clone();
             self.consumed_before(&last, Some(sequence), LATER);
         }
-        // The frames before it would be in the log by now.
+        // The host logs the frames of this side in order. So a consumed frame before this one is
+        // in the log by now, unless the host dropped or refused it.
         let last = self.taken.iter().rposition(|taken| is_it(&taken.frame));
         for at in (0..last.unwrap_or(0)).rev() {
             let taken = &mut self.taken[at];
@@ -290,7 +291,8 @@ mod tests {
         };
         let mut outbox = Outbox::new(Vec::new(), 1, Duration::from_secs(1));
         outbox.gone(frame, 941);
-        // The log still has the entry with the reason, and this side will get it.
+        // The log reaches to position 941, where the entry with the reason is. So this side will
+        // still get that entry.
         assert!(!outbox.log_ends_at(941));
         assert_eq!(outbox.asks(), []);
         // A host that was restored from an older copy will never have this entry at position 941.

@@ -16,7 +16,8 @@ impl Member {
     /// has a reason to drop it. The reason may be a cancellation that this side has missed.
     pub(super) fn conclude_silence(&mut self, now: Time) {
         let skew = self.side.options.skew;
-        // While this side asks for what it lacks, no frame goes out.
+        // Only a frame that went out can stay unanswered. While this side asks for missing
+        // frames, it sends no frame.
         let went_out = std::mem::take(&mut self.outbox.went_out);
         let chains = &self.side.state.chains;
         let Some(first) = self.outbox.frames().next() else {

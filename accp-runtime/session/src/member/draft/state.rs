@@ -24,8 +24,8 @@ impl Member {
         let Some(draft) = &mut self.draft else { return };
         let is_next = number == draft.number + 1;
         let is_whole = matches!(state, StateUpdate::Full { .. });
-        // A late change is contained in a whole state, or the state comes in several frames and this is
-        // one of them.
+        // A change with an old number is contained in the whole state, except if the host sends its
+        // state in several frames and this change is one of them.
         let is_piece = draft.whole > 0 && state.version() == held + 1;
         // A host that was restored from an older copy sends its state under the number that this side
         // has. Any other whole state that is not newer is a late frame of the log.
@@ -59,8 +59,9 @@ impl Member {
             self.side.emit(Event::Missed(number..=number));
         }
         let Some(draft) = &mut self.draft else { return };
-        // Another frame may have this number. If the number is that of this state, the host sends
-        // the state again after some time, and not only because the link duplicates frames.
+        // The number of this state may belong to another frame, so this side asks for that number
+        // again. If the same state comes again after some time, the number is its own. A copy
+        // that comes at once may be a duplicate from the link.
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let offered = draft.offered.take().filter(|(of, _)| of == mid);
         let (_, since) = draft

@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let messages = usize::from(args.overhead) * pairs.len();
     let bare = saving(english, packet);
     let chat = saving(english + messages, packet + messages);
-    // The cost of all messages in English, of the packets, and the difference.
+    // Three costs: of all messages in English, of the packets, and the difference.
     let cost = args.price.map(|price| {
         let cost = |tokens: usize| (tokens + messages) as f64 * price / 1e6;
         [cost(english), cost(packet), cost(english) - cost(packet)]

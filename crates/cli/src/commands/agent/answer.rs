@@ -153,7 +153,8 @@ fn fitting(
     done: DynamicFrame<'static>,
     registry: &Registry,
 ) -> Result<DynamicFrame<'static>, String> {
-    // The session sets the envelope, and takes long values out of the frame.
+    // These are placeholders: the session sets the envelope, and takes long values out of the
+    // frame.
     let mut envelope = Envelope::new(ID, 0).at(0);
     envelope.correlation_id = Some(ID.into());
     envelope.session_id = Some(ID.into());

@@ -39,7 +39,8 @@ impl Group {
         #[cfg(unix)]
         {
             self.end_all(grace).await;
-            // The system may now give this number to another group.
+            // The system may now give this number to another group, which must get no signal from
+            // here.
             self.id = None;
         }
         #[cfg(not(unix))]
@@ -57,7 +58,7 @@ impl Group {
     async fn end_all(&mut self, grace: Duration) {
         self.signal(rustix::process::Signal::TERM);
         let gone = async {
-            // The group exists until its first process has been waited for.
+            // The group cannot end before its first process has been waited for.
             let _ = self.child.wait().await;
             while self.is_there() {
                 tokio::time::sleep(LOOK).await;

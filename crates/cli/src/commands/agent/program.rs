@@ -130,7 +130,7 @@ impl Program {
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let write = async {
             if let Some(mut stdin) = stdin {
-                // A command may ignore its stdin.
+                // A command may end without reading its stdin, so a failed write is not an error.
                 let _ = stdin.write_all(format!("{frame}\n").as_bytes()).await;
             }
             Ok(())
@@ -147,7 +147,8 @@ impl Program {
                 None => Ok(String::new()),
             }
         };
-        // A process that the command left behind could keep its stdout open.
+        // A process that the command left behind could keep its stdout open, so `exit` ends the
+        // whole group.
         let exit = async { Ok(group.exit(self.grace()).await?) };
         let followed = tokio::try_join!(write, read, errors, exit);
         // The stdout stays open until the command has ended. If it closed earlier, a write would
@@ -192,7 +193,7 @@ async fn relay(mut stderr: impl AsyncRead + Unpin) -> io::Result<String> {
         let Some(piece) = piece.get(..count).filter(|piece| !piece.is_empty()) else {
             return Ok(String::from_utf8_lossy(&last).into_owned());
         };
-        // If stderr is closed, the command continues.
+        // If the stderr of this process is closed, the command goes on without it.
         let _ = ours.write_all(piece).await;
         let _ = ours.flush().await;
         last.extend_from_slice(piece);

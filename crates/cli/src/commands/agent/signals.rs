@@ -33,7 +33,8 @@ impl Signals {
     pub(super) fn new() -> Self {
         let ignored = ignored();
         let numbers = ENDS.iter().map(|signal| signal.as_raw());
-        // Under `nohup`, a terminal that is closed does not end this process.
+        // A signal that this process inherited as ignored stays ignored. So under `nohup`, a
+        // terminal that is closed does not end this process.
         let numbers = numbers.filter(|number| ignored >> (number - 1) & 1 == 0);
         let taken = numbers.filter_map(|number| unix::signal(SignalKind::from_raw(number)).ok());
         Self {
@@ -75,7 +76,8 @@ impl Signals {
 
     /// Returns when the process is interrupted.
     pub(super) async fn end(&mut self) {
-        // Without a handler, the system ends the process itself.
+        // If no handler can be set, the system ends the process itself, so there is nothing to
+        // wait for.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

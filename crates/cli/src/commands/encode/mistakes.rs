@@ -55,7 +55,8 @@ type Around<'a> = dyn Fn(Json) -> Json + 'a;
 impl Trial<'_> {
     fn message(&mut self, message: &Map<String, Json>, registry: &Registry) {
         let fine = || Map::from_iter(HEAD.map(|(key, value)| (key.to_owned(), json!(value))));
-        // The loop finds parts that no message can have.
+        // Each member of the message is read in its own copy of a valid head, so that one fault
+        // does not hide another.
         for (key, value) in message {
             let mut alone = fine();
             let value = match key.as_str() {
@@ -122,7 +123,7 @@ impl Trial<'_> {
         if !payload.is_object() {
             return;
         }
-        // A schema may require any of these.
+        // A schema may require any of these members, so all of them are there.
         let metadata =
             json!({ "mid": "0", "seq": 0, "ts": 0, "cid": "0", "aid": "0", "sid": "0", "ttl": 0 });
         around.insert("metadata".into(), metadata);
@@ -145,11 +146,12 @@ impl Trial<'_> {
         };
         let before = self.mistakes.len();
         match value {
-            // Each item of a list is tried alone.
+            // Each item of a list is tried in a list of its own.
             Json::Array(items) if self.fault(&around(json!([]))).is_none() => {
                 for (at, item) in items.iter().enumerate() {
                     if self.fault(&around(json!([item]))).is_some() {
-                        // The error names the place in the list.
+                        // `nth` keeps the item at its index, so that the error names its place in
+                        // the list.
                         self.value(&child(pointer, at), item, &|item| around(nth(at, item)));
                     }
                 }

@@ -65,7 +65,7 @@ impl Explanation {
         let declared = own.iter().filter_map(|field| {
             let mut entries = message.payload.iter();
             let (_, value) = entries.find(|(name, _)| is_it(field, name))?;
-            let is_default = frame.get(&field.name).is_none() && frame.get(&field.short).is_none();
+            let is_default = field.keys().all(|key| frame.get(key).is_none());
             Some(FieldRow {
                 name: field.name.clone(),
                 key: field.short.clone(),

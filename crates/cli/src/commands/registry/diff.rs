@@ -13,7 +13,8 @@ use accp_console::output::{self, Output};
 /// Show the changes from one registry to another, and which of them break peers
 ///
 /// A change is breaking if one side may write a frame that the other side refuses or reads with
-/// another meaning. Each breaking change is shown with its rule.
+/// another meaning. Each breaking change is shown with its rule: the old reader reads frames that
+/// are written with NEW, and the new reader those that are written with OLD.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry diff old.json new.json
@@ -28,7 +29,8 @@ pub(crate) struct Args {
     /// Show only changes that break a peer on the older version; exit with 1 if there are any
     #[arg(long)]
     breaking: bool,
-    /// json: one object a line with `pointer`, `description` and `breaking`, the rule or null
+    /// json: one object a line with `pointer`, `description`, `breaking`, the rule or null, and
+    /// `reader`, the one that breaks: `old`, `new`, `both` or null
     #[arg(long, value_enum, default_value_t)]
     format: Format,
 }
@@ -46,7 +48,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Format::Json => out.record(json!({
                 "pointer": change.pointer,
                 "description": change.description,
-                "breaking": change.breaking,
+                "breaking": change.breaking.map(|breaking| breaking.rule),
+                "reader": change.breaking.map(|breaking| breaking.reader.word()),
             }))?,
         }
     }

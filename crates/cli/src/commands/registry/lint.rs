@@ -1,28 +1,50 @@
 //! `accp registry lint`: reports every mistake in registries.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use accp_registry::{Problem, Registry};
+use accp_registry::{Broken, Change, Problem, Registry, diff, registry_place};
 use serde_json::{Value as Json, json};
 
-use crate::registries::{self, load};
+use crate::registries::{self, load, load_valid};
 use crate::words::counted;
 use accp_console::choices::Format;
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::{self, Output};
 
 /// Report every mistake in registries, with its place and its cure
+///
+/// With --against, also every change that breaks a peer on an older registry: one side may write a
+/// frame that the other side refuses or reads with another meaning. Exits with 1 if there is anything
+/// to report.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp registry lint registry
-  accp registry lint ours.json theirs.json")]
+  accp registry lint ours.json theirs.json
+  accp registry lint --against released.json ours.json
+  accp registry lint --against released.json --readers new ours.json   all agents update before they send")]
 pub(crate) struct Args {
     /// Registry files or folders; they must fit together
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
+    /// The older registry, a file or a folder: report the changes that break its peers
+    #[arg(long, value_name = "OLD")]
+    against: Option<PathBuf>,
+    /// The readers that must not break: those with OLD, of new frames; those with the registries of
+    /// PATH, of old frames; or both
+    #[arg(long, value_enum, default_value_t, requires = "against")]
+    readers: Readers,
     /// json: one object a line with `file`, `line`, `column`, `pointer`, `message` and `cure`
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+}
+
+/// The readers that must not break.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+enum Readers {
+    Old,
+    New,
+    #[default]
+    Both,
 }
 
 /// Runs the command.
@@ -39,9 +61,18 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Err(found) => problems.extend(found.into_iter().map(|problem| (path, problem))),
         }
     }
+    let mistakes = problems.len();
+    // The changes of a registry with mistakes cannot be known.
+    if let Some(old) = args.against.as_ref().filter(|_| mistakes == 0) {
+        let changes = diff(&load_valid(old)?, &registry);
+        let broken = changes
+            .into_iter()
+            .filter_map(|change| broken(change, args, old));
+        problems.extend(broken.map(|problem| (old, problem)));
+    }
     let mut out = Output::stdout();
     for (path, problem) in &mut problems {
-        // If two registries clash, the problem names the later one.
+        // A clash of two registries already names the file of the later one.
         problem
             .file
             .get_or_insert_with(|| path.display().to_string());
@@ -53,12 +84,34 @@ pub(crate) fn run(args: &Args) -> Outcome {
     out.finish()?;
     if args.format == Format::Text {
         registries::note_replaced(registry.replaced());
-        output::note(match problems.len() {
-            0 => "no mistakes".to_owned(),
-            count => counted(count as u64, "mistake"),
+        output::note(match (problems.len(), &args.against) {
+            (0, None) => "no mistakes".to_owned(),
+            (0, Some(_)) => "no mistakes, and nothing that breaks".to_owned(),
+            (count, _) if mistakes > 0 => counted(count as u64, "mistake"),
+            (count, _) => counted(count as u64, "breaking change"),
         });
     }
     Ok(Verdict::of(problems.len() as u64))
+}
+
+/// Returns a change that breaks a reader as a problem, with its place in the registry that has it.
+fn broken(change: Change, args: &Args, old: &Path) -> Option<Problem> {
+    let reader = match args.readers {
+        Readers::Old => Broken::Old,
+        Readers::New => Broken::New,
+        Readers::Both => Broken::Both,
+    };
+    let breaking = change
+        .breaking
+        .filter(|breaking| breaking.reader.includes(reader))?;
+    let mut paths = args.paths.iter().map(PathBuf::as_path).chain([old]);
+    let place = paths.find_map(|path| registry_place(path, &change.pointer));
+    let mut problem = Problem::new(change.pointer, change.description).cure(breaking.to_string());
+    if let Some((file, position)) = place {
+        problem.file = Some(file.display().to_string());
+        problem.position = Some(position);
+    }
+    Some(problem)
 }
 
 fn to_json(problem: &Problem) -> Json {

@@ -119,6 +119,10 @@ impl fmt::Display for Shown<'_> {
                 .filter(|(on, _)| *on)
                 .map(|(_, word)| *word)
                 .collect();
+            let aliases = field.aliases.join(", ");
+            let aliases = (!aliases.is_empty()).then(|| format!("also {aliases}"));
+            let marks = marks.into_iter().map(str::to_owned).chain(aliases);
+            let marks: Vec<_> = marks.collect();
             table.row([
                 field.name.clone(),
                 field.short.clone(),

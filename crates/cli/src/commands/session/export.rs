@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use accp_frame::DynamicFrame;
-use accp_session::{Due, Entry, EntryKind, read_value};
+use accp_session::{Due, Entry, EntryKind, MemberId, read_value};
 use accp_store::{Kept, Log, Store as _};
 use clap::ValueEnum;
 use serde_json::{Value as Json, json};
@@ -66,7 +66,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
     let redactor = args.redact.then(Redactor::new).transpose()?;
     let mut opened = args.session.open()?;
-    // The values are completed first, so that a complete frame file never refers to missing values.
+    // The file of values is completed first, so that a complete frame file never refers to missing
+    // values.
     if let Some(path) = &args.values {
         let mut values = Output::to(Some(path), output::PRIVATE)?;
         let missing = write_values(&mut opened, &mut values, redactor.as_ref())?;
@@ -130,7 +131,7 @@ fn to_json(entry: &Entry, message: Option<&DynamicFrame<'_>>) -> Json {
     };
     json!({
         "position": entry.position, "at": entry.at.as_millis(), "kind": kind, "code": code,
-        "sender": entry.sender.number(), "mid": entry.mid.to_string(),
+        "sender": entry.sender.number(), "to": entry.to.map(MemberId::number), "mid": entry.mid.to_string(),
         "sequence": entry.sequence, "tokens": entry.tokens, "cut": entry.cut,
         "due": entry.is_due(), "lapsed": entry.due == Due::Lapsed,
         "message": message.map(DynamicFrame::to_json), "frame": &*entry.text,
@@ -158,7 +159,7 @@ fn write_values(
         })?;
         missing += u64::from(data.is_none());
         if let Some(redactor) = redactor {
-            // A short value could be found from its digest by trying.
+            // The record has no digest: a short value could be found from its digest by trying.
             out.record(json!({
                 "key": format!("cold.{key}"), "length": value.length, "expired": expired,
                 "value": data.map(|value| redactor.value(&value)),

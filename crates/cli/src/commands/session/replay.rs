@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             break;
         }
         if args.frames {
-            // Only the frames that were relayed to members.
+            // `--frames` prints only the frames that the host relayed to members.
             if entry.kind.is_relayed() {
                 out.record(shown(&entry.text).as_deref().unwrap_or(&entry.text))?;
             }
@@ -76,7 +76,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
             date.clone_into(&mut day);
         }
         let time = time.trim_start().trim_end_matches(" UTC");
-        // The words of a frame hold its values, so a redacted frame is shown as it is.
+        // The words of a frame contain its values, so a redacted frame is shown as its text and not
+        // in words.
         let words = shown(&entry.text).unwrap_or_else(|| twin(&entry.text, registry));
         out.line(format_args!(
             "{:>6}  {time}  {}{words}",

@@ -108,7 +108,8 @@ impl Report {
         let refolded = match stored.snapshot.as_ref().map(|snapshot| snapshot.position) {
             None => Refolded::Whole,
             Some(position) if side.is_host() && summary.first == 1 && audit.erased == 0 => {
-                // The stored log without the snapshot.
+                // The log is folded once more without the snapshot. Both folds must give the same
+                // state.
                 let mut alone = stored.clone();
                 alone.snapshot = None;
                 alone.entries = kept.entries(id, 1, usize::MAX)?;

@@ -127,7 +127,8 @@ fn aacp_57_accepts_the_column_that_can_be_counted_again() {
             );
         }
     }
-    // If the fourth hop has 50 tokens, the total is that of the table: 23.7 %.
+    // The table claims a total of 23.7 %. This total is right if the fourth hop has 50 tokens in
+    // English.
     let [english, packets] = [48 + 43 + 50 + 50 + 28, 41 + 35 + 32 + 31 + 28_u16];
     let saved = 1.0 - f64::from(packets) / f64::from(english);
     assert_eq!(format!("{:.0}", saved * 1000.0), "237");

@@ -129,7 +129,8 @@ fn a_protocol_that_is_cut_or_of_another_kind() {
 fn a_log_of_one_huge_line() {
     let round = Round::new();
     let mut line = vec![b'x'; 60 << 20];
-    // Without a line feed, the line was cut. With a line feed, it is not an event.
+    // Without a line feed, this line counts as cut off. With a line feed, it counts as a damaged
+    // event.
     fs::write(round.path("events.jsonl"), &line).unwrap();
     refuse(&round, &ALL[..6]);
     assert_eq!(refuse(&round, &["validate"]), ["state-differs"]);

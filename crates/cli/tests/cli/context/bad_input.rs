@@ -258,7 +258,7 @@ fn a_root_that_cannot_be_is_refused_with_its_path() {
         let run = compress(&folder, "good.json");
         refused(&run, 2, &["root/cache", cure]);
         assert_eq!(folder.read(taken), "mine");
-        // The command has made only folders.
+        // Besides the two files of the test, the command has made only folders.
         let files = tree(&folder.path("."));
         let files: Vec<_> = files.values().flatten().map(Vec::len).collect();
         assert_eq!(files.len(), 2, "{files:?}");

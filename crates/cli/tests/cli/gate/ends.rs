@@ -161,7 +161,7 @@ bodies = 5000
 fn a_hub_whose_log_nobody_reads_goes_on() {
     let hub = TestHub::start("--memory --log-level debug");
     let client = hub.client();
-    // Each frame gives at least one line of the log, and a pipe holds 64 KiB.
+    // For each frame the hub writes at least one line to its stderr, and a pipe holds 64 KiB.
     for n in 1..=1_000 {
         let plan = frame("@dev>req:plan{}", &format!("dea101{n:06}"), n, "sid:lunch");
         let posted = client.post_frame(&plan);

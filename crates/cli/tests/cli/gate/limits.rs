@@ -78,7 +78,8 @@ fn bytes_are_counted_for_all_protocols() {
             answer.status
         })
         .collect();
-    // A request that is larger than the whole limit comes through once, and takes all of it.
+    // A request that is larger than the whole limit comes through once, and uses up the whole
+    // limit.
     assert_ne!(statuses[0], 429, "{statuses:?}");
     let many = statuses.iter().filter(|status| **status == 429);
     assert!(many.count() > 10, "{statuses:?}");
@@ -118,7 +119,7 @@ fn open_requests_are_counted_for_each_token() {
     assert_eq!(refused.status, 429, "{refused:?}");
     assert_eq!(cook.get("/accp/v1/sessions/lunch/state").status, 200);
     drop(open.pop());
-    // The hub notices that a reader has gone when it has a frame for this reader.
+    // The hub notices that a reader has gone only when it sends a frame to this reader.
     let mut seq = 2;
     loop {
         let soup = frame(

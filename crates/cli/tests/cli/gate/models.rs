@@ -125,7 +125,7 @@ fn a_call_that_its_client_has_left_counts_as_open() {
     };
     let begun = (1..20).filter(|id| leave(*id)).count();
     assert!((1..=3).contains(&begun), "{begun} calls are open");
-    // The open calls end with the first frame.
+    // The first frame ends the open calls.
     assert_eq!(cook.post_frame(&plan("cook", "x", 1)).status, 200);
     until(200, || dev.get("/accp/v1/sessions/lunch/state"));
 }
@@ -153,7 +153,7 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
     for ended in [with_session.finish(), without.finish()] {
         assert!(ended.body.contains("E5001"), "{ended:?}");
     }
-    // The first two questions time out before the next one does.
+    // The third question times out last. Then the time of the first two is over, too.
     let call = tool("accp_ask", &asks("three", 3));
     let asked = stateless(&cook, "/mcp/lunch/cook", "tools/call", &call);
     assert!(asked.body.contains("E3001"), "{asked:?}");
@@ -303,8 +303,8 @@ fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
     assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
     until_updates(&mut events, 1);
     for number in 1..4 {
-        // In each round, the model gets an update for the erasure, reads the resource, and gets one
-        // for the next frame.
+        // In each round, the model gets an update for the erasure, reads the resource, and gets
+        // another update for the next frame.
         erase();
         until_updates(&mut events, 2 * number);
         assert!(read().body.contains("\"result\""));

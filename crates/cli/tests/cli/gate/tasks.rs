@@ -63,7 +63,8 @@ fn an_answer_has_a_bound_for_values_in_the_place_of_references() {
     assert_eq!(many.body.matches("$cold.k100_1").count(), 4_000);
     let few = get("abc101000002");
     assert_eq!(few.body.matches(&long).count(), 3);
-    // All tasks of a list share one bound, which has room for three and a half tasks.
+    // All tasks of one answer to `ListTasks` share one bound, which has room for three and a half
+    // tasks.
     for number in 3..9 {
         lists(&format!("abc10100000{number}"), number, 2);
     }
@@ -120,7 +121,7 @@ fn a_task_goes_on_when_its_session_ends_and_those_who_follow_it_hear_so() {
         let says = ended.body.contains("\"error\"") && ended.body.contains("SubscribeToTask");
         assert!(says, "{what}: {ended:?}");
     }
-    // The task goes on.
+    // The task itself goes on, so the client can subscribe to it again.
     let mut again = call(&client, path, "SubscribeToTask", &json!({ "id": id }));
     again.until("\"task\"");
     // Opening the agent elsewhere does not interrupt the clients that follow its tasks.

@@ -21,7 +21,8 @@ pub(super) fn frame(message: &Json) -> String {
         inline: true,
         ..EncodeOptions::default()
     };
-    // If the registry forbids the message, this writes it without the registry, so that the hub can refuse it.
+    // If the registry forbids the frame, the frame is written without the registry, so that the hub
+    // can refuse it.
     let text = message.encode_with(&registry, options());
     text.unwrap_or_else(|_| {
         let code = message.schema.take().unwrap();

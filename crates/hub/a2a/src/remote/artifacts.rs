@@ -95,11 +95,13 @@ impl ReceivedArtifacts {
                     _ => {}
                 }
             } else if !has_frames {
-                // If an artifact has frames, its text only repeats them.
+                // The artifact has no frames, so its text is content. In other artifacts the text
+                // only repeats the frames.
                 pieces.push(text);
             }
         }
-        // Text becomes a stream when its second piece arrives. Then the first piece is sent, too.
+        // The text of an artifact is sent as a stream when its second piece arrives. The first
+        // piece was held back until then.
         let is_last = change == Change::More(true);
         let is_more = matches!(change, Change::More(_));
         if is_more || artifact.in_pieces {

@@ -112,7 +112,7 @@ impl RpcClient {
             return Ok(answer);
         }
         let status = answer.status().to_string();
-        // Some servers send an error in the body.
+        // Some servers send a JSON-RPC error in the body of a failed answer.
         let text = answer.text().await.unwrap_or_default();
         self.read(&text).map_err(|error| match error {
             refused @ RemoteError::Refused { .. } => refused,

@@ -2,22 +2,12 @@
 
 use a2a::{AgentCard, Message, Part, Role};
 use accp_client::Agent;
-use accp_frame::{DynamicFrame, Registry, Value};
+use accp_frame::Registry;
 
 use crate::expand::{ValueQuota, with_values};
 use crate::frame::{ACCP, TEXT, TaskFrame};
 use crate::log::Log;
 use crate::render::{chat_text, frame_part};
-
-/// Fields that name the agent for which a request is.
-const RECEIVERS: [&str; 2] = ["assignee", "destination"];
-
-/// Returns whether a request is for another agent than this one.
-pub(super) fn is_for_another(request: &DynamicFrame<'_>, agent: &str) -> bool {
-    let named = |field: &&str| request.payload.get(field).and_then(Value::as_str);
-    let mut named = RECEIVERS.iter().filter_map(named);
-    named.any(|name| name.trim_start_matches('@') != agent)
-}
 
 /// Returns a request as a message: a frame if the agent takes frames, and text otherwise. Values
 /// replace references, which the agent cannot read.

@@ -60,7 +60,7 @@ impl TaskContext {
         let agent = cx.agent()?;
         let request = cx.inbound().message(&self.registry)?.into_owned();
         let is_own = request.intent == Intent::REQ;
-        if !is_own || message::is_for_another(&request, agent.name()) {
+        if !is_own {
             return Ok(());
         }
         let mid = cx.inbound().mid()?.to_string();
@@ -90,7 +90,8 @@ impl TaskContext {
         match reply {
             Some(Ok(reply)) => cx.reply_with(reply).await?,
             Some(Err(error)) => cx.reply_with(fault(&error)).await?,
-            // No agent waits for a reply in a cancelled chain. The task can be cancelled only once its id is known.
+            // The chain was cancelled, so no agent waits for a reply. The remote task can be
+            // cancelled only when its id is known, so this waits a while for the id.
             None => {
                 let id = async { known_id.wait_for(Option::is_some).await.ok()?.clone() };
                 tokio::select! {
@@ -118,7 +119,8 @@ impl RemoteTask<'_> {
     async fn ask(&mut self, message: Message) -> Result<Outbound<'static>, RemoteError> {
         let client = Arc::clone(&self.context.client);
         let streams = client.card.capabilities.streaming == Some(true);
-        // The server answers with the task at once, so that its id is known for a cancellation.
+        // With `return_immediately` the server answers with the task at once. A cancellation needs
+        // the id of the task.
         let configuration = SendMessageConfiguration {
             accepted_output_modes: None,
             task_push_notification_config: None,

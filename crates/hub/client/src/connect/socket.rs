@@ -73,12 +73,13 @@ impl Target {
         let scheme = match url.scheme() {
             "ws" | "http" => "ws",
             "wss" | "https" => "wss",
-            // `host:port` looks like a scheme.
+            // `Url` takes the host of `host:port` for a scheme. The error text covers this case.
             _ => return Err(refuse(other_scheme(hub))),
         };
-        // `Url` allows every change between these schemes.
+        // `set_scheme` cannot fail between these schemes, so its result is ignored.
         let _ = url.set_scheme(scheme);
-        // Some users give the address of the socket itself.
+        // The address may already end with the path of the socket. The path must not be added
+        // twice.
         let path = url.path().trim_end_matches('/');
         let path = format!("{}{SOCKET}", path.strip_suffix(SOCKET).unwrap_or(path));
         url.set_path(&path);
@@ -112,7 +113,7 @@ impl Target {
         };
         let connecting =
             tokio_tungstenite::connect_async_tls_with_config(request, None, true, Some(connector));
-        // The future is large. The box frees its memory once the connection is open.
+        // The future that connects is large. The box frees it once the connection is open.
         match timeout(CONNECT, Box::pin(connecting)).await {
             Err(_) => Err(failed(&format_args!("no answer within {CONNECT:?}"))),
             Ok(Ok((socket, _))) => Ok(socket),
@@ -165,7 +166,7 @@ fn reason(body: &str) -> Option<String> {
             answer.frame.code, answer.frame.msg
         ));
     }
-    // The answer comes from another program, such as a proxy.
+    // The body is not a frame of the hub, so another program has sent it, such as a proxy.
     let text = body.trim();
     let begin = text
         .char_indices()
@@ -235,7 +236,8 @@ impl Carrier {
     async fn again(&mut self) -> Result<Socket, Broken> {
         let mut pause = FIRST;
         loop {
-            // A random delay, so that all agents of a hub that was restarted do not connect at one instant.
+            // Each agent waits for a random time, so that not all agents of a restarted hub connect
+            // at once.
             let wait = pause.mul_f64(0.5 + share());
             tokio::select! {
                 () = sleep(wait) => {}
@@ -315,8 +317,9 @@ impl Carrier {
     fn closed(&mut self, close: &CloseFrame) -> Broken {
         tracing::debug!(code = u16::from(close.code), reason = %close.reason, "the hub closes the socket");
         let is_over = match u16::from(close.code) {
-            // The socket that replaced this one may be an earlier one of this agent, which a proxy has passed on too
-            // late. If another program opened it, that program would replace this socket again at once.
+            // The first replacement may be this agent's own earlier socket, which a proxy has
+            // passed on too late. So the agent connects again. A second replacement soon after
+            // shows that another program uses the agent's name, so the agent gives up.
             REPLACED => {
                 let now = Instant::now();
                 let before = self.replaced.replace(now);

@@ -14,9 +14,13 @@ impl Side {
             return Ok(false);
         }
         let registry = self.driver.session().options().registry.clone();
+        let owed = self
+            .work
+            .owed(self.driver.session(), self.driver.session().me());
         let driver = &mut self.driver;
         let handled = |inbound: &Inbound, answers| driver.handled(inbound, answers, now());
-        self.work.mark_late(&registry, &mut self.durable, handled)
+        self.work
+            .mark_late(&registry, &owed, &mut self.durable, handled)
     }
 
     /// Hands frames to askers and handlers, in their order. Frames that nobody takes wait.
@@ -66,7 +70,7 @@ impl Side {
                     if self.work.hand_answer(whole, answered) {
                         self.driver.handled(&inbound, Vec::new(), now())?;
                     } else {
-                        // The answer is late, so a handler gets it.
+                        // The asker no longer waits, so a handler gets the answer.
                         rest.push(inbound);
                     }
                 }

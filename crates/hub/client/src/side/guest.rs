@@ -121,18 +121,20 @@ impl Guest {
         let registry = driver.session().options().registry.clone();
         let (member, offered) = (self.member, self.offered());
         let (begun, inbox) = (self.work.begun.clone(), &mut self.inbox);
-        self.work.mark_late(&registry, durable, |inbound, answers| {
-            let marked = marked(inbox, inbound.position(), offered, &begun);
-            let answer = answers.into_iter().next();
-            let answer = answer.map(|answer| answer.answering(inbound)).transpose();
-            let answer = answer.map_err(|error| InputError::Send(error.into()))?;
-            let text = marked.to_string();
-            let session = driver.session_mut()?;
-            let handled = session.handled_as(member, &text, answer.as_ref(), now());
-            let mid = handled.map_err(InputError::from)?;
-            *inbox = marked;
-            Ok(mid)
-        })
+        let owed = self.work.owed(driver.session(), member);
+        self.work
+            .mark_late(&registry, &owed, durable, |inbound, answers| {
+                let marked = marked(inbox, inbound.position(), offered, &begun);
+                let answer = answers.into_iter().next();
+                let answer = answer.map(|answer| answer.answering(inbound)).transpose();
+                let answer = answer.map_err(|error| InputError::Send(error.into()))?;
+                let text = marked.to_string();
+                let session = driver.session_mut()?;
+                let handled = session.handled_as(member, &text, answer.as_ref(), now());
+                let mid = handled.map_err(InputError::from)?;
+                *inbox = marked;
+                Ok(mid)
+            })
     }
 
     /// Marks a frame for an asker. Returns false if the session takes no mark now.
@@ -197,7 +199,7 @@ impl Guest {
             };
             let mut expected = from;
             for entry in entries {
-                // Positions between the entries were erased.
+                // Positions between the entries were erased, so the guest passes over them.
                 self.pass(expected, entry.position - 1);
                 expected = entry.position + 1;
                 has_inputs |= self.take(driver, entry).await?;
@@ -321,7 +323,8 @@ impl Guest {
                 }
                 (None, Some(answered)) => {
                     if !self.work.hand_answer(whole, answered) {
-                        // The answer is late, so a handler gets it. Its inbox is written with the next commit.
+                        // The asker no longer waits, so a handler gets the answer. The next commit
+                        // stores the inbox without the answer's mark.
                         self.inbox = before;
                         self.next = self.next.min(at);
                         let text = self.inbox.to_string();

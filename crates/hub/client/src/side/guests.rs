@@ -53,7 +53,11 @@ impl Side {
                 guest.work.serve(add);
                 guest.begin_again();
             }
-            Command::Handled(marked) => guest.work.late.push_back(marked),
+            Command::Handled(marked) => {
+                let member = guest.member;
+                let mut sender = guest.sender(driver, durable);
+                guest.work.ended(&mut sender, member, marked)?;
+            }
             Command::Drain(done) => guest.work.drain(Some(done)),
             // The host already has the whole session, so the guest has joined.
             Command::Joined(done) => drop(done.send(Ok(()))),
@@ -133,8 +137,8 @@ impl Side {
         };
         let session = self.driver.session_mut()?;
         for frame in &before.outbox {
-            // The host recognises a frame that it already has. A refusal is ignored, because the sender would not have
-            // learnt of it before either.
+            // The host recognises a frame that it already has, so a second posting does no harm. A
+            // refusal is not reported, because the caller that sent the frame is gone.
             let posted = session.post_outgoing(member, frame, now());
             posted.map_err(DriverError::from)?;
         }
@@ -198,7 +202,8 @@ impl Side {
             has_inputs |= guest.mark_late(driver, durable)?;
             has_inputs |= guest.work.send_early(&mut guest.sender(driver, durable))?;
         }
-        // A reply that was just made is not durable yet.
+        // A reply of this round becomes durable with the next commit. Agents that drain end after
+        // that commit.
         if !has_inputs {
             has_inputs = self.end_drained()?;
         }

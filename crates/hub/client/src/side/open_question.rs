@@ -28,7 +28,7 @@ impl OpenQuestion {
     /// Hands a piece of a stream to the asker, and the pieces that have waited for it.
     pub(super) fn hand_piece(&mut self, registry: &Registry, whole: Inbound) {
         let place = whole.clone();
-        // A repeated piece is handed out only once.
+        // `take` returns no pieces if this piece is repeated, so the asker gets each piece once.
         let ready = self.order.take(registry, &place, whole);
         self.hand(ready.unwrap_or_default());
     }
@@ -45,7 +45,8 @@ impl OpenQuestion {
             return;
         };
         for piece in pieces {
-            // The reader may have stopped reading pieces and still wait for the answer.
+            // The send fails if the asker has stopped reading pieces. The asker may still wait for
+            // the answer.
             let _ = reader.send(piece);
         }
     }

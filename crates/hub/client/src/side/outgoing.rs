@@ -32,7 +32,7 @@ impl Work {
         let before = self.early.len();
         for command in std::mem::take(&mut self.early) {
             match command {
-                // The caller no longer waits.
+                // The caller no longer waits, so the frame is not sent.
                 Command::Send(posting) if posting.is_given_up() => {}
                 Command::Ask(asking) if asking.answer.is_closed() => {}
                 Command::Ask(asking) if asking.deadline.until <= Instant::now() => {
@@ -56,7 +56,7 @@ impl Work {
         let claim = Arc::clone(&posting.claim);
         let sent = claim.take(|| self.send(sender, &posting.outbound), taken);
         let Some(sent) = sent else {
-            // The sender has given up the frame.
+            // The caller has given the frame up, so it is not sent.
             return Ok(());
         };
         match sent? {
@@ -99,7 +99,8 @@ impl Work {
             if is_guest && is_accepted {
                 self.accepted(&entry.mid);
             } else if is_guest && entry.kind == EntryKind::Dropped {
-                // If its time was over, the session has refused the frame earlier.
+                // The session refuses an expired frame earlier, so a frame that the log drops here
+                // was cancelled.
                 self.lost(&entry.mid, Error::Cancelled);
             }
         }
@@ -117,7 +118,7 @@ impl Work {
                 _ => {}
             }
         }
-        // Frames whose callers have given up are forgotten.
+        // Frames whose callers have given up need no report.
         self.sent.retain(|_, sent| !sent.fate.is_closed());
     }
 

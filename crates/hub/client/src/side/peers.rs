@@ -28,7 +28,8 @@ impl Side {
                 gone.push(frame.to);
             }
         }
-        // If the host is gone, the member notices that itself.
+        // The member notices by itself that its host is gone, so only links of members are
+        // reported.
         gone.retain(|member| *member != MemberId::HOST && self.peers.remove(member).is_some());
         for member in &gone {
             self.input(Input::Disconnected(*member))?;
@@ -98,7 +99,7 @@ impl Side {
         }
         let is_guest = self.guests.values().any(|guest| guest.member == member);
         if !is_guest && !self.peers.contains_key(&member) {
-            // The agent has no link, so the log is not relayed to it.
+            // The agent has no link, so the host must not relay the log to it.
             self.input(Input::Disconnected(member))?;
         }
         Ok(())

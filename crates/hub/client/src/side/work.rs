@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Weak};
 
-use accp_frame::{ErrorCode, Frame, Intent, Registry};
-use accp_session::{Inbound, Mid, Outbound};
+use accp_frame::{DynamicFrame, ErrorCode, Frame, Intent, Registry};
+use accp_session::{Inbound, MemberId, Mid, Outbound, Session};
 use accp_store::DriverError;
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::open_question::{OnItsWay, OpenQuestion};
-use super::sender::{error_of, waits};
-use crate::command::{Command, Handlers, PANICKED, refuse};
+use super::sender::{SessionSender, error_of, waits};
+use crate::command::{Command, Handlers, PANICKED, Posting, refuse};
 use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
 use crate::error::{Done, Error, OnDurable};
 use crate::handle::Handle;
@@ -166,7 +166,8 @@ impl Work {
         }
         let own = self.own.clone();
         let mark = move |marked| {
-            // If the agent has ended, the frame comes again when the agent is opened.
+            // If the agent has ended, the mark is lost. The frame comes again when the agent is
+            // opened.
             let own = own.upgrade().and_then(|own| own.downcast().ok());
             let _ = own.map(|own: Arc<Handle>| own.tell(Command::Handled(marked)));
         };
@@ -174,7 +175,8 @@ impl Work {
         match self.handlers.dispatch(&mut Some(cx), whole) {
             Ok(None) => return Dispatch::Nobody,
             Ok(Some(handling)) => {
-                // A panic counts as a failure. If the program ends instead, its next run gets the frame.
+                // A handler that panics counts as failed. If the program ends instead, its next run
+                // hands the frame out again.
                 let handling = AssertUnwindSafe(handling).catch_unwind();
                 tokio::spawn(async move {
                     let result = handling.await;
@@ -187,6 +189,7 @@ impl Work {
             Err(error) => self.late.push_back(Marked {
                 inbound: whole.clone(),
                 reply: Some(Reply::Error(error.code(), error.to_string())),
+                was_handled: false,
                 done: None,
             }),
         }
@@ -194,17 +197,44 @@ impl Work {
         Dispatch::Refused
     }
 
+    /// Takes the end of a handler. `sender` is the session of the agent, which is this member.
+    pub(super) fn ended(
+        &mut self,
+        sender: &mut SessionSender<'_>,
+        member: MemberId,
+        marked: Marked,
+    ) -> Result<(), DriverError> {
+        if !marked.was_handled {
+            self.late.push_back(marked);
+        } else if sender.driver.session().is_owed(member, &marked.inbound) {
+            let end = end_of(&self.name, &marked.inbound);
+            let end = end.and_then(|end| end.answering(&marked.inbound).ok());
+            if let Some(end) = end {
+                self.tell(sender, Posting::unwatched(end))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the positions of requests for this member alone whose handlers have ended without an answer.
+    pub(super) fn owed(&self, session: &Session, member: MemberId) -> BTreeSet<u64> {
+        let ended = self.late.iter().filter(|marked| marked.is_end());
+        let owed = ended.filter(|marked| session.is_owed(member, &marked.inbound));
+        owed.map(|marked| marked.inbound.position()).collect()
+    }
+
     /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one of them
-    /// with its answers. Returns whether the session has taken one.
+    /// with its answers; a request that is `owed` an answer ends. Returns whether the session has taken one.
     pub(super) fn mark_late(
         &mut self,
         registry: &Registry,
+        owed: &BTreeSet<u64>,
         durable: &mut Vec<OnDurable>,
         mut handled: impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<bool, DriverError> {
         let before = self.late.len();
         for marked in std::mem::take(&mut self.late) {
-            if let Some(marked) = self.mark(marked, registry, durable, &mut handled)? {
+            if let Some(marked) = self.mark(marked, registry, owed, durable, &mut handled)? {
                 self.late.push_back(marked);
             }
         }
@@ -217,12 +247,14 @@ impl Work {
         &mut self,
         marked: Marked,
         registry: &Registry,
+        owed: &BTreeSet<u64>,
         durable: &mut Vec<OnDurable>,
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // An answer gets no answer, or the two agents would never stop. The intent can be read even without the
-        // schema.
+        // An answer never gets an answer, because two agents could answer each other without end.
+        // The intent tells whether the frame is an answer, and can be read even without the schema
+        // of the frame.
         let asks = || {
             Frame::parse_with(inbound.text(), &DELIVERED)
                 .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))
@@ -242,6 +274,9 @@ impl Work {
         let answers = match &marked.reply {
             Some(Reply::Frame(outbound)) => vec![outbound.clone()],
             Some(Reply::Error(code, text)) => fault(*code, text.clone()).into_iter().collect(),
+            None if owed.contains(&inbound.position()) => {
+                end_of(&self.name, inbound).into_iter().collect()
+            }
             None => Vec::new(),
         };
         let replied = match handled(inbound, answers) {
@@ -271,6 +306,13 @@ impl Work {
         }
         Ok(None)
     }
+}
+
+/// Returns the frame that ends a request without an answer.
+fn end_of(agent: &str, request: &Inbound) -> Option<Outbound<'static>> {
+    let request = Frame::parse_with(request.text(), &DELIVERED).ok()?;
+    let end = DynamicFrame::new(agent.to_owned(), "end", request.operation.into_owned());
+    end.ok().map(Outbound::owned_message)
 }
 
 /// Returns the error of a handler that could not read a frame because the registry of its agent lacks the schema of

@@ -49,7 +49,8 @@ pub(crate) fn parse(text: &str) -> Result<Keys, String> {
     let set: Set = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut keys = Keys::default();
     for (number, value) in (1..).zip(set.keys) {
-        // RFC 7518, section 6: these parts are private in every kind of key, or secret (`k`).
+        // RFC 7518, section 6: `d` is the private part in every kind of key pair, and `k` is a
+        // shared secret.
         if let Some(part) = ["d", "k"].iter().find(|part| value.get(part).is_some()) {
             return Err(format!(
                 "key {number}: it holds its secret part (`{part}`); the hub needs the public part alone"

@@ -11,7 +11,8 @@ use ring::signature::{
 
 /// Makes `ring` the provider of the process, unless the program has chosen another.
 pub(crate) fn install() {
-    // A provider that was installed before can check the same signatures.
+    // `install_default` fails if the program has installed a provider, which can check the same
+    // signatures.
     let _ = PROVIDER.install_default();
 }
 

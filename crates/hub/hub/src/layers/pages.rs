@@ -38,7 +38,8 @@ fn is_origin_fine(app: &App, headers: &HeaderMap) -> bool {
             .and_then(|rest| rest.strip_prefix("://"))
             == Some(host)
     });
-    // If another name leads to loopback, a page of that name has this name as `Host`, too.
+    // A page whose own name leads to loopback sends that name as `Host` and as `Origin` (DNS
+    // rebinding). So a hub without tokens accepts equal names only for loopback.
     let is_own = is_own && (!app.access.is_open() || host.is_some_and(is_loopback));
     is_own || app.config.origins.iter().any(|known| known == origin)
 }

@@ -64,7 +64,8 @@ impl TestHub {
         if config.listen == Config::default().listen {
             config.listen.set_port(0);
         }
-        // Another crate of the workspace may give reqwest TLS without a provider of its cryptography.
+        // Another crate of the workspace may enable TLS in reqwest without a provider of
+        // cryptography. So the test brings its own TLS settings.
         let tls = accp_client::tls_settings(None).expect("settings");
         let tls = rustls::ClientConfig::clone(&tls);
         let http = reqwest::Client::builder().tls_backend_preconfigured(tls);

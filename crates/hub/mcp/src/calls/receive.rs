@@ -34,10 +34,9 @@ pub(crate) async fn receive(connection: &Connection, args: &JsonObject) -> Resul
     let again = flag(args, "again")?;
     let inbox = connection.inbox().await?;
     let registry = inbox.agent.registry().await?;
-    let me = inbox.agent.name();
     let wants = |inbound: &Inbound| {
         let message = inbound.message(&registry);
-        message.is_ok_and(|message| asks(&message, me))
+        message.is_ok_and(|message| asks(&message))
     };
     let (mut frames, mut cancelled) = (Vec::new(), Vec::new());
     if again {

@@ -30,7 +30,8 @@ pub(super) async fn outgoing(
     let outgoing = OutgoingFrame::read(args, connection.agent(), &registry)?;
     let options = accp_frame::EncodeOptions {
         inline: true,
-        // Values that are too long for a frame go by reference.
+        // The session moves long values out of the frame later, so this text may exceed the limit
+        // of a frame.
         limits: Limits {
             frame_bytes: usize::MAX,
             ..Limits::default()
@@ -40,7 +41,8 @@ pub(super) async fn outgoing(
     let written = outgoing.message.encode_with(&registry, options);
     let mut written = written.map_err(|error| Fault::frame(&error))?;
     if written.len() > ECHO {
-        // A frame is ASCII, so it can be cut at any byte. The model has just written the rest.
+        // A frame is ASCII, so it can be cut at any byte. The model wrote the frame and does not
+        // need the rest.
         let bytes = written.len();
         written.truncate(ECHO);
         written = format!("{written}.. ({bytes} bytes in all)");

@@ -318,6 +318,7 @@ fn entry() -> impl Strategy<Value = Entry> {
     let sequence = prop_oneof![2 => Just(0), 3 => 1u64..9, 1 => Just(i64::MAX as u64)];
     let sender = prop_oneof![100..=899u16, 9000..=9999u16];
     let sender = sender.prop_filter_map("a member", MemberId::new);
+    let to = prop::option::weighted(0.3, prop_oneof![100..=899u16, 9000..=9999u16]);
     let at = prop_oneof![0i64..9, any::<i64>()].prop_map(Time::from_millis);
     (
         at,
@@ -326,17 +327,18 @@ fn entry() -> impl Strategy<Value = Entry> {
         mid(),
         sequence,
         any::<u32>(),
-        any::<bool>(),
+        (any::<bool>(), to),
         prop::sample::select(&[Due::No, Due::Yes, Due::Lapsed][..]),
         frame(),
         any::<Option<[u8; 32]>>(),
     )
         .prop_map(
-            |(at, kind, sender, mid, sequence, tokens, cut, due, text, hash)| {
-                // The plan sets the position.
+            |(at, kind, sender, mid, sequence, tokens, (cut, to), due, text, hash)| {
+                // Position 0 is a placeholder. The script's plan sets the position.
                 Entry::new(0, at, mid, text).with(|entry| {
                     entry.kind = kind;
                     entry.sender = sender;
+                    entry.to = to.and_then(MemberId::new);
                     entry.sequence = sequence;
                     entry.tokens = tokens;
                     entry.cut = cut;

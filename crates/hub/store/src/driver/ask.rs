@@ -112,7 +112,8 @@ impl Question {
     pub fn follow(&mut self, events: &[Event]) -> Result<(), AskError> {
         for event in events {
             match event {
-                // The question goes out under another id, which the answer names.
+                // The session has sent the question again under a new id, and the answer names the
+                // new id.
                 Event::Retried { old, new, .. } if *old == self.mid => self.mid = new.clone(),
                 Event::Refused(mid, error) if *mid == self.mid => {
                     return Err(AskError::Refused(error.clone()));
@@ -133,7 +134,8 @@ impl Question {
     /// Returns the intent of a frame that answers the question: see [`Inbound::answers`].
     pub fn answer(&self, inbound: &Inbound) -> Option<Intent> {
         let chain = self.chain();
-        // An answer contains one of the two ids. An id of digits has no escapes, so a search in the text finds it.
+        // This search spares the parsing of most frames. An answer contains one of the two ids, and
+        // an id of digits has no escapes.
         let may_name = |mid: &Mid| {
             let name = mid.to_string();
             !name.bytes().all(|byte| byte.is_ascii_digit()) || inbound.text().contains(&name)

@@ -85,7 +85,7 @@ fn entry(
     if let Some(entry) = entry.filter(|entry| entry.position == position) {
         return Ok(Found::Entry(entry));
     }
-    // An entry without a text was discarded or erased.
+    // `entries` leaves out an entry whose text was discarded or erased, but `entry` finds it.
     let is_gone = store.entry(side, position)?.is_some();
     Ok(if is_gone { Found::Gone } else { Found::Nothing })
 }

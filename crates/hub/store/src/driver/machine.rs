@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use accp_frame::{AgentId, DynamicFrame, Value};
+use accp_registry::Change;
 use accp_session::{
     Batch, Cold, Entry, Event, Found, Inbound, Input, InputError, LogKey, MemberId, Mid, Need,
     Options, Outbound, Output, Read, ReadError, Resolved, Resolver, Rules, Session, Stored, Time,
@@ -200,6 +201,10 @@ impl Machine {
             match event {
                 Event::Unavailable(key) => self.unavailable.insert(key.clone()),
                 Event::Supplied(key) => self.unavailable.remove(key),
+                Event::SchemasDiffer(peer, changes) => {
+                    self.warn_of(*peer, changes);
+                    false
+                }
                 _ => false,
             };
         }
@@ -306,6 +311,19 @@ impl Machine {
             self.failed = Some(error.to_string());
             DriverError::Store(error)
         })
+    }
+
+    /// Logs what breaks between the registry of a peer and that of this side.
+    fn warn_of(&self, peer: MemberId, changes: &[Change]) {
+        let session = self.session.options().session.as_str();
+        let state = self.session.state();
+        let mut members = state.members();
+        let party = members.find(|(member, _)| *member == peer);
+        let peer = party.and_then(|(_, party)| party.agents.first());
+        let peer = peer.map(String::as_str).unwrap_or_default();
+        for change in changes {
+            tracing::warn!(target: "accp::schemas", session, peer, %change, "the registry of a peer differs");
+        }
     }
 
     fn trace(&self, way: &str, frame: &str) {

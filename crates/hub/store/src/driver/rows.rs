@@ -137,7 +137,8 @@ impl<S: Transactional, L: Link> Driver<S, L> {
             store.commit_with(&mut [write])
         })?;
         if let Some(rows) = rows {
-            // The session had nothing to commit.
+            // The session had nothing to commit, so the closure above did not run. The rows are
+            // written with an empty batch.
             let nothing = Batch::default();
             let write = Write::new(self.machine.side(), &nothing).with(rows);
             let written = self.store.commit_with(&mut [write]);

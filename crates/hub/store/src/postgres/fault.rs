@@ -140,9 +140,11 @@ fn reason(error: &tokio_postgres::Error) -> (StoreErrorKind, &'static str) {
             StoreErrorKind::Full,
             "nothing of the commit is kept; free space, then restore the session and go on",
         ),
-        // The store checks rows before it writes, so a violation shows that another program has written them.
+        // Class 23: a row violates a constraint. The store checks rows before it writes them, so
+        // another program has written this row.
         "23" => (StoreErrorKind::Corrupt, BACKUP),
-        // A column has another type than it was declared with, or a table is gone.
+        // Class 22 and the two codes below: a column has another type than declared, or a table or
+        // column is gone.
         "22" => (StoreErrorKind::Corrupt, BACKUP),
         _ if *code == SqlState::UNDEFINED_TABLE || *code == SqlState::UNDEFINED_COLUMN => {
             (StoreErrorKind::Corrupt, BACKUP)

@@ -71,7 +71,7 @@ pub(super) fn delete(
         let rows = link.flight(&[FlightStep::Query(TEXTS, params)])?;
         let lengths = rows.first().into_iter().flatten().map(number);
         let lengths = lengths.collect::<Result<Vec<_>, _>>()?;
-        // An empty text was erased before.
+        // An empty text was erased before, so it is not counted again.
         freed.entries = lengths.iter().filter(|length| **length > 0).count() as u64;
         let bytes: u64 = lengths.iter().sum();
         freed.bytes += bytes;

@@ -223,7 +223,8 @@ impl Column {
                 all.push(Some(text));
                 return length;
             }
-            // The bits of a message id.
+            // An integer for a column of texts is a message id, which the column has as 12
+            // hexadecimal digits.
             (Self::Texts(all), Cell::Integer(bits)) => all.push(Some(format!("{bits:012x}"))),
             (Self::Texts(all), _) => all.push(None),
             (Self::Bytes(all), Cell::Bytes(bytes)) => {

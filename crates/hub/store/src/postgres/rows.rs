@@ -58,7 +58,7 @@ impl PostgresRows {
         let released = plain("RELEASE accp_rows")?;
         match (written, released) {
             (Ok(()), Ok(())) => Ok(()),
-            // A statement of the closure has failed.
+            // A statement of the closure has failed, so Postgres refuses to release the savepoint.
             (written, Err(error)) if error.code() == Some(&SqlState::IN_FAILED_SQL_TRANSACTION) => {
                 let unsaid = "a statement failed, and the closure did not return its error";
                 Err(Fault::Rows(written.err().unwrap_or_else(|| unsaid.into())))

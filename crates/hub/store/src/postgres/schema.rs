@@ -6,7 +6,7 @@ use super::link::{FlightStep, Link};
 use super::row::{Kind, Table};
 
 /// Each takes the tables from the version before to its own, 1 and up.
-const MIGRATIONS: [&str; 4] = [FIRST, SECOND, THIRD, FOURTH];
+const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// Since version 2, a text may be empty. A program that knows version 1 alone would relay it.
 const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was erased'";
@@ -53,6 +53,10 @@ INSERT INTO accp_inbox SELECT E'\x01', E'\x01', i, i, i FROM generate_series(1, 
 ANALYZE accp_inbox;
 DELETE FROM accp_inbox WHERE session = E'\x01';
 "#;
+
+/// Since version 5, an entry has the member that its frame is for. A program that knows version 4 alone would hand the
+/// frame to all.
+const FIFTH: &str = "COMMENT ON COLUMN accp_log.cut IS 'twice the number of the member that the frame is for, and 1 for a preview'";
 
 const FIRST: &str = r#"
 CREATE TABLE accp_lease (
@@ -229,7 +233,7 @@ pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
     if found == Some(last) {
         return Ok(());
     }
-    // `ACCP` as a number. The lock ends with the transaction.
+    // The number of the lock is `ACCP` in ASCII. The lock ends with the transaction.
     link.flight(&[
         FlightStep::Plain("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
         FlightStep::Plain("SELECT pg_advisory_xact_lock(1094927184)"),
@@ -247,7 +251,7 @@ pub(super) fn prepare(link: &mut Link) -> Result<(), Fault> {
 
 /// Runs the migrations that the tables lack. The caller has the lock.
 fn migrate(link: &mut Link) -> Result<(), Fault> {
-    // Another process may have made the tables meanwhile.
+    // Another process may have made the tables while this one waited for the lock.
     let found = version(link)?;
     let read = MIGRATIONS.len() as i64;
     let from = match found {
@@ -290,6 +294,7 @@ fn migrate(link: &mut Link) -> Result<(), Fault> {
 /// Returns the version of the tables; `None` when there are none.
 fn version(link: &mut Link) -> Result<Option<i64>, Fault> {
     // `to_regclass` may still not see a table that was made while this process waited for the lock.
+    // So this asks `pg_class`.
     let sql = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class
         WHERE relname = 'accp_schema' AND pg_table_is_visible(oid))";
     let found = link.flight(&[FlightStep::Query(sql, Vec::new())])?;

@@ -56,7 +56,7 @@ where
     fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, Failure> {
         Ok(Handshake {
             connector: self.0.clone(),
-            // A Unix socket has no host name, and does not use TLS.
+            // A Unix socket has no host name, and its connection does not use TLS.
             server: ServerName::try_from(domain.to_owned()).ok(),
         })
     }

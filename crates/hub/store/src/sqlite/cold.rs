@@ -58,7 +58,7 @@ fn absent(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
             return Err(Fault::Corrupt(text));
         }
     }
-    // Rows can also be lost with a damaged page.
+    // A damaged page can also lose rows, so SQLite checks the whole table.
     let found: String = conn.query_row("PRAGMA quick_check(cold)", (), |row| row.get(0))?;
     if found != "ok" {
         return Err(Fault::Corrupt(found));

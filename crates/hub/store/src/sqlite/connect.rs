@@ -14,7 +14,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens a file. One that is made is for its owner alone, and SQLite gives the files beside it the same mode.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
-    // For SQLite this name means a database in memory.
+    // For SQLite the name `:memory:` means a database in memory, which needs no file.
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != Path::new(":memory:") {
         files::create_private(path).map_err(Fault::Unmade)?;
     }
@@ -30,9 +30,10 @@ pub(super) fn settle(conn: &Connection) -> Result<(), Fault> {
     conn.pragma_update(None, "synchronous", "FULL")?;
     // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
     conn.pragma_update(None, "fullfsync", true)?;
-    // The index of words stays in memory.
+    // The search index is a temporary table, which stays in memory.
     conn.pragma_update(None, "temp_store", "MEMORY")?;
-    // The file may come from an untrusted source.
+    // The file may come from an untrusted source, so its schema gets no trust and its cells are
+    // checked.
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update(None, "cell_size_check", true)?;
     Ok(())

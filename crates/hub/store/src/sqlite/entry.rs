@@ -51,7 +51,8 @@ pub(super) fn find(conn: &Connection, side: i64, position: u64) -> Result<Option
 
 /// Writes the mark of an entry, which was read before.
 pub(super) fn mark(conn: &Connection, side: i64, entry: &Entry) -> Result<(), Fault> {
-    // The checksum covers the whole row, so the whole row is written. The key finds it.
+    // The checksum covers the whole row, so the whole row is written. The statement finds the row
+    // by its key.
     let sql = "UPDATE log SET at = ?3, kind = ?4, sender = ?5, mid = ?6, sequence = ?7, \
         tokens = ?8, cut = ?9, due = ?10, hash = ?11, crc = ?12 WHERE side = ?1 AND position = ?2";
     write_log(conn, sql, side, entry)

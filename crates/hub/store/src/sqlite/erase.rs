@@ -67,7 +67,7 @@ pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<
 /// Writes the whole file anew and empties the write-ahead log. Free pages, and the free room in pages,
 /// may still hold what was deleted: also copies that were left behind when a page was split.
 pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {
-    // VACUUM makes a copy of the database, which may be larger than the memory.
+    // VACUUM copies the database. The copy may be larger than the memory, so it goes into a file.
     conn.pragma_update(None, "temp_store", "FILE")?;
     let copied = conn.execute_batch("VACUUM");
     conn.pragma_update(None, "temp_store", "MEMORY")?;

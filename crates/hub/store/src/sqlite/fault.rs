@@ -125,10 +125,11 @@ const UNFINISHED: &str = "the store is empty, and the command that creates it ha
 /// Returns the kind of error when SQLite fails, and what helps.
 fn reason(error: &rusqlite::Error) -> (StoreErrorKind, &'static str) {
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
-        // A column has another type than its table declares.
+        // Any other error of rusqlite means that a column has another type than its table declares.
         return (StoreErrorKind::Corrupt, BACKUP);
     };
-    // Only the creation of a store uses a rollback journal; later commits use the write-ahead log.
+    // Only the creation of a store uses a rollback journal, so a journal that is left shows that
+    // the creation was cut short.
     if failure.extended_code == ffi::SQLITE_READONLY_ROLLBACK {
         return (StoreErrorKind::Unfinished, UNFINISHED);
     }

@@ -47,7 +47,8 @@ pub(super) fn entries(
     let most = i64::try_from(limit).unwrap_or(i64::MAX);
     let found = all(conn, &sql, (side.number, from, most), entry::read)?;
     ascend("log", found.iter().map(|entry| entry.position))?;
-    // A member's log has gaps. So a lost entry shows only by its text, which has the same key.
+    // A member's log has gaps, so a gap does not show that a row of `log` was lost. The texts in
+    // `frame` have the same keys, so their number shows it.
     let last = found.last().filter(|_| found.len() == limit);
     let last = last.map_or(i64::MAX as u64, |last| last.position);
     let sql = "SELECT count(*) FROM frame WHERE side = ?1 AND position BETWEEN ?2 AND ?3
@@ -202,7 +203,8 @@ fn same(entries: Vec<Entry>, positions: &[u64]) -> Result<Vec<Entry>, Fault> {
 }
 
 fn due_sql() -> String {
-    // Without the hint SQLite would read the whole log. The index also has the few entries that have lapsed.
+    // Without the hint SQLite would read the whole log. The index also has the few lapsed entries,
+    // so the condition names the value 1.
     entry::select(
         "INDEXED BY log_due",
         "l.due AND l.due = 1 AND l.position <= ?2",

@@ -1,4 +1,4 @@
-//! The schema of formats 2 to 5. `docs/format.md` describes it.
+//! The schema of formats 2 to 6. `docs/format.md` describes it.
 
 use rusqlite::Connection;
 
@@ -7,8 +7,8 @@ use super::fault::Fault;
 /// The application id in the header of every store: `ACCP`.
 pub(super) const APPLICATION: i32 = 0x4143_4350;
 
-/// The format that this version writes.
-pub(super) const VERSION: i32 = 5;
+/// The format that this version writes. Since format 6, `cut` of an entry also has the member that the frame is for.
+pub(super) const VERSION: i32 = 6;
 
 /// The oldest format that this version reads. It has no inboxes, no entry that has lapsed, and none that
 /// was erased.

@@ -83,8 +83,9 @@ impl Index {
 
     /// Adds the entries that are new.
     fn follow(&mut self, conn: &Connection, side: &Side) -> Result<(), Fault> {
-        // Our own splitter makes the words, so that all stores find the same. The tokenizer of FTS5 then
-        // splits at spaces alone, because it takes all characters beyond ASCII for letters.
+        // This crate splits the texts into words, so that all stores find the same entries. The
+        // tokenizer of FTS5 then splits only at spaces, because it takes all characters beyond
+        // ASCII for letters.
         let sql = "INSERT INTO temp.accp_words (rowid, words) VALUES (?1, ?2)";
         let mut statement = conn.prepare_cached(sql)?;
         while self.last < side.row.last {

@@ -125,7 +125,8 @@ impl<'a> Columns<'a> {
             Cell::Integer(bits) => u64::try_from(bits).ok().and_then(Mid::from_bits),
             Cell::Text(name) => {
                 let name = std::str::from_utf8(name).map_err(|_| self.wrong("UTF-8"))?;
-                // An id must have one spelling, or the index would not find it again.
+                // Twelve hexadecimal digits are stored as an integer. As a text they would be a
+                // second spelling, which the index would not find.
                 Some(Mid::parse(name)).filter(|mid| !mid.is_hex())
             }
             _ => None,

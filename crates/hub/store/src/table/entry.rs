@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::ErrorCode;
-use accp_session::{Due, Entry, EntryKind, Seen, Time};
+use accp_session::{Due, Entry, EntryKind, MemberId, Seen, Time};
 
 use super::cell::{Cell, MidCell, integer};
 use super::columns::{Columns, Damage};
@@ -25,7 +25,7 @@ pub(crate) fn log_cells<'a>(
         mid.cell(),
         integer(entry.sequence)?,
         Cell::Integer(entry.tokens.into()),
-        Cell::Integer(entry.cut.into()),
+        Cell::Integer(to_cut(entry)),
         Cell::Integer(to_due(entry.due)),
         entry
             .hash
@@ -49,7 +49,8 @@ pub(crate) fn read_log(columns: &mut Columns<'_>) -> Result<Entry, Damage> {
     entry.sender = sender;
     entry.sequence = columns.number()?;
     entry.tokens = columns.number()?;
-    entry.cut = columns.flag()?;
+    (entry.to, entry.cut) = cut_from(columns.integer()?)
+        .ok_or_else(|| columns.wrong("0 or 1, and twice the number of a member"))?;
     entry.due = due_from(columns.integer()?).ok_or_else(|| columns.wrong("0, 1 or 2"))?;
     entry.hash = columns.optional_digest()?;
     Ok(entry)
@@ -70,6 +71,20 @@ pub(crate) fn to_seen(entry: Entry) -> Seen {
         sequence: entry.sequence,
         dropped: entry.kind == EntryKind::Dropped,
     }
+}
+
+/// Whether hot state shows a preview, and twice the number of the member that the frame is for.
+fn to_cut(entry: &Entry) -> i64 {
+    let to = entry.to.map_or(0, MemberId::number);
+    i64::from(to) * 2 + i64::from(entry.cut)
+}
+
+fn cut_from(cut: i64) -> Option<(Option<MemberId>, bool)> {
+    let to = match u16::try_from(cut / 2).ok().filter(|_| cut >= 0)? {
+        0 => None,
+        to => Some(MemberId::new(to)?),
+    };
+    Some((to, cut % 2 == 1))
 }
 
 const fn to_due(due: Due) -> i64 {

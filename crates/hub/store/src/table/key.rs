@@ -39,7 +39,8 @@ impl Key {
     /// Checks that the bytes of a key are there if they must be. `length` is the length of the bytes
     /// that were found.
     pub(crate) fn check(&self, name: &str, length: Option<u64>) -> Result<(), Damage> {
-        // If the bytes of a key never came, their length cannot be checked.
+        // Only a `Held` key must have its bytes. Those of a `Known` key may never have come, and
+        // those of an `Expired` key may be deleted.
         if self.state != State::Held || length == Some(self.length) {
             return Ok(());
         }

@@ -147,6 +147,19 @@ pub(crate) fn inboxes(store: &mut impl Store) -> Result<(), StoreError> {
     store.commit(&[(&side, &second)])
 }
 
+/// Adds what a file can have since format 6: an entry that is for one member.
+pub(crate) fn addressed(store: &mut impl Store) -> Result<(), StoreError> {
+    let to = |position, number, cut| {
+        entry(position).with(|entry| {
+            entry.to = MemberId::new(number);
+            entry.cut = cut;
+        })
+    };
+    let entries = vec![to(2, 102, false), to(3, 9999, true), to(4, 100, true)];
+    let batch = Batch::new(true).with(|batch| batch.entries = entries);
+    store.commit(&[(&greetings(), &batch)])
+}
+
 /// Returns all data of a store, as text.
 pub(crate) fn dump(store: &mut impl Store) -> Result<String, StoreError> {
     let mut text = String::new();

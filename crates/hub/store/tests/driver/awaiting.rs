@@ -143,7 +143,7 @@ fn when_the_store_fails_nothing_leaves_and_the_session_is_put_aside() {
     block_on(async {
         let mut hub = host(&committer, "s").await;
         hub.carry_out(START).await.unwrap();
-        // Another driver opens the session.
+        // `other` is a second driver of the same session.
         let mut other = host(&committer, "s").await;
         let message = plan("hub");
         for driver in [&mut hub, &mut other] {

@@ -26,7 +26,8 @@ fn record(run: impl FnOnce()) -> Vec<TracedFrame> {
     static START: Once = Once::new();
     START.call_once(|| {
         tracing::subscriber::set_global_default(Recorder).unwrap();
-        // Another test may have used the callsites before this subscriber was set.
+        // Another test may have used the callsites before, and tracing remembers that nobody
+        // listened to them.
         tracing::callsite::rebuild_interest_cache();
     });
     EVENTS.set(Some(Vec::new()));

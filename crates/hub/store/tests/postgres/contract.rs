@@ -98,7 +98,7 @@ fn hostile_texts_come_back() {
     assert_eq!(kept.value, batch.cold[0]);
     assert_eq!(store.list().unwrap()[0].side, side);
     store.verify(&side).unwrap();
-    // The freed bytes are those of the text, not those of the column.
+    // `freed` counts the bytes of the text, not those of its escaped form in the column.
     let mark = Batch::new(true).with(|batch| {
         batch.handled = vec![1];
         batch.snapshot = Some(Snapshot {

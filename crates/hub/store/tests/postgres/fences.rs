@@ -21,7 +21,7 @@ fn what_has_lost_its_side_writes_nothing_more() {
     let (mut old, mut new) = (schema.open(), schema.open());
     let side = launch();
     assert_eq!(old.open(&side).unwrap(), None);
-    // Opening a side does not begin it.
+    // A side that was opened without a commit is not listed.
     assert_eq!(old.list().unwrap(), []);
     old.commit(&[(&side, &entry(1))]).unwrap();
     assert_eq!(new.open(&side).unwrap().unwrap().entries.len(), 1);
@@ -69,10 +69,10 @@ fn a_store_that_commits_without_opening_opens_the_side() {
     let side = launch();
     running.open(&side).unwrap();
     running.commit(&[(&side, &entry(1))]).unwrap();
-    // Retention works without opening the side, and takes the side from no other store.
+    // Retention works without opening the side, so the running store keeps it.
     tool.retain(&side, Retention { log_before: 9 }).unwrap();
     running.commit(&[(&side, &entry(2))]).unwrap();
-    // A refused commit takes the side from no other store either.
+    // After a refused commit the running store still has the side.
     tool.commit(&[(&side, &entry(2))]).unwrap_err();
     running.commit(&[(&side, &entry(3))]).unwrap();
     tool.commit(&[(&side, &entry(4))]).unwrap();

@@ -26,7 +26,7 @@ fn a_lease_is_taken_renewed_over_and_released() {
     let (holder, left) = other(b.lease(&side, "b'\0", LONG).unwrap());
     assert_eq!(holder, "a");
     assert!(left <= LONG && left > LONG / 2, "{left:?}");
-    // A lease that is renewed for a short time is over soon.
+    // A renewal for a shorter time shortens the lease.
     assert_eq!(a.lease(&side, "a", SHORT).unwrap(), Lease::Held);
     sleep(2 * SHORT);
     assert_eq!(b.lease(&side, "b'\0", LONG).unwrap(), Lease::Held);

@@ -22,7 +22,7 @@ fn processes_that_start_at_once_make_the_tables_once() {
             });
         }
     });
-    assert_eq!(version(&schema), 4);
+    assert_eq!(version(&schema), 5);
     assert_eq!(schema.open().list().unwrap().len(), 6);
 }
 
@@ -49,7 +49,7 @@ fn tables_of_an_earlier_version_are_migrated() {
         "CREATE TABLE accp_schema (version bigint NOT NULL); INSERT INTO accp_schema VALUES (0)",
     );
     let mut store = schema.open();
-    assert_eq!(version(&schema), 4);
+    assert_eq!(version(&schema), 5);
     store.commit(&[(&launch(), &entry(1))]).unwrap();
     // Version 3 has no inboxes.
     drop(store);
@@ -57,7 +57,7 @@ fn tables_of_an_earlier_version_are_migrated() {
         .sql()
         .run("DROP TABLE accp_inbox; UPDATE accp_schema SET version = 3");
     let mut store = schema.open();
-    assert_eq!(version(&schema), 4);
+    assert_eq!(version(&schema), 5);
     let mut second = entry(2);
     let inbox = (MemberId::HOST, "2".to_owned());
     second.inboxes.push(inbox.clone());
@@ -77,7 +77,7 @@ fn tables_of_another_program_are_left_alone() {
     assert_eq!(error.kind(), StoreErrorKind::Foreign);
     let text = error.to_string();
     assert!(text.contains("accp_log"), "{text}");
-    // The failed start has created no tables.
+    // The failed opening has created no tables.
     assert!(
         !schema
             .sql()
@@ -193,7 +193,7 @@ fn no_work_on_a_side_reads_a_whole_table() {
     drop(schema.open());
     let url = with(&schema.url, "application_name", Some(&schema.name));
     let scans = || {
-        // A connection reports its statistics when it ends.
+        // A connection reports its statistics when it ends, so the loop waits for its end.
         let name = &schema.name;
         let open = format!("SELECT FROM pg_stat_activity WHERE application_name = '{name}'");
         while !schema.sql().rows(&open).is_empty() {
@@ -294,7 +294,7 @@ fn rows_are_found_by_their_whole_key_although_nothing_is_known_of_the_tables() {
         .retain(&side, accp_store::Retention::default())
         .unwrap();
     drop(store);
-    // A connection reports what it has read when it ends.
+    // A connection reports what it has read when it ends, so the loop waits for its end.
     let of_store = format!(
         "SELECT 1 FROM pg_stat_activity WHERE application_name = '{}'",
         schema.name

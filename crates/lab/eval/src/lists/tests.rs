@@ -91,7 +91,7 @@ fn each_fault_has_its_figure() {
     assert_eq!(counts(json.lists.refused), (0, 9));
     assert_eq!(counts(json.lists.intent), (9, 9));
     assert_eq!(counts(json.bytes).0, counts(json.bytes).1);
-    // The prompts of `plain` are not JSON, so they are no lists. Their text still has the task.
+    // The prompts of `plain` are not JSON, so they are not lists. Their text still has the task.
     assert_eq!(
         (counts(plain.lists.refused), counts(plain.lists.intent)),
         ((0, 0), (9, 9))

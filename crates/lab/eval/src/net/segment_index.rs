@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_handle_names_a_message_or_a_range() {
         let named: Vec<_> = handles("[4 lines: p37] p1-4, p6..p9; up12 p3a cp5").collect();
-        // The end of a range also names a single message.
+        // The end of the range `p6..p9` also counts as a single message.
         assert_eq!(named, [(37, 37), (1, 4), (6, 9), (9, 9)]);
         let text = "3 more, messages 7 to 13; seat (message 9), message 4x, messages 5 to 6y, submessage 2";
         assert_eq!(handles(text).collect::<Vec<_>>(), [(7, 13), (9, 9), (5, 5)]);

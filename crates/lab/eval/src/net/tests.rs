@@ -131,7 +131,8 @@ proptest! {
 
     #[test]
     fn whoever_remembers_less_pays_more(json in conversations()) {
-        // These conversations are shorter than the minimum that a provider caches.
+        // These conversations are shorter than the minimum that a provider caches, so the prices
+        // have no minimum here.
         let prices = Prices::default().without_minimum();
         let named = |name| net(&json, &plan(name).unwrap(), prices).0;
         let whole = named("json");
@@ -151,7 +152,7 @@ proptest! {
         prop_assert_eq!(nothing.costs.usual.prompts, 0.0);
         prop_assert_eq!(nothing.lost.found, nothing.hits.wanted - nothing.hits.found);
         let constant = net(&json, &shows(|_| vec![Segment::new(Kind::Facts, "p0-999: Remember!\n")]), prices).0;
-        // This policy never shows a result, and all that it shows stays in the cache.
+        // `blind` never shows a result, and all that it shows stays in the cache.
         let blind = net(&json, &shows(|messages| {
             let spoken = messages.iter().filter(|message| message.kind != Kind::Result);
             spoken.map(Segment::of).collect()
@@ -167,7 +168,8 @@ proptest! {
         let bag = named("bag");
         prop_assert!(bag.hits.found < bag.hits.wanted);
         prop_assert!(bag.costs.usual.net > plain.costs.usual.net);
-        // Some words are in alphabetical order by chance: 24 of 45 in one of many thousand conversations.
+        // `bag` sorts the words. Some words are in alphabetical order by chance (24 of 45 in one of
+        // many thousand conversations), so the share may be above zero.
         let remembered = bag.remembered;
         for share in [remembered.task, remembered.did] {
             prop_assert!(share.share().unwrap() < 0.75, "{:?}", share);
@@ -283,9 +285,10 @@ fn a_recovery_is_priced_by_the_rules() {
     let window = count("the invoice of May has the number 4711");
     let reading = |context: f64| context * 1.25;
     let expected = first * 1.25 + second * 1.25
-        // In the first turn the prompt lacks the new result, so the model has to read it.
+        // In the first turn the prompt lacks the new result, so the agent fetches it. That costs
+        // another reading of the prompt, the output that asks, and the fetched text.
         + reading(first) + 40.0 * 5.0 + window * 1.25
-        // In the second turn the window is read from the cache.
+        // In the second turn the fetched text is read from the cache.
         + window * 0.1;
     assert!(
         (net.costs.usual.net - expected).abs() < 1e-9,
@@ -392,7 +395,8 @@ fn first_sight_is_what_a_model_can_read() {
         seen(|messages| messages.iter().map(Segment::of).collect()),
         (3, 3)
     );
-    // The records by position, with and without their keys.
+    // The policy shows the values of records by position, first without the line that names their
+    // keys, then with it.
     assert_eq!(seen(|messages| records(messages, "")), (2, 3));
     assert_eq!(
         seen(|messages| records(messages, "@=R(flight,seats,status)\n")),

@@ -139,7 +139,7 @@ pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
             None => labels.push((left, top, vec![point.name])),
         }
     }
-    // The longest labels get their places first.
+    // Long labels are hard to place, so they get their places first.
     labels.sort_by_key(|(.., names)| {
         std::cmp::Reverse(names.iter().map(|name| name.len()).sum::<usize>())
     });

@@ -172,7 +172,8 @@ mod tests {
         assert_eq!(scene["messages"][1][3], "look");
         assert_eq!(scene["messages"][2], json!(["result", "look", text, ""]));
         let turn = &scene["turns"][1];
-        // The place is in UTF-16 units, as in scripts: é is one unit, and the emoji is two.
+        // The place is counted in UTF-16 units, as in JavaScript: é is one unit, and the emoji is
+        // two.
         let sight = |source: usize| json!(["sight", "", source, 0, 0, true]);
         let need = json!(["argument", "Okonjo-Berg", 2, 20, 31, true]);
         assert_eq!(turn["needs"], json!([sight(2), need]));

@@ -70,7 +70,7 @@ mod tests {
     fn a_place_is_said_where_it_changes() {
         let policies = ["json", "a", "b", "c"].map(|name| (name, ""));
         let mut corpus = Corpus::new("test", policies.into_iter());
-        // With long windows, `b` comes after `a`; `a` and `c` share a place.
+        // With `window 1600`, `b` comes after `a`, and `a` and `c` share a place.
         let nets = [(100.0, 100.0), (80.0, 80.0), (70.0, 90.0), (80.0, 80.0)];
         for (row, (usual, long)) in corpus.rows.iter_mut().zip(nets) {
             let costs = &mut row.measure.net.costs;

@@ -117,7 +117,8 @@ fn the_example_is_measured_by_default() {
     assert!(rows.iter().filter(ours).count() == 1 && ours(&&rows[13]));
     assert_eq!(rows[0]["results"], json!(1.0));
     let shown = |row: usize| rows[row]["shown_results"].as_u64().unwrap();
-    // The context of a session does not show the place of each message.
+    // Row 10 is the context of a session. It does not show where each message stands, so it has no
+    // share of results.
     assert_eq!((shown(10), &rows[10]["results"]), (0, &Json::Null));
     assert!(shown(0) > 0 && shown(11) == shown(0));
     assert!(rows[11]["results"].as_f64().unwrap() < 1.0);

@@ -129,7 +129,8 @@ fn the_order_of_the_files_does_not_matter_and_halves_make_a_whole() {
     let halves =
         ["learn", "measure"].map(|half| learn(&["one.jsonl", "two.jsonl", "--split", half]).1);
     assert_eq!((count, halves[0] + halves[1]), (24, 24));
-    // SHA-256 of `library/0` begins with an even byte, and of `library/11` with an odd byte.
+    // SHA-256 of `library/0` begins with an even byte, and of `library/11` with an odd byte, so the
+    // two are in different halves.
     let folder = Folder::with(&[
         ("0.jsonl", &lines(&all[..1])),
         ("11.jsonl", &lines(&all[11..=11])),

@@ -18,7 +18,8 @@ pub(crate) fn joined(chats: &[Chat], count: usize, tokens: usize, counter: Bpe) 
         let start = number * chats.len() / count.max(1);
         for part in 0.. {
             let at = (start + part) % chats.len();
-            // If all lists are empty, the loop would never end.
+            // A full round without any token shows that all lists are empty. Without this check the
+            // loop would never end.
             if has >= tokens || part > chats.len() && has == 0 {
                 break;
             }

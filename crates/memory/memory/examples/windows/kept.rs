@@ -31,7 +31,7 @@ pub(crate) fn run(
     let name = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let name: String = talk.id.chars().map(name).collect();
     let root = root.join(format!("{name}-{}-{}", talk.form, window.size()));
-    // A folder of an earlier run has files of that run.
+    // A folder of an earlier run would mix its files with those of this run, so it is removed.
     if root.exists() {
         fs::remove_dir_all(&root).map_err(|error| at(&error))?;
     }

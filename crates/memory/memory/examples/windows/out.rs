@@ -42,7 +42,8 @@ impl Out {
             return Ok(());
         };
         self.seen += 1;
-        // The multiplier spreads the numbers, so that no step of a conversation is chosen more often.
+        // About one list of 16 is chosen. The multiplier spreads the numbers, so that no step of a
+        // conversation is chosen more often.
         let is_chosen = acted || self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 == 0;
         if !is_chosen || self.written >= self.limit {
             return Ok(());

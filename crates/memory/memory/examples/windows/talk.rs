@@ -76,7 +76,8 @@ impl Talk {
         let mut end = 0;
         let mut from = 0;
         for step in &chat.steps {
-            // System prompts are kept outside the list, so a step that has only them adds nothing to the list.
+            // System prompts at the beginning are kept outside the list. So a first step that has
+            // only such prompts adds nothing to the list.
             let is_beside = all[from..*step].iter().all(|one| one["role"] == "system");
             if *step > from && !(from == 0 && is_beside) {
                 end += document(&all[from..*step], format, self.form)?.0.len();
@@ -150,7 +151,7 @@ fn plain(at: usize, message: &Json, form: Form) -> Json {
         if at > 0 && form == Form::Anthropic && map["role"] == "system" {
             map.insert("role".to_owned(), "user".into());
         }
-        // The provider refuses white space at the end of a list.
+        // Anthropic refuses a list whose last text ends with white space, so each text is trimmed.
         if let Some(Json::String(text)) = map.get_mut("content")
             && form == Form::Anthropic
         {

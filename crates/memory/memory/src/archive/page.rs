@@ -40,7 +40,7 @@ fn role(role: Role) -> &'static str {
 }
 
 fn text(message: &Parsed) -> String {
-    // A result alone needs no title, because the heading has the name of the tool.
+    // The heading already names the tool of a single result, so the result needs no title.
     if let (true, [], [result]) = (
         message.text.is_empty(),
         &message.calls[..],

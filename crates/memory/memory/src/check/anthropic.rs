@@ -58,7 +58,7 @@ fn results_first(messages: &[Message], turn: Range<usize>, found: &mut Vec<Findi
         if message.role == Role::System {
             continue;
         }
-        // A content that is a plain text has no blocks, and is not a result.
+        // A content that is plain text has no blocks. It counts as something other than a result.
         other |= message.blocks().is_empty();
         let mut late = false;
         for block in message.blocks() {

@@ -151,7 +151,8 @@ fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
             let all = array(&message.json()["content"]).filter(|(_, block)| is_blank(block));
             edits.extend(all.map(|(index, _)| Edit::Drop(content.clone(), index)));
             let is_blank = !edits.is_empty();
-            // Without the blank texts, the message would be empty or end with a thought.
+            // A message that is empty, or that ends with a thought, is a flaw as well. So no cure
+            // drops the blank texts if such a message would remain.
             let last = blocks.iter().rfind(|block| !self::is_blank(block));
             if last.is_none_or(|block| {
                 matches!(

@@ -102,7 +102,7 @@ fn marks(list: &MessageList) -> Vec<Mark<'_>> {
             &mut marks,
         );
     }
-    // For a mark of the request, the provider marks the last block.
+    // The provider applies a mark of the whole request to the last block, so this mark comes last.
     mark(None, &Pointer::default(), request, true, &mut marks);
     marks
 }

@@ -86,7 +86,8 @@ fn item_id(kind: &str, json: &Json, flaws: &mut Flaws) {
     let text = format!(
         "the `id` of an item of the type `{kind}` has to begin with `{start}`; leave it out if the provider did not give it"
     );
-    // A provider that keeps reasoning items refuses one without its id.
+    // A provider that keeps reasoning items refuses a reasoning item without its id, so the id
+    // stays.
     let edit = (kind != "reasoning").then(|| Edit::Remove(Pointer::default(), "id"));
     flaws.cured_of(Code::ItemId, text, json["call_id"].as_str(), edit);
 }

@@ -118,7 +118,8 @@ fn outputs(list: &MessageList, flaws: &mut Flaws) {
         let text = format!(
             "an item of the type `{kind}` answers `{id}`, which is a `{call}`; write `\"type\": \"{fitting}\"`"
         );
-        // The two kinds have the same members.
+        // The first two types of `OUTPUTS` have the same members, so a new type is the whole cure.
+        // An output of any other type has no cure.
         let edit = OUTPUTS[..2].contains(&kind);
         let edit = edit.then(|| Edit::set(Pointer::of(["type".into()]), &fitting.into()));
         let flaws = flaws.at(Some(at));

@@ -39,8 +39,8 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
             map.entry(text).or_default().push((at, place));
         }
     }
-    // The provider may have stored the call that a result answers. The result must keep the id of
-    // that call.
+    // The provider may have stored the call that a result answers. Then the result must keep the id
+    // of that call.
     let kept = list.goes_on();
     let broken = ids
         .iter()
@@ -126,7 +126,8 @@ fn places(form: Form, json: &Json) -> (Vec<Pointer>, Vec<Pointer>) {
         Form::OpenAi => {
             ids.push(here("tool_call_id"));
             names.push(here("function_call").inside("name"));
-            // Without a name the result has no id.
+            // The name of a `function` message links its result to a call. An empty name links it
+            // to no call.
             if json["role"] == "function" && json["name"] != "" {
                 names.push(here("name"));
             }

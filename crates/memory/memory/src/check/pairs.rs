@@ -109,7 +109,8 @@ impl Pairs {
                 self.judge(at, index, key, verdict);
             }
         }
-        // Calls that are open at the end of the list may still get their results.
+        // Calls that are open at the end of the list may still get their results, so they are not
+        // flaws.
     }
 
     /// The next turn of the user answers a turn of the assistant.
@@ -135,7 +136,7 @@ impl Pairs {
                     open.ask(at, &messages[at]);
                 }
             }
-            // If the list ends with results alone, the missing results may still follow.
+            // If the list ends with nothing but results, the missing results may still follow.
             let in_flight = number + 1 == turns.len() && only_results(&messages[turn.clone()]);
             if is_user && !in_flight {
                 self.close(&mut open, &mut past, turn.end);
@@ -153,7 +154,7 @@ impl Pairs {
             open.ask(at, message);
             for (index, key) in answers(message, false) {
                 let early = || all.contains(&key).then_some(Err(Why::Misplaced));
-                // The provider may keep the item that has the call.
+                // The provider may keep the item that has the call, so the list need not have it.
                 let kept = || list.goes_on().then_some(Ok(()));
                 let verdict = open.answer(key).or_else(early).or_else(kept);
                 answering[at] |= verdict == Some(Ok(()));
@@ -298,7 +299,8 @@ fn late(messages: &[Message], answering: &[bool]) -> Vec<Option<usize>> {
             Role::User | Role::System => user = Some(at),
             Role::Assistant => model = Some(at),
             _ if answering[at] => model_after_output = model,
-            // Outputs of the provider's own tools, and outputs without a call, do not count here.
+            // Outputs of the provider's own tools, and outputs without a call, do not show that the
+            // model has continued.
             Role::Tool | Role::Other => {}
         }
     }

@@ -116,7 +116,8 @@ fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
         (kind, found) => {
             let text = "a call has no type, or not the member of its type; write `\"type\": \"function\"` with `function`, \
                         or `\"type\": \"custom\"` with `custom`";
-            // Only the author can repair a call of another type.
+            // If the type of a call disagrees with its member, only the author of the list knows
+            // which is right, so there is no cure.
             let edit = match found {
                 [inner] if call.get("type").is_none() => {
                     Some(Edit::Put(at.clone(), "type", json!(inner).to_string()))

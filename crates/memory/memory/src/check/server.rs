@@ -29,14 +29,15 @@ impl ServerPairs {
         let messages = list.messages();
         let turns = turns(messages);
         let callers = callers(messages);
-        // The code of these calls waits for results of the program, so their own results come in a later turn.
+        // Calls of the provider's own tools, such as code, that wait for results of the program.
+        // Their own results come in a later turn.
         let mut waiting: BTreeMap<&str, (At, bool)> = BTreeMap::new();
         for (number, turn) in turns.iter().enumerate() {
             if messages[turn.start].role != Role::Assistant {
                 continue;
             }
             pairs.turn(messages, turn.clone(), &mut waiting);
-            // The provider may still continue the last turn.
+            // The provider may still continue the last turn, so its open calls are not flaws.
             let Some(next) = turns.get(number + 1) else {
                 break;
             };

@@ -38,8 +38,9 @@ fn budget(request: &Json, flaws: &mut Flaws) {
         flaws.add(Code::ThinkingBudget, text);
         return;
     }
-    // If a header of the request allows it, a budget spans several answers between tool calls. The list does not
-    // show headers.
+    // A header of the request can let a budget span several answers between tool calls. Then the
+    // budget may be larger than `max_tokens`. The list does not show headers, so a request with
+    // tools is not a flaw.
     let has_tools = array(&request["tools"]).next().is_some() || !request["mcp_servers"].is_null();
     let most = request["max_tokens"].as_f64();
     if let Some(most) = most.filter(|most| budget >= *most && !has_tools) {

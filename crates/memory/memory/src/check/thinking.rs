@@ -28,7 +28,8 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let request = list.request();
     let mode = request["thinking"]["type"].as_str().unwrap_or_default();
     if mode == "enabled" {
-        // The model's turn began after the last message of the user that has more than results.
+        // The model's turn began after the user's last message that has something other than tool
+        // results.
         let is_words = |turn: &&std::ops::Range<usize>| {
             let message = &messages[turn.start];
             message.role == Role::User && !only_results(message)

@@ -113,11 +113,13 @@ fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     let schema = schema.into_iter().find(|key| !function[*key].is_null());
     let known = ["type", "name", "description", "strict"];
     only(function, &[&known[..], schema.as_slice()].concat())?;
-    // A custom tool of OpenAI takes a text, and has no schema.
+    // A custom tool of OpenAI takes a text and has no schema. Neither such a tool nor a strict
+    // function is rewritten without a schema.
     if schema.is_none() && (function["strict"] == true || tool["type"] == "custom") {
         return None;
     }
-    // Nothing shows that the tool has another form. It may only lack its schema.
+    // If nothing shows that the tool has another form, its schema may just be missing. Then the
+    // tool is not rewritten.
     if schema.is_none() && tool["type"].is_null() && inner(tool).is_none() {
         return None;
     }

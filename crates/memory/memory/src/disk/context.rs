@@ -306,7 +306,8 @@ impl<F: Files> Context<F> {
             return Ok(());
         }
         let Some(held) = &mut self.held else {
-            // Another process may have begun to use the root since.
+            // Another process may have begun to use the root after this context was opened. Then
+            // this context reads what that process has kept.
             return if self.is_there() {
                 self.hold().map(drop)
             } else {
@@ -319,7 +320,9 @@ impl<F: Files> Context<F> {
             let is_unfinished = unfinished.as_ref() == Some(id);
             is_unfinished.then_some(kept.steps.saturating_sub(1))
         };
-        // An unfinished session has names of files that it has not written yet. So its files are written first.
+        // If the unfinished session is another one, it may have chosen names of files that it has
+        // not written yet. Its files are written first, so that this session does not choose the
+        // same names.
         if let Some(id) = unfinished.as_ref().filter(|id| **id != self.id) {
             let mut cold = Cold::open(&self.root.join(COLD), id.clone())?;
             if let Some(kept) = cold.load()? {

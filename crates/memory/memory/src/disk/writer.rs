@@ -46,7 +46,8 @@ impl<'w, F: Files> Writer<'w, F> {
     pub(super) fn unfinished(&self) -> Result<Option<SessionId>, ContextError> {
         let path = self.root.join(UNFINISHED);
         match self.files.read(&path) {
-            // If the note itself was cut off, its session had not begun to write files.
+            // If the note itself was cut off, its session had not begun to write files, so no files
+            // are unfinished.
             Ok(bytes) => Ok(std::str::from_utf8(&bytes)
                 .ok()
                 .and_then(|id| SessionId::new(id).ok())),
@@ -99,8 +100,8 @@ impl<'w, F: Files> Writer<'w, F> {
                 let done = done.and_then(|()| self.files.append(&path, &missing.text));
                 done.map_err(|error| failed(&path, error))?;
             }
-            // A file of the last step may be whole without being on the disk: its bytes were written, and the crash
-            // came before the sync.
+            // A file of the last step may be whole without being on the disk: its bytes were
+            // written, and the crash came before the sync. So the file is synced again.
             if !missing.text.is_empty() || parts.iter().any(|part| is_last(part)) {
                 unsure.extend(self.with_folders(&path));
             }

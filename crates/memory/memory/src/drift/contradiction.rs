@@ -93,7 +93,7 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     let decisions: Vec<_> = case.content.decisions.iter().map(Decided::of).collect();
     let mut found = Vec::new();
     for (at, decision) in decisions.iter().enumerate() {
-        // Of decisions about the same thing, the latest counts.
+        // Of decisions about the same thing, only the latest counts.
         let later = decisions.get(at + 1..).unwrap_or_default();
         let is_old = later.iter().any(|later| {
             let shared = later.says.intersection(&decision.says).count();

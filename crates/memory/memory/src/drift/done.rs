@@ -183,7 +183,8 @@ fn kept(step: &Item, case: &Case<'_>) -> bool {
         .iter()
         .find(|message| message.index == step.message);
     if here.is_some_and(|message| !message.calls.is_empty() || message.text.contains("```")) {
-        // The message has a call, so it does what it announces.
+        // The message has a call or a block of code, so it already does what it announces. Only a
+        // step that waits for a result is still open.
         return !step.text.starts_with("Wait for the result");
     }
     let wanted = topics(&step.text);

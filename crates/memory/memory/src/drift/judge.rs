@@ -79,7 +79,7 @@ pub const LEXICAL: &[&dyn Judge] = &[
 
 impl Judge for Lexical {
     fn judge(&self, case: &Case<'_>) -> Vec<Sign> {
-        // A missing constraint is found in the list, in any language of the message.
+        // A missing constraint is found in the list, whatever the language of the message.
         if self.0 != Indicator::Constraint && !may_be_english(&case.message.text) {
             return Vec::new();
         }

@@ -22,7 +22,8 @@ pub(super) fn judge(case: &Case<'_>) -> Vec<Sign> {
     if missing.peek().is_none() {
         return Vec::new();
     }
-    // A sentence that has one rule verbatim is no paraphrase of another rule, however few words differ.
+    // A sentence that has one rule verbatim is not a paraphrase of another rule, even if only a few
+    // words differ.
     let rules: Vec<_> = constraints
         .iter()
         .map(|one| plain(&one.item.text))

@@ -70,7 +70,7 @@ impl<'t> Bytes<'t> {
         };
         let seen = Medium::image(&decoded(beginning(base64)), detail);
         match seen {
-            // Cameras may write much metadata before the size.
+            // Cameras may write much metadata before the size, so the whole picture is read.
             Medium::Image { pixels: None, .. } if base64.len() > HEAD => {
                 Medium::image(&decoded(base64), detail)
             }
@@ -189,7 +189,7 @@ pub(crate) fn named(text: &str) -> Option<String> {
     ];
     let known = kind.iter().find(|(magic, _)| head.starts_with(magic));
     let known = known.map(|(_, name)| *name);
-    // Letters alone may be a word or a name; base64 mixes letters and digits.
+    // A long text without digits, or in one case, may be words. Base64 mixes both cases and digits.
     let is_mixed = || {
         let has = |is: fn(&u8) -> bool| data.as_bytes().iter().take(2_000).any(is);
         has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && has(u8::is_ascii_digit)

@@ -56,7 +56,8 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
         return String::new();
     }
     let lines: Vec<_> = text.lines().enumerate().skip(LINES).collect();
-    // If the preview of a shorter text had its end too, too few tokens would be saved.
+    // Only the preview of a long text also shows the last lines. In a shorter text they would cost
+    // too many of the saved tokens.
     let last = match tokens {
         LONG.. => lines.len().saturating_sub(LAST),
         _ => lines.len(),
@@ -143,7 +144,8 @@ fn quoted(lines: &[Cow<'_, str>], most: u64, counter: &dyn TokenCounter) -> Stri
             let gap = if out.is_empty() { "" } else { "\n" };
             format!("{out}{gap}> {line}")
         };
-        // Only a run of one repeated character makes a token of many characters.
+        // Hardly any token has more than 64 bytes: only a run of one character makes such a token.
+        // So a longer line cannot fit, and its tokens are not counted.
         let most_bytes = usize::try_from(most)
             .unwrap_or(usize::MAX)
             .saturating_mul(64);

@@ -146,7 +146,7 @@ impl<'p> Planner<'p> {
 
     /// Lets all tiers act, in order.
     pub(super) fn run(&mut self, hooks: &mut dyn Hooks) -> Result<(), PlanError> {
-        // A compressed list stays as it is until a new message arrives (CTX-73).
+        // A list that fits and has no new message stays as it is (CTX-73).
         let fits = self.total() <= self.options.window.room();
         if !self.has_news && fits && !self.options.force {
             return Ok(());

@@ -82,7 +82,8 @@ impl Planner<'_> {
     fn found(&self, over: u64, before: usize) -> Vec<Found> {
         let mut all = Vec::new();
         for (slot, place) in self.draft.slots[..before].iter().enumerate() {
-            // A message has at least as many tokens as its results.
+            // A message has at least as many tokens as its results, so a small message has no large
+            // result.
             if self.draft.tokens[slot] <= over {
                 continue;
             }

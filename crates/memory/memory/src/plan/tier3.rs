@@ -59,7 +59,7 @@ impl Planner<'_> {
         if least > window.room() && total > window.room() {
             self.results_that_do_not_fit(least - window.room(), hooks);
         }
-        // The messages that have to stay do not fit by themselves, so no summary helps (CTX-72).
+        // If the messages that have to stay do not fit by themselves, no summary helps (CTX-72).
         let least = self.least(&self.units());
         if least > window.room() {
             let finding = self.too_large(least, window.room());
@@ -78,7 +78,7 @@ impl Planner<'_> {
             done => done?,
         };
         let saved = total.saturating_sub(self.total());
-        // If the window is nearly full, any saving counts.
+        // If the window is nearly full, even a small saving is enough.
         let is_step = saved >= self.step() || total >= window.tokens_at(window.limits().fresh);
         if is_shorter && saved > 0 && is_step {
             self.checkpoint();
@@ -271,7 +271,7 @@ impl Planner<'_> {
         let counter = Sent(options.counter);
         let asked = content.asked(&head, room, &counter);
         let first = content.write(&head, room, &counter)?;
-        // The tokens of the summary itself are not saved.
+        // The tokens of the summary itself are not saved, so they are subtracted.
         let head = Head {
             saved: saved.saturating_sub(counter.count(&first) as u64),
             ..head

@@ -93,7 +93,7 @@ impl Planner<'_> {
             return vec![false; found.signs];
         }
         let units = self.units();
-        // A call in flight stays at the end.
+        // A call in flight stays at the end, so the recovered message goes before it.
         let waiting = units.iter().find(|unit| unit.in_flight);
         let at = waiting.map_or(self.draft.slots.len(), |unit| unit.messages.start);
         self.insert(

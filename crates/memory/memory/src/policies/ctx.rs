@@ -225,7 +225,8 @@ impl Policy for Ctx {
                 held.session.apply(&plan);
                 held.session.slots.clone()
             }
-            // No list fits the window. The segments show the list that would have been sent.
+            // The session refuses the list, for example because no list fits the window. The
+            // segments show the list that would have been sent.
             None => held.refused(&given),
         };
         let tools = Segment::tools(&self.opening);

@@ -334,7 +334,8 @@ impl Policy for Memory {
         let mut lines = lines::lines(message.kind, &text, spaces);
         let mut speaker = quoted(message.speaker());
         if message.only_for.is_some() {
-            // If the head had the agent's name alone, the instructions to the agent would look like its own words.
+            // If the head had only the agent's name, the instructions to the agent would look like
+            // its own words.
             speaker = format!("system to {speaker}");
         }
         let mut mark = ": ";

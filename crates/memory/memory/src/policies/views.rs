@@ -54,7 +54,8 @@ impl fmt::Debug for Views {
 
 impl Summarizer for Views {
     fn summarize(&self, request: &SummaryRequest<'_>) -> Option<String> {
-        // A reference may name a message that is not shown.
+        // These parts make a message refer to other messages. The summary may lack those messages,
+        // so the parts are off.
         let referring = [Part::Shapes, Part::Wrappers, Part::Repeats];
         let mut memory = Memory::new(&self.0, Layout::Own);
         for part in referring {
@@ -69,7 +70,7 @@ impl Summarizer for Views {
             name: AGENT.into(),
             cache: "".into(),
         };
-        // The second prompt leaves out the middle of a result that the first one showed.
+        // Long results are cut only in the second prompt, so the first prompt is dropped.
         drop(memory.prompt(&agent));
         let shown = memory.prompt(&agent);
         let counter = Sent(&*self.0.counter);

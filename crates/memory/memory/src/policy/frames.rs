@@ -53,7 +53,7 @@ impl Frames {
         }
         for called in recorded.calls() {
             let tool = called.tool();
-            // The model made the call, so arguments that are not JSON are shown as they are.
+            // The model wrote the arguments, so they are shown even if they are not JSON.
             let recorded = || called.recorded_arguments().map(Cow::Borrowed);
             let arguments = called.arguments().or_else(recorded);
             let arguments = arguments.unwrap_or_else(|| Cow::Owned(json!({})));
@@ -137,7 +137,8 @@ fn result(tool: &str, said: &str, registry: &Registry) -> Option<DynamicFrame<'s
             payload: map.clone(),
             ..frame.clone().under(schema.code.clone())
         };
-        // The schema may require fields that this record does not have.
+        // The schema may require fields that this record lacks. Then the whole record becomes the
+        // field `result`.
         if record.encode(registry).is_ok() {
             return Some(record);
         }

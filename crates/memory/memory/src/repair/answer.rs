@@ -26,7 +26,7 @@ pub(super) fn message(call: &Call) -> String {
 /// Returns the item that answers a call of Responses.
 pub(super) fn item(message: &Message, call: &Call) -> String {
     let kind = message.json()["type"].as_str().unwrap_or_default();
-    // Only the output of such a call has the id of the call as its own `id`.
+    // Only the output of a local shell call has the id of the call as its own `id`.
     let key = if kind == "local_shell_call" {
         "id"
     } else {
@@ -71,7 +71,7 @@ pub(super) fn server_block(call: &Json) -> String {
         return block.to_string();
     }
     let name = call["name"].as_str().unwrap_or_default();
-    // Two tools search for tools. Both answer with the same kind of block.
+    // The two tools that search for tools answer with the same kind of block.
     let name = if name.starts_with("tool_search_tool_") {
         "tool_search"
     } else {

@@ -61,7 +61,7 @@ pub(super) fn result<'s>(messages: &'s [Parsed], at: usize, id: &str) -> Option<
         if let Some(result) = message.results.iter().find(|result| result.id == id) {
             return Some(result);
         }
-        // The id names another call from here on.
+        // If another call reuses the id, later results belong to that call.
         if message.calls.iter().any(|call| call.id == id) {
             return None;
         }

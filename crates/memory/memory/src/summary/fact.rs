@@ -41,7 +41,7 @@ pub(super) fn facts(prose: &[Prose<'_>], left: impl Fn(usize) -> bool) -> Vec<Kn
     }
     let mut found: Vec<_> = found.into_values().collect();
     for known in &mut found {
-        // Short values are often equal by chance.
+        // Short values are often equal by chance, so they do not count as needed again.
         let last = needed.get(&*known.value).filter(|_| known.value.len() > 2);
         known.needed |= last.is_some_and(|last| *last > known.message);
     }

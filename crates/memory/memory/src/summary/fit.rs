@@ -124,7 +124,7 @@ struct Fit<'b> {
 impl<'b> Fit<'b> {
     fn of(content: &'b Content, head: &'b Head, room: Room, counter: &'b dyn TokenCounter) -> Self {
         let critical = piece::critical(content);
-        // The mark of the line and the line feed take three more tokens.
+        // The mark of a list item and the line feed take three more tokens.
         let cost = critical.iter().map(|piece| counter.count(&piece.text) + 3);
         let mut fit = Self {
             asking: Asking::of(content, &head.archive, counter),
@@ -248,7 +248,7 @@ impl<'b> Fit<'b> {
     }
 
     fn cost(&self, text: &str) -> usize {
-        // The mark of the line and the line feed take three more tokens.
+        // The mark of a list item and the line feed take three more tokens.
         self.counter.count(text) + 3
     }
 

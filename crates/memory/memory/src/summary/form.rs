@@ -152,7 +152,7 @@ fn table(shown: &Shown) -> String {
         "|----------|------|--------|".to_owned(),
     ];
     lines.extend(rows.iter().cloned());
-    // A line right behind a table would be a row of it.
+    // Without a blank line, Markdown would read the note as a row of the table.
     lines.extend(more.map(|more| format!("\n{more}")));
     lines.join("\n")
 }

@@ -102,7 +102,8 @@ fn done(messages: &[Parsed], at: usize, call: &ParsedCall) -> Option<Item> {
     let outcome = match reported(answer) {
         Some(true) => "succeeded",
         Some(false) => return None,
-        // A record as the result only shows that the tool has answered.
+        // A result that is a record shows only that the tool has answered, and not that it has
+        // succeeded.
         None if answer.text.trim_start().starts_with('{') => "answered",
         None => return None,
     };

@@ -80,7 +80,8 @@ fn programs<'s>(messages: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
             speakers.entry(name).or_default().push(message);
         }
     }
-    // Whether another speaker calls this one in the messages just before.
+    // Returns whether another speaker spoke last before the message, and called this speaker by
+    // name.
     let is_called = |name: &str, message: &Parsed| {
         let at = messages.partition_point(|one| one.index < message.index);
         let before = messages.get(..at).unwrap_or_default();

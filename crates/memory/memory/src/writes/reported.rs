@@ -72,7 +72,7 @@ fn of_map(map: &Map<String, Json>, depth: usize) -> Option<bool> {
         one(&WORDS.states, &of_state),
         one(&WORDS.inside, &inside),
     ];
-    // A failure counts before a success.
+    // `false` sorts before `true`, so one failure outweighs all successes.
     all.into_iter().flatten().min()
 }
 
@@ -85,7 +85,7 @@ fn of_error(value: &Json) -> Option<bool> {
         Json::Array(items) => items.is_empty(),
         Json::Object(map) => map.is_empty(),
     };
-    // The absence of an error does not show that something was done.
+    // The absence of an error does not show that something was done, so it gives no verdict.
     (!is_none).then_some(false)
 }
 

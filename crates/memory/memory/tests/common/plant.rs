@@ -228,7 +228,7 @@ impl<'m> Garden<'m> {
         let again = |message: &mut Json| {
             let blocks = items(&mut message["content"]);
             let mut copy = blocks[0].clone();
-            // With the cache mark of the copy, the list could have one mark too many.
+            // The copy of a cache mark could be one mark too many for the list, so it is removed.
             copy.as_object_mut()
                 .expect("a block")
                 .shift_remove("cache_control");

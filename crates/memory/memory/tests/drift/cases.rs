@@ -112,7 +112,7 @@ impl<'s> Talk<'s> {
         ];
         for (index, (what, value)) in scenario.told.iter().enumerate() {
             if index > 0 && dice.roll(3) == 0 {
-                // The user answers a question.
+                // Here the user gives the value as the answer to a question.
                 archive.push(said(Role::Assistant, format!("What is the {what}?")));
                 archive.push(said(Role::User, format!("{value}.")));
             } else {
@@ -366,7 +366,7 @@ fn constraint(
     dice: &mut Dice,
 ) -> Labelled {
     let mut talk = Talk::new(scenario, Deliverable::Missing, held_out, dice);
-    // The first two constraints of each scenario are for tuning, the others are held out.
+    // The first two constraints of each scenario are for tuning, and the others are held out.
     let which = round % 2 + if held_out { 2 } else { 0 };
     talk.dropped = is_faulty.then(|| scenario.constraints[which].to_owned());
     let step = talk.step(dice);

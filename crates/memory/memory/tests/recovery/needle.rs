@@ -195,7 +195,7 @@ pub(crate) fn plant(
     for needle in 0..needles {
         let kind = Kind::ALL[needle % Kind::ALL.len()];
         let tool = *random.one(&TOOLS);
-        // The numbers before and after it are those of its twins.
+        // The needle's twins have the number before the needle's, and the number after it.
         let number = 3 * needle + 1;
         for twin in [number, number - 1, number + 1] {
             let value = kind.value(twin, &words);

@@ -165,7 +165,8 @@ fn several_processes_use_one_index() {
                 for number in 0..4 {
                     let name = OFFLOADED.replace("web_search", &format!("w{writer}_{number}"));
                     folder.write(&name, format!("result {writer}.{number}"));
-                    // The index may read a file while another writer writes it.
+                    // The index may read a file while another writer writes it, which is not an
+                    // error.
                     index.update().unwrap();
                     assert_eq!(
                         exact(&mut index, &format!("result {writer}.{number}")).len(),

@@ -68,7 +68,7 @@ fn ctx_53_refuses_to_log_a_tier_that_was_put_off_as_one_that_acted() {
     let log = session.open().begun().unwrap().events().to_vec();
     assert_eq!(log.len(), 1);
     assert!(log[0].deferred && log[0].saved == 0 && log[0].before == log[0].after);
-    // The session compresses at the next message.
+    // The tier was put off only once, so the session compresses at the next message.
     let done = session.compress(&Talk::after(&done.list).user("Go on.").list());
     assert_eq!(tiers(&done), [Tier::Two]);
 }

@@ -23,7 +23,8 @@ fn ctx_57_accepts_an_evaluation_at_once_when_it_is_forced() {
     let list = small().list();
     session.compress(&list);
     session.force = true;
-    // The list has no new message and is green.
+    // The list has no new message and is far below its limit, so the session acts only because it
+    // is forced.
     let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One, Tier::Two]);
     assert!(

@@ -127,7 +127,7 @@ fn a_judge_that_makes_no_sense_breaks_no_list() {
     for _ in 0..3 {
         list = list.assistant(SAID);
         let before = list.tokens(&session.window);
-        // The session checks that the list is valid and fits.
+        // The method `compress` checks that the list is valid and fits.
         let done = session.compress(&list.list());
         assert_eq!(done.drift.len(), 50);
         assert!(

@@ -41,7 +41,7 @@ fn ctx_01_refuses_a_summary_that_lacks_the_intent() {
         let done = session.summed_up(&list, &edits);
         assert!(summary(&done.list).contains(INTENT));
     }
-    // The session accepts a change that keeps the intent.
+    // The session accepts a change of the summary that keeps the intent.
     let session = TestSession::of(10_000);
     let list = Talk::begun().up_to(7_600, &session.window).list();
     let done = session.summed_up(&list, &Edits(|rules| rules.replace("None.", "Nothing.")));
@@ -112,7 +112,7 @@ fn ctx_03_refuses_to_sum_up_words_while_results_are_enough() {
     let done = session.compress(&list);
     assert_eq!(tiers(&done), [Tier::One]);
     assert_eq!(text(&done.list, 0), INTENT);
-    // A list without results has nothing less important to move out.
+    // A list without results has nothing less important to move out, so its words are summed up.
     let words = TestSession::of(10_000);
     let list = Talk::begun().up_to(8_000, &words.window).list();
     assert_eq!(tiers(&words.compress(&list)), [Tier::Three]);

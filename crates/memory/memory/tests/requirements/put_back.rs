@@ -45,7 +45,7 @@ fn a_lost_constraint_stands_in_the_next_list_between_whole_pairs() {
         .calls(&[("c8", "search", json!({ "q": "larch for the shed" }))]);
     let given = said.list();
     let done = session.compress(&given);
-    // Both messages lack the constraint, which is put back once.
+    // The constraint is missing at both messages, and is put back once.
     let signs: Vec<_> = done
         .drift
         .iter()

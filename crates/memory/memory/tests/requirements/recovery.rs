@@ -195,7 +195,7 @@ fn ctx_49_refuses_to_act_where_the_program_puts_it_off_and_the_list_fits() {
     assert_eq!(raws(&done.list), raws(&list));
     assert!(done.events[0].deferred && done.events[0].saved == 0);
     assert_eq!(done.state, State::Red);
-    // A list over the window is compressed nevertheless.
+    // A list over the window is compressed although the program puts the tier off.
     let over = TestSession::of(10_000);
     let list = Talk::begun().up_to(10_500, &over.window).list();
     let done = over.compress_with(&list, &mut heard);

@@ -83,7 +83,7 @@ impl Talk {
                 return self;
             }
             let empty = self.clone().assistant("").tokens(window) - self.tokens(window);
-            // Unless this message is the last one, enough tokens have to be left for another one.
+            // A message that is not the last one has to leave enough tokens for the next one.
             let wanted = if left > 2 * most { most } else { left };
             let mut words = String::new();
             while (words.len() as u64) < 4 * (wanted - empty) {

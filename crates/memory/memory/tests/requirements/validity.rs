@@ -98,7 +98,7 @@ fn ctx_73_accepts_the_same_list_again_without_a_change() {
         .list();
     let done = session.compress(&given);
     let files = session.files();
-    // The session gets its last list again, and the whole conversation.
+    // The caller gives first the list that the session returned, and then the whole conversation.
     for list in [&done.list, &given] {
         let again = session.compress(list);
         assert_eq!(raws(&again.list), raws(&done.list));

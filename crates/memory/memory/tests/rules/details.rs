@@ -135,7 +135,8 @@ fn what_a_provider_takes_is_no_fault() {
     };
     let thinking = json!({ "type": "enabled", "budget_tokens": 1024 });
     for (form, body) in [
-        // The provider has paused, and continues its own turn.
+        // The provider has paused and continues its own turn, so a list that ends with the
+        // assistant is not a flaw.
         (
             Form::Anthropic,
             json!({ "thinking": thinking, "messages": [user("a"), search("assistant")] }),
@@ -148,7 +149,7 @@ fn what_a_provider_takes_is_no_fault() {
             Form::Anthropic,
             json!({ "model": "claude-3-5-haiku-latest", "messages": [user("a"), assistant("b")] }),
         ),
-        // The table does not list this new kind of block.
+        // The check does not know this new kind of block, so it accepts the block.
         (
             Form::Anthropic,
             json!([user(json!([{ "type": "new_thing", "data": 1 }]))]),

@@ -228,7 +228,7 @@ fn server(blocks: &[Block], found: &mut Faults) {
     for result in blocks.iter().filter(is_result) {
         let id = result.text("tool_use_id");
         let before = |block: &&Block| block.turn == result.turn && place(block) < place(result);
-        // Of the calls with this id before the result, the latest counts.
+        // Of the calls with this id before the result, only the latest counts.
         let call = blocks
             .iter()
             .filter(is_call)

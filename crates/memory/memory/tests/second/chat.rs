@@ -77,7 +77,7 @@ fn results(messages: &[Json]) -> Vec<Part> {
 pub(crate) fn faults(messages: &[Json]) -> Faults {
     let mut found = Faults::new();
     let (all, results) = (calls(messages), results(messages));
-    // A message that is a result makes no calls.
+    // Calls in a message that is a result do not count.
     let calls: Vec<_> = all
         .iter()
         .filter(|call| !is_result(&messages[call.at]))

@@ -61,7 +61,7 @@ pub(crate) fn faults(items: &[Json]) -> Vec<(&'static str, usize)> {
         if (is_call(item) || is_output(item)) && id(item).is_empty() {
             found.push(("id-missing", at));
         } else if is_output(item) {
-            // The output takes the first call before it that no output before it has taken.
+            // The output takes the first earlier call that no earlier output has taken.
             let taken = matched(&asked(id(item)), &outputs(id(item)));
             if taken.iter().all(|(_, output)| *output != at) {
                 let asked = asked(id(item));

@@ -138,8 +138,8 @@ fn typed_messages_of_recordings_stand_whole() {
                 part(share.room_whole, share.room),
                 share.disorder,
             );
-            // In the second file, the program writes results with the role of the user. This test
-            // counts those results as typed messages.
+            // The test counts the results in the second file as typed messages, so only the first
+            // file has to keep all of them.
             let is_person = file == "tau_airline";
             assert!(!is_person || share.room_whole == share.room, "{share:?}");
         }

@@ -158,7 +158,8 @@ fn named_messages_beside_unnamed_ones_are_another_speakers() {
         !intent.contains("rewrite") && !intent.contains("make"),
         "{intent}"
     );
-    // An agent speaks only when it is called, or opens its messages alike. A person also speaks without a call.
+    // A speaker counts as an agent if another speaker calls it before each of its messages, or if
+    // many of its messages begin in the same way. A person also speaks without a call.
     let own = |text: &str| json!({ "role": "assistant", "name": "lead", "content": text });
     let mut messages = vec![named("ann", "Mend the build.")];
     for number in 0..4 {

@@ -76,7 +76,8 @@ proptest! {
                 prop_assert!(place > last, "{text:?} has lost its place in {}", shown.intent);
                 last = place;
             }
-            // These texts and their headings fit in a quarter of the window.
+            // These texts and their headings fit in a quarter of the window, so each text has to be
+            // whole.
             if words + 12 * typed.len() as u64 <= size / 4 {
                 prop_assert!(place.is_some(), "{text:?} in {}", shown.intent);
             }

@@ -70,7 +70,8 @@ fn summed_up(form: Form, wishes: &[(usize, usize)], times: usize) {
             messages.push(result(form, &id, &rows.collect::<Vec<_>>().join("\n")));
         }
         messages.push(assistant(form, &format!("Shelf {calls} is done.")));
-        // The session gets the whole conversation, or the last list with the new messages.
+        // Every second time the caller gives the whole conversation, and otherwise the last list
+        // with the new messages.
         let new = texts(&messages[before..]);
         given = if calls % 2 == 0 {
             texts(&messages)

@@ -53,7 +53,7 @@ impl Shown {
 
     /// Returns where a text stands whole: in the section of a summary, or as a message behind it.
     pub(crate) fn place(&self, text: &str) -> Option<(usize, usize)> {
-        // A quotation ends at the end of a line.
+        // A quotation ends at the end of a line, so this finds no part of a longer text.
         let wanted = format!("\n{}\n", quoted(text));
         let quotation = format!("\n{}\n", self.intent).find(&wanted);
         let message = || self.texts.iter().position(|one| one == text);

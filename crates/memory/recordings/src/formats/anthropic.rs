@@ -51,14 +51,16 @@ pub(crate) fn detect(json: &Json) -> bool {
     if blocks().any(blocks::is_block) || messages.iter().any(is_answer) {
         return true;
     }
-    // A chat of OpenAI may have its system prompt beside the messages, too.
+    // A chat of OpenAI may also have its system prompt beside the messages. So a prompt or tools
+    // count only if no message has a key of OpenAI's.
     let openai = |message: &Json| OPENAI.iter().any(|key| message.get(key).is_some());
     let tools = json.get("tools").and_then(Json::as_array);
     let tools = tools.is_some_and(|all| all.iter().any(blocks::is_tool));
     if (system || tools) && !messages.iter().any(openai) {
         return true;
     }
-    // Some chat servers accept these marks, too.
+    // Some servers of OpenAI's chat accept cache marks, too. So a mark counts only if no message is
+    // of that chat.
     (blocks().any(blocks::is_marked) || blocks::is_request(json))
         && !messages.iter().any(blocks::is_chat)
 }
@@ -112,7 +114,8 @@ pub(super) fn message(mut message: Fields, about: Map<String, Json>, out: &mut V
                     .as_str()
                     .is_some_and(|kind| kind == "tool_result" || kind.ends_with("_tool_result"));
                 if is_result {
-                    // Words before a result stay before it.
+                    // Words before a result become a message of their own, which stays before the
+                    // result.
                     if !draft.is_empty() {
                         out.push(std::mem::replace(&mut draft, Draft::new(&role)).into_json());
                     }
@@ -142,7 +145,8 @@ fn result(json: Json) -> Json {
         draft.content(block.take("content"), self::block);
         draft.rest(block, &["cache_control", "is_error"]);
     } else {
-        // The provider ran this tool. The form of the result depends on the tool.
+        // The provider ran this tool. The form of the result depends on the tool, so the result is
+        // kept whole.
         draft.opaque(&whole);
     }
     draft.into_json()

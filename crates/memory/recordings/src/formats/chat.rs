@@ -43,7 +43,7 @@ const THINKING: [&str; 3] = ["reasoning_content", "reasoning", "thinking"];
 
 /// Returns whether the document has messages of any chat.
 pub(super) fn detect(json: &Json) -> bool {
-    // If a list has neither speakers nor words, it is not a chat.
+    // A list whose objects have neither a role nor a content is not a chat.
     let is_list = json.is_array();
     let neutral = |json: &Json| {
         let keys = ["role", "content"];

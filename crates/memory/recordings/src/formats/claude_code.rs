@@ -21,7 +21,7 @@ pub(crate) fn detect(json: &Json) -> bool {
 pub(crate) fn is_entry(json: &Json) -> bool {
     let has = |key: &str| json.get(key).is_some_and(Json::is_string);
     let message = json.get("message").is_some_and(Json::is_object);
-    // Other programs log a message as a text.
+    // Other programs log a message as a text, so such a line is not an entry of Claude Code.
     has("type")
         && !has("message")
         && json.get("messages").is_none()
@@ -76,7 +76,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
         }
         let Some(mut message) = entry.object("message") else {
             match attachment(&mut entry) {
-                // The model sees what the program attaches.
+                // The model sees what the program attaches, so the attachment becomes a message.
                 Some(mut draft) => {
                     draft.about(entry.into_map());
                     turns.add(Turn::Attached(draft.into_json()));
@@ -124,7 +124,8 @@ fn attachment(entry: &mut Fields) -> Option<Draft> {
     let attached = entry
         .get("attachment")
         .filter(|json| is_one && !is_void(json));
-    // The model does not get the output of a hook as words of the user.
+    // The model does not get the output of a hook as words of the user, so the output does not
+    // become a message.
     let is_hook = |json: &Json| {
         let kind = json["type"].as_str().unwrap_or_default();
         kind.starts_with("hook_") || json.get("hookEvent").is_some()

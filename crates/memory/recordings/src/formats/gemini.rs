@@ -69,7 +69,8 @@ pub(crate) fn detect(json: &Json) -> bool {
         Some(Json::Array(all)) if all.is_empty() => false,
         Some(Json::Array(all)) => {
             let is_content = |content: &Json| is_content(content, json.is_array());
-            // The user's words may take the place of a content.
+            // In a request, a text may stand in the place of a content. The text has the words of
+            // the user.
             let is_words = |content: &Json| content.is_string() || content["text"].is_string();
             let is_words = |content: &Json| json.get("contents").is_some() && is_words(content);
             all.iter().all(|one| is_content(one) || is_words(one))
@@ -237,7 +238,7 @@ fn instruction(json: Json, out: &mut Vec<Json>) {
 
 /// Reads a content into one message, or several if it holds results.
 fn content(mut fields: Fields, role: &str, out: &mut Vec<Json>) {
-    // A candidate wraps its content.
+    // An answer (`candidate`) has its content as a member.
     let about = if fields.get("content").is_some_and(Json::is_object) {
         let inner = fields.object("content").unwrap_or_default();
         Some(std::mem::replace(&mut fields, inner))
@@ -446,7 +447,8 @@ fn written(what: &PartContent) -> Option<Json> {
         PartContent::Text(text) => json!({ "text": text }),
         PartContent::Thinking(text) => json!({ "text": text, "thought": true }),
         PartContent::Media(media) => {
-            // Only the media type tells a picture from a file.
+            // A part of Gemini's shows the kind of a medium only by its media type. A picture that
+            // was recorded as a file would come back as a picture, so it is refused.
             if kind_of("", media.mime.as_deref()) != media.kind {
                 return None;
             }

@@ -82,7 +82,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     let mut answered = HashSet::new();
     for record in records {
         match record.get("type").and_then(Json::as_str) {
-            // The file has the results of calls beside the calls, too.
+            // A record of the user may repeat results that the record with the calls has already.
             Some("user") if repeats(&record, &answered) => others.push(Json::Object(record)),
             Some("user" | "gemini") => {
                 answered.extend(answers(&record));
@@ -187,7 +187,7 @@ fn contents(record: Map<String, Json>, out: &mut Vec<Json>) {
     let mut parts: Vec<Json> = Vec::new();
     let is_thought = |part: &Json| part["thought"] == true;
     let content = fields.get("content").and_then(Json::as_array);
-    // If the program has set the content anew, it includes the thoughts.
+    // If the program has written the content anew, the content includes the thoughts.
     if !content.is_some_and(|parts| parts.iter().any(is_thought)) {
         let thoughts = fields.list("thoughts").into_iter().flatten();
         parts.extend(thoughts.map(self::thought));
@@ -285,7 +285,8 @@ fn call(mut call: Fields, results: &mut Vec<Json>) -> Json {
     for one in answer {
         let id = id_of(&one).filter(Json::is_string);
         if id.is_some() && results.iter().any(|result| id_of(result) == id) {
-            // The program stores the results of parallel calls with each of these calls.
+            // The program stores the results of parallel calls with each of these calls, so a known
+            // result is only a repetition.
             repeated.push(one);
         } else if is_response(&one) {
             results.push(one);

@@ -159,7 +159,8 @@ pub(super) fn message(json: Json, out: &mut Vec<Json>) {
         .filter_map(|call| call.get("id").cloned())
         .collect();
     draft.content(fields.take("content"), |draft, json| {
-        // The list of calls has the calls of Anthropic's blocks, too.
+        // The content may have a block for a call that is also in the list of calls. Such a block
+        // is not read as a second call.
         let is_call = json["type"] == "tool_use" || json["type"] == "tool_call";
         if is_call && ids.contains(&json["id"]) {
             let about = [("content".to_owned(), Json::Array(vec![json]))];
@@ -189,7 +190,7 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     if calls.is_empty() {
         calls.extend(more.take("function_call").filter(|call| !is_void(call)));
     }
-    // Calls that the message also has in its own form stay where they are.
+    // Calls in `more` that repeat the message's own calls are not read again.
     let known: Vec<Json> = calls.iter().map(|call| call["id"].clone()).collect();
     let all = more.list("tool_calls").unwrap_or_default();
     let (repeated, new): (Vec<Json>, Vec<Json>) = all

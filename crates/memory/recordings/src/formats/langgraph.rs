@@ -104,7 +104,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
             "the states of one thread alone",
         ));
     }
-    // A history has the newest state first.
+    // A history has the newest state first, so the order is reversed.
     let mut order: Vec<usize> = (0..states.len()).rev().collect();
     order.sort_by_key(|index| step(&states[*index]));
     let mut merge = Merge::default();

@@ -276,7 +276,7 @@ fn find(json: &mut Json, out: &mut Vec<Json>) {
     match json {
         Json::Array(items) => items.iter_mut().for_each(|item| find(item, out)),
         Json::Object(map) => {
-            // The text of a generation repeats its message.
+            // A generation has its message also as a text, which is not read as a second message.
             map.values_mut().for_each(|value| find(value, out));
         }
         _ => {}

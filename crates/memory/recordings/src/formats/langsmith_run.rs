@@ -31,7 +31,7 @@ pub(super) fn is_batch(json: &Json) -> bool {
 
 /// Returns whether this is a run: what a program asked, and what came of it.
 pub(super) fn is_run(json: &Json) -> bool {
-    // An export as a table has objects as texts of JSON.
+    // In an export as a table, `inputs` is a text of JSON.
     let inputs = json.get("inputs").is_some_and(|inputs| {
         inputs.is_object() || inputs.is_string() && json.get("run_type").is_some()
     });

@@ -83,11 +83,13 @@ impl Media {
                 mime = Some(media.to_owned());
                 At::Data(data.to_owned())
             }
-            // Some programs write URL-safe base64, which no provider accepts.
+            // Some programs write URL-safe base64, which no provider accepts, so the usual base64
+            // takes its place.
             At::Data(data) if data.contains(['-', '_']) && !data.contains(':') => {
                 At::Data(data.replace('-', "+").replace('_', "/"))
             }
-            // Some formats have data and addresses under one key. Base64 has no colon.
+            // Some formats have data and addresses under one key. Base64 has no colon, so a text
+            // with `://` is an address.
             At::Data(url) if url.contains("://") => At::Url(url),
             at => at,
         };

@@ -37,7 +37,8 @@ impl Merge {
                     let about = Recorded::of(&message).not_shown().into_iter().cloned();
                     self.repeated.extend(about);
                 }
-                // The message repeats another one, but with other ids or names.
+                // The message repeats another one with other ids or names, so it is kept as a
+                // repetition.
                 Some(_) => self.repeated.push(message),
             }
         }

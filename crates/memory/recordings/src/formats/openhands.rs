@@ -52,7 +52,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     for event in events {
         let fields = Fields::of(Json::Object(event)).unwrap_or_default();
         let is_sdk = fields.get("kind").is_some_and(Json::is_string);
-        // Each call of an answer is a separate event.
+        // OpenHands writes each call of one answer as a separate event. These events are joined
+        // into one message.
         let before = std::mem::replace(&mut answer, sdk::answer_of(&fields));
         let is_next = answer.is_some() && answer == before;
         let read = if is_sdk {
@@ -67,7 +68,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
             };
             parsed.messages.extend(next);
         }
-        // No model saw the events that cannot be read as messages.
+        // No model saw the events that cannot be read as messages, so they are kept beside the
+        // messages.
         entries.extend(read.err().map(|event| Json::Object(event.into_map())));
     }
     if !entries.is_empty() {

@@ -117,7 +117,8 @@ impl CurrentInstructions {
             if self.instructions.as_ref() == Some(&text) {
                 let about = [("instructions".to_owned(), text.into())];
                 let about: Map<_, _> = about.into_iter().collect();
-                // The key is kept with the other recorded values of the request.
+                // The instructions repeat those of an earlier request, so they are only kept with
+                // the recorded values.
                 let mut kept = fields.object("_recorded").unwrap_or_default().into_map();
                 kept.extend(about);
                 fields.put("_recorded", Json::Object(kept));
@@ -143,7 +144,8 @@ impl CurrentInstructions {
                     draft
                 }
                 Some("tool-return" | "builtin-tool-return") => result(&mut part),
-                // The framework asks the model to repeat a call, or the whole answer.
+                // With the name of a tool, the framework asks the model to repeat a call. Without
+                // it, the model has to repeat the whole answer.
                 Some("retry-prompt") if part.get("tool_name").is_some_and(Json::is_string) => {
                     let mut draft = result(&mut part);
                     draft.set("is_error", true.into());

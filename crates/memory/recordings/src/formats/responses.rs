@@ -50,7 +50,7 @@ pub(crate) fn detect(json: &Json) -> bool {
         return items(json) && typed(json);
     }
     let output = json.get("output").is_some_and(items);
-    // A value with a type is an item.
+    // An object with a type is an item, and not a whole document.
     if json.get("type").is_some() {
         return false;
     }
@@ -68,7 +68,7 @@ fn is_item(json: &Json) -> bool {
 pub(super) fn is_typed(json: &Json) -> bool {
     let kind = json.get("type").and_then(Json::as_str).unwrap_or_default();
     let calls = kind.ends_with("_call") || kind.ends_with("_call_output");
-    // An answer of Anthropic's is of the type `message`, too.
+    // An answer of Anthropic's is of the type `message`, too, but it has a `stop_reason`.
     kind == "message" && json.get("content").is_some() && json.get("stop_reason").is_none()
         || kind == "reasoning" && json.get("summary").is_some()
         || kind == "item_reference"
@@ -116,7 +116,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
             }
             match rest.take("output") {
                 Some(Json::Array(items)) => all.push(("/output", items)),
-                // Some logs keep only the last message.
+                // Some logs keep only the last item, as an object in place of the array.
                 Some(item @ Json::Object(_)) if is_item(&item) => all.push(("/output", vec![item])),
                 Some(odd) => rest.put("output", odd),
                 None => {}
@@ -201,7 +201,8 @@ impl Turn {
                 draft.call(id, name, arguments, about);
                 draft.shown(unknown);
             }
-            // The provider defines this tool, and the program runs it.
+            // The provider defines this tool, but the program runs it. So the item is read as a
+            // call.
             _ if kind.ends_with("_call") && is_run(&item) => {
                 let (id, name) = (item.take("call_id"), kind.trim_end_matches("_call"));
                 let mut actions = ACTIONS.into_iter();
@@ -235,7 +236,8 @@ impl Turn {
                 draft.rest(item, &ABOUT);
                 out.push(draft.into_json());
             }
-            // The provider ran this tool, or the kind of the item is unknown.
+            // The provider ran this tool, or the kind of the item is unknown. So the item is kept
+            // whole.
             _ => self.assistant(out, true).opaque(&whole),
         }
     }

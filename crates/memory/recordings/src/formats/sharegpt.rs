@@ -76,7 +76,6 @@ fn message(mut turn: Fields) -> Json {
         None if calls => "assistant",
         None => from.as_str(),
     };
-    // A turn without a speaker has no role.
     let mut draft = match speaker {
         Some(_) => Draft::new(role),
         None => Draft::default(),

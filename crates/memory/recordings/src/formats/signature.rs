@@ -41,7 +41,7 @@ pub(super) fn extra(signature: &str) -> Json {
 
 /// Takes the signature of Anthropic's out of what was recorded about a thought.
 pub(super) fn anthropic(about: &mut Map<String, Json>) -> Option<String> {
-    // A gateway records which provider's signature this is.
+    // A gateway records in `format` which provider made the signature.
     let format = about.get("format").and_then(Json::as_str);
     let is_own = format.is_none_or(|format| format.starts_with("anthropic"));
     let signature = about.get("signature").and_then(Json::as_str);

@@ -111,7 +111,8 @@ impl NeutralCall {
                 out.push(draft.into_json());
             }
             "tool" => out.push(result(fields)),
-            // The person gave the task once; the program wrote all later words in this role.
+            // In this role, only the task is by the person. The program wrote the demonstrations
+            // before it and the results after it.
             "user"
                 if kind == "demonstration" || is_demo && !self.has_answer && !is_result(&kind) =>
             {

@@ -67,7 +67,7 @@ impl Tool {
     fn of(json: &Json) -> Option<Self> {
         let mut fields = Fields::of(json.clone()).ok()?;
         if let Some(kind) = fields.take("type") {
-            // Other types are tools that the provider runs.
+            // A tool of another type is run by the provider, and is not a function.
             (kind == "function").then_some(())?;
         }
         let mut more = Map::new();

@@ -83,9 +83,9 @@ impl Chat {
         let ends = line.ends_with(END);
         let is_whole = ends || !self.has_ends;
         let open = self.open.as_ref().map(|(by, _)| *by);
-        // The model may also write lines that begin with `####` or `>`, after an empty line. These
-        // lines do not end with two spaces, so the reader does not take them for lines of the
-        // person or the program.
+        // The model may also write lines that begin with `####` or `>`, after an empty line. If the
+        // file has kept the two spaces at the ends of lines, such lines lack them. Then the reader
+        // does not take them for lines of the person or the program.
         let follows = matches!(open, Some(By::User | By::Aider));
         let user = begins("####").filter(|_| is_whole);
         // Code of the model may have lines that begin like those of the program.

@@ -181,7 +181,7 @@ impl Open {
         if self.in_string {
             let was_escaped = std::mem::replace(&mut self.is_escaped, false);
             match byte {
-                // A string has no line break, so the text is cut here.
+                // A string of JSON has no line break, so the value was broken off before this byte.
                 b'\n' => return Step::Before,
                 b'\\' => self.is_escaped = !was_escaped,
                 b'"' if !was_escaped => {

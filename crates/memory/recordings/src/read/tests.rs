@@ -139,7 +139,7 @@ fn lines_of_messages_are_one_conversation() {
     let read = read(text);
     let lines: Vec<u64> = read.iter().map(|read| read.as_ref().unwrap().0).collect();
     assert_eq!(lines, [1, 3, 4]);
-    // After whole conversations, a message alone is a mistake.
+    // After whole conversations, a single message is a mistake.
     let alone = &read[2].as_ref().unwrap().1;
     assert!(alone.is_object(), "{alone}");
     let first = &read[0].as_ref().unwrap().1;

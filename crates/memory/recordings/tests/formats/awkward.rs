@@ -191,7 +191,7 @@ fn an_answer_beside_the_messages_is_a_message() {
     ] {
         assert_eq!(read(document.clone()), expected, "{document}");
     }
-    // A label is not an answer.
+    // An `output` that is a label of a data set is not an answer.
     let labelled = json!({ "messages": [user], "output": "passed" });
     assert_eq!(read(labelled), [expected[0]]);
 }

@@ -279,7 +279,7 @@ pub(super) fn check(json: &Json, conversation: &Conversation) {
         count(message.as_json(), "", &|_, _| false, &mut model);
     }
     if let Some(json) = json.as_object() {
-        // The other keys are kept as they are, or under these names.
+        // The keys beside the messages are kept as they are, or under these names.
         let names = [
             "id", "id'", "tools", "entries", "entries'", "runs", "repeated", "spans", "messages",
         ];

@@ -82,7 +82,7 @@ fn a_session_with_a_line_for_each_block_has_one_turn_for_each_answer() {
         { "role": "user", "content": [{ "type": "text", "text": "{\"type\":\"file\",\"content\":\"notes\"}" }] },
         { "role": "assistant", "content": [{ "type": "text", "text": "Equal." }] },
     ]);
-    // A content with a single plain text may be written as the text alone.
+    // A content with a single plain text may be written as a bare text.
     let plain = |messages: &Json| {
         let mut messages = messages.clone();
         for message in messages.as_array_mut().unwrap() {

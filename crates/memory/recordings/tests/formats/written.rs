@@ -16,7 +16,8 @@ fn through(conversation: &Conversation, format: Format) -> Result<Conversation, 
     let json = conversation.written(format)?;
     let text = json.to_string();
     let mut all = accp_recordings::conversations(text.as_bytes());
-    // If a provider's format refuses the recorded ids, the writer gives new ones.
+    // If a provider's format refuses the recorded ids, the writer gives new ones. So the recorded
+    // ids are put back.
     Ok(all
         .next()
         .expect("a conversation")

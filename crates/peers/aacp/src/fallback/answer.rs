@@ -77,7 +77,8 @@ fn member(text: &str) -> Result<String, Refusal> {
         reader.known_keys("", object, &["packet"]);
         reader.string("/packet", object.get("packet"))
     });
-    // The problems are left out, because they name keys of the answer, which may be any text.
+    // The refusal does not repeat the problems: they name keys of the answer, which may be any
+    // text.
     read.ok().flatten().ok_or(Refusal::Object)
 }
 

@@ -45,7 +45,7 @@ pub(super) fn fit(entry: &Entry, asked: &Reading, threshold: f64) -> Option<Fit>
 /// Pairs each value of a stored instruction with the one in its place; `None` if the words differ, or a
 /// value has another kind. If the task only reads, neutral words may differ.
 fn paired<'r>(stored: &'r Reading, asked: &'r Reading) -> Option<Vec<(&'r Value, &'r Value)>> {
-    // A text without words, or with polite words alone, matches nothing.
+    // An instruction without words, or with only polite words, matches nothing.
     let verb = stored.pieces.first()?.word();
     let may_differ = verb.is_some_and(is_read);
     let counts = |piece: &&'r Piece| !(may_differ && piece.word().is_some_and(is_neutral));
@@ -126,7 +126,7 @@ fn exchange(
     }
     let mut places: BTreeMap<&Value, usize> = BTreeMap::new();
     let mut found = Vec::with_capacity(fields.len());
-    // The other items of the fields, which must not have the old values.
+    // The items of the fields that stay as they are. They must not have an old value.
     let mut rest = BTreeSet::new();
     for (key, value) in fields {
         let mut text = String::with_capacity(value.len());
@@ -149,7 +149,8 @@ fn exchange(
         found.push((key.clone(), text));
     }
     let is_placed = changes.keys().all(|old| match (old, places.get(*old)) {
-        // The same digits in two places may have two meanings.
+        // The same digits in two places may have two meanings, so a number must stand in one place
+        // only.
         (Value::Number(_), Some(count)) => *count == 1,
         (_, count) => count.is_some(),
     });
@@ -158,7 +159,8 @@ fn exchange(
         rest.iter()
             .any(|item| traces.iter().any(|trace| stands_in(item, trace)))
     };
-    // A model may have written the old value with other digits: as a quarter, or as the days of a month.
+    // A model may have written the old value with other digits: as a quarter, or as the days of a
+    // month. So the packet must have no digits that the new instruction does not have.
     let known = asked.values().flat_map(Value::spellings);
     let known: BTreeSet<String> = known.map(|text| text.to_lowercase()).collect();
     let is_derived =

@@ -76,7 +76,7 @@ impl Reading {
         }
         let rest = tokens.get(polite..).unwrap_or_default();
         let mut pieces: Vec<Piece> = Vec::with_capacity(rest.len());
-        // If a word is left out, the gap before it stays.
+        // The gap before a word that is left out counts for the next word.
         let mut gap = Gap::Space;
         for (index, token) in rest.iter().enumerate() {
             gap = gap.max(if index == 0 { Gap::Space } else { token.gap });

@@ -233,7 +233,7 @@ impl<'c> Resolution<'c> {
             _ => (now, shortest),
         };
         let waited = Duration::from_millis(now.saturating_sub(since));
-        // The other caller gets as much time as this request would.
+        // Another caller is asking the model, and gets as much time as this request would.
         let lease = self.deadline.unwrap_or_default().saturating_add(SLACK);
         if waited > self.options.patience.max(lease) {
             return Err(FallbackError::Waited);

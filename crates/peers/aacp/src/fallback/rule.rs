@@ -102,7 +102,7 @@ fn phrases(hop: &Hop) -> Vec<String> {
     hop.parameters
         .iter()
         .for_each(|parameter| add(&parameter.name));
-    // The first word of the meaning is a verb.
+    // The first word of the meaning is a verb, and is left out.
     let meaning = hop.meaning.split_whitespace().skip(1);
     let meaning = meaning.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
     meaning.filter(|word| is_keyword(word)).for_each(&mut add);
@@ -140,7 +140,8 @@ fn assign<'h>(
         .collect();
     let mut found = Vec::new();
     while !open.is_empty() {
-        // A parameter that only one value fits is assigned first, so that the value is no choice for others.
+        // A parameter that only one value fits is assigned first, so that no other parameter takes
+        // this value.
         let single = open.iter().enumerate().find_map(|(at, parameter)| {
             let mut fitting = (0..)
                 .zip(&free)
@@ -164,7 +165,7 @@ fn takes(parameter: &Parameter, value: &Value) -> bool {
         (_, Kind::Number, value) => matches!(value, Value::Number(_)),
         ("email", _, Value::Name(text)) => text.contains('@'),
         (_, Kind::Code, Value::Quoted(text)) => !text.contains(' '),
-        // "HR" and "Berlin" are no identifiers, but "GBP" is a currency.
+        // "HR" and "Berlin" are not identifiers, but "GBP" is a currency.
         (_, Kind::Code, Value::Name(text)) if parameter.rewriting().contains(&Rewrite::Upper) => {
             text.chars().all(|c| c.is_uppercase() || c.is_ascii_digit())
         }

@@ -190,7 +190,7 @@ impl Registry for SqliteRegistry {
     }
 
     fn hit(&mut self, key: &EntryKey) -> Result<Option<Entry>, RegistryError> {
-        // A new instruction needs no lock.
+        // An instruction that is not in the registry needs no write, and so no lock.
         if self.find(key)?.is_none() {
             return Ok(None);
         }
@@ -262,7 +262,8 @@ impl Registry for SqliteRegistry {
         claim: &Claim,
         found: Result<&Entry, &ModelError>,
     ) -> Result<Option<Entry>, RegistryError> {
-        // The marker of the call is removed after its result is stored, or cannot be stored.
+        // When this function ends, the marker of the call is removed, even if its result cannot
+        // be stored.
         let _call = self.call.take();
         self.write(|conn| {
             if let Some(entry) = row::count(conn, key)? {
@@ -301,9 +302,11 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     let mut conn = Connection::open_with_flags(path, flags)?;
     conn.busy_timeout(SqliteRegistry::PATIENCE)?;
     conn.pragma_update(None, "synchronous", "FULL")?;
-    // On Apple systems a plain sync does not reach the disk; elsewhere this does nothing.
+    // On Apple systems a plain sync does not reach the disk. On other systems this setting does
+    // nothing.
     conn.pragma_update(None, "fullfsync", true)?;
-    // The file may come from an untrusted source.
+    // The file may come from an untrusted source, so SQLite does not trust its schema, and checks
+    // its cells.
     conn.pragma_update(None, "trusted_schema", false)?;
     conn.pragma_update(None, "cell_size_check", true)?;
     // Deleted data is overwritten in the file.

@@ -239,13 +239,13 @@ fn a_value_that_cannot_be_replaced_with_certainty_is_a_call() {
             "SEND|HR|return:A|aacp:1.1|period:2024-08|filter:quarter=Q3",
             "Send the report of October 2024",
         ),
-        // The same digits have two meanings.
+        // The number 5 has two meanings in this instruction.
         (
             "Order 5 chairs for room 5",
             "PROC|FIN|return:A|aacp:1.1|amt:5|res:chairs|filter:room=5",
             "Order 7 chairs for room 5",
         ),
-        // The packet does not have the value.
+        // The packet does not have the value Alice, so there is nothing to replace.
         (
             "Send the report to Alice",
             "SEND|HR|return:A|aacp:1.1|to:fin_director",

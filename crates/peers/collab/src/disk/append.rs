@@ -101,12 +101,14 @@ impl<F: Files> Shared<F> {
             })
             .and_then(|()| self.write_line(&folder, &event));
         if let Err(findings) = written {
-            // These files are useless without the line. The next writer replaces what remains.
+            // The prepared protocol.json and the prepared review are useless without the line.
+            // The next writer replaces what remains of them.
             let _ = self.files.remove(&self.path.join(NEW_PROTOCOL));
             review::forget(&self.files, &self.path);
             return Err(findings);
         }
-        // The event is in the log. The next writer repeats what fails here.
+        // The event is in the log, so the append has succeeded. The next writer repeats what
+        // fails here.
         let _ = self.publish();
         let _ = review::settle(&self.files, &self.path);
         Ok(Appended { event, state })
@@ -254,7 +256,8 @@ impl<F: Files> Shared<F> {
         {
             return Ok(());
         }
-        // The other participant's line came first and keeps the number. Ours is removed if it is still the last.
+        // The other participant's line came first and keeps the number. This process removes its
+        // own line, if it is still the last.
         if bytes.ends_with(line) {
             let length = (bytes.len() - line.len()) as u64;
             let _ = self

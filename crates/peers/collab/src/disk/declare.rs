@@ -116,12 +116,14 @@ impl<F: Files> Shared<F> {
             && is_made
             && let Err(finding) = self.make_supporting(&path, *kind)
         {
-            // The file is useless now. The next writer replaces it if it remains.
+            // The prepared protocol.json is useless now. The next writer replaces it if it
+            // remains.
             let _ = self.files.remove(&new_protocol);
             return Err(vec![finding]);
         }
         if let Err(finding) = self.publish() {
-            // If protocol.json is replaced already, the file stays with its declaration.
+            // If protocol.json is replaced already, it declares the new deliverable, so the
+            // deliverable stays.
             if self.files.remove(&new_protocol).is_ok() && is_made {
                 let _ = self.files.remove(&path);
             }

@@ -86,7 +86,8 @@ impl<F: Files> Shared<F> {
                 ]);
             }
             Some(Some(files)) => {
-                // If this run fails, files of an earlier run stay.
+                // An earlier run has begun these files, so this run does not remove them if it
+                // fails.
                 work.is_of_others = true;
                 files
             }
@@ -116,7 +117,8 @@ impl<F: Files> Shared<F> {
                     .map_err(|error| vec![unwritable(parent, &error)])?;
             }
             let written = if file.path == PROTOCOL_FILE && !file.is_deliverable {
-                // A folder exists once it has this file, so the file is put in place whole.
+                // A folder counts as made once it has protocol.json, so this file is put in place
+                // whole.
                 work.made.push(path);
                 self.prepare(file.text.as_bytes())
                     .and_then(|()| self.publish())

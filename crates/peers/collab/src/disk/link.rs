@@ -67,7 +67,7 @@ impl FolderLink {
             .append(true)
             .read(true)
             .open(path)?;
-        // An incomplete line gets its end, so that the next frame begins a new line.
+        // An incomplete line gets a line feed, so that the next frame begins a new line.
         if out.seek(SeekFrom::End(0))? > 0 {
             out.seek(SeekFrom::End(-1))?;
             let mut last = [0];
@@ -84,7 +84,8 @@ impl FolderLink {
             names: BTreeMap::new(),
             read: BTreeMap::new(),
         };
-        // Reading a line again does no harm: sessions recognise frames that they have had.
+        // If the file is missing, the link reads lines again. That does no harm: a session
+        // recognises frames that it has already received.
         if let Ok(serde_json::Value::Object(stopped)) = serde_json::from_slice(&stopped) {
             let stopped = stopped.into_iter();
             link.read = stopped

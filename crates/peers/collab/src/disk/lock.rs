@@ -144,14 +144,15 @@ impl Lease {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
             Err(error) => return Err(error),
         }
-        // Since the files were listed, other processes may have taken and released this number and later ones.
+        // Since the files were listed, other processes may have taken and released this number and
+        // later ones. So the files are listed again.
         let row = Row::read(folder)?;
         if (row.highest, row.is_free) != (number, false) {
             let _ = std::fs::remove_file(&path);
             return Ok(None);
         }
         for old in row.others {
-            // Another process may have removed it.
+            // Another process may have removed the old lock.
             let _ = std::fs::remove_file(old);
         }
         let folder = folder.to_owned();
@@ -168,7 +169,7 @@ impl Lease {
 impl Drop for Lease {
     fn drop(&mut self) {
         let path = numbered(&self.folder, self.number);
-        // If the rename fails, the lease ends by itself.
+        // If the rename fails, the lease still ends at the time in its text.
         let _ = std::fs::rename(&path, freed(&path));
     }
 }
@@ -206,7 +207,8 @@ impl Row {
             };
             let number = rest.strip_suffix(".free");
             let is_free = number.is_some();
-            // A larger number cannot be that of a lock, because so many locks were never taken.
+            // A number that does not fit a u32 is not the number of a lock: nobody takes that many
+            // locks.
             let number = number.unwrap_or(rest).parse::<u32>();
             found.extend(number.map(|number| (u64::from(number), is_free, entry.path())));
         }
@@ -236,7 +238,7 @@ fn is_over(path: &Path) -> bool {
         Some(until) => UNIX_EPOCH
             .checked_add(Duration::from_secs(until))
             .unwrap_or(longest),
-        // The owner has not written the text yet.
+        // The owner has not written the text yet, so the lock counts from the time of its file.
         None => made + LEASE,
     };
     SystemTime::now() > until.min(longest)

@@ -49,7 +49,8 @@ pub(super) fn settle(files: &impl Files, folder: &Path) -> Result<(), Vec<Findin
     let json: Json = serde_json::from_slice(&waiting).unwrap_or_default();
     let member = |key: &str| json.get(key).and_then(Json::as_str);
     let event = member("line").and_then(|line| Event::from_line(line).ok());
-    // An incomplete review belongs to an event that never got into the log.
+    // An incomplete review belongs to an event that never got into the log, so the review is
+    // dropped.
     if let (Some(event), Some(text)) = (event, member("text")) {
         let log = files.read(&folder.join(LOG_FILE)).unwrap_or_default();
         if Log::read(&log).events().contains(&event) {

@@ -77,7 +77,7 @@ impl Shared<Os> {
         let interval = waiting.interval.max(SHORTEST);
         let (sender, receiver) = mpsc::channel();
         let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading a file causes an event, too.
+            // Reading a file causes an event, too, but it changes nothing.
             if !event.is_ok_and(|event| event.kind.is_access()) {
                 let _ = sender.send(());
             }
@@ -135,7 +135,8 @@ fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Findi
     let reason = match phase {
         Some(Phase::Completed) => Reason::Completed,
         Some(Phase::Blocked) => Reason::Blocked,
-        // An owner that has accepted has to classify again if a question is opened.
+        // An owner that has accepted is not asked any more, but has to classify again if a question
+        // is opened.
         _ if next.is_asked || next.action == Action::Classify => Reason::Turn,
         _ => return Ok(None),
     };

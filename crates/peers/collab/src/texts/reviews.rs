@@ -33,7 +33,7 @@ pub(crate) fn check(text: &str, protocol: &Protocol, events: &[Event]) -> Vec<Fi
         |code, message: String, line| Finding::new(code, message).within(REVIEW_FILE, line);
     let mut findings = Vec::new();
     let headings = headings(text);
-    // Of two headings with one number, the last counts.
+    // Of two headings with the same number, only the last counts.
     let by_seq: BTreeMap<u64, &Heading<'_>> = headings.iter().map(|one| (one.seq, one)).collect();
     let reviews = || {
         let of_it = |event: &&Event| event.event == EventName::ReviewSubmitted;

@@ -141,7 +141,7 @@ fn col_57_refuses_a_receipt_that_leaves_something_out() {
         let wrong = round.refuse("ada", "completed");
         assert!(wrong.contains(&code), "{part}: {wrong:?}");
     }
-    // The receipt has to have the hash. Another place does not count.
+    // The hash has to stand in the receipt. Another place does not count.
     let round = with_more();
     round.replace(CONCLUSION_FILE, &format!("- SHA-256: {sha256}\n"), "");
     let text = round.read(CONCLUSION_FILE);

@@ -72,7 +72,7 @@ fn col_48_refuses_other_ids_and_decisions_without_their_parts() {
         let wrong = round.refuse("bob", "decision_accepted");
         assert_eq!(wrong, [code], "{text}");
     }
-    // A decision without a rationale is a warning, and may be accepted.
+    // A decision without a rationale gives a warning, and may be accepted.
     round.decide(&one.replace("- Rationale:", "-"));
     assert_eq!(found(&round), [(Code::DecisionRationale, "D1".to_owned())]);
     assert_eq!(round.errors(), []);

@@ -73,7 +73,7 @@ fn col_15_accepts_the_receipt_beside_the_deliverable() {
         (&json!("completed"), &json!(CONCLUSION_FILE))
     );
     assert_eq!(round.doc(), "deliverables/adr.md");
-    // A file of that name below the directory is another file.
+    // A deliverable may be called conclusion.md, because it stands in a directory of its own.
     let named = FolderSettings {
         file: Some(CONCLUSION_FILE.to_owned()),
         ..settings()

@@ -146,7 +146,8 @@ fn col_67_refuses_to_lose_or_to_double_an_event_and_its_review() {
     round.write(".acp.review.json", waiting.to_string());
     round.append("cy", "review_submitted");
     assert!(!round.read(REVIEW_FILE).contains("Lost."));
-    // A line in the middle that is not an event stops all events, because its content is unknown.
+    // A line in the middle that is not an event stops all appends, because its content is
+    // unknown.
     round.replace(LOG_FILE, "{\"seq\":4,", "{\"seq\":4");
     assert!(
         round
@@ -179,7 +180,7 @@ fn col_68_accepts_readers_at_any_time_and_shows_them_a_whole_file() {
         reader.join().unwrap()
     });
     assert!(reads > 0);
-    // No file of the replacement stays.
+    // No temporary file stays.
     let hidden = round.files().into_keys().filter(|path| {
         let name = path.file_name().unwrap().to_str().unwrap();
         name.starts_with(".acp.")

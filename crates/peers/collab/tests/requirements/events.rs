@@ -146,7 +146,8 @@ fn col_28_accepts_times_in_utc_that_never_go_back() {
         times.iter().all(|at| at.len() == 20 && at.ends_with('Z')),
         "{times:?}"
     );
-    // The clock of another participant may be ahead.
+    // The clock of another participant may be ahead. Then the event gets the time of the event
+    // before it.
     let round = Round::new();
     let at = log[0]["at"].as_str().unwrap();
     let text = round.read(LOG_FILE);

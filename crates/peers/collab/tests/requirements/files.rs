@@ -234,7 +234,7 @@ fn col_12_accepts_a_folder_without_the_former_files() {
     for name in FORBIDDEN {
         assert!(!round.path(name).exists(), "{name}");
     }
-    // The text of a deliverable may have these names.
+    // The text of a deliverable may contain these names.
     let round = Round::new();
     round.replace(
         "deliverables/adr.md",

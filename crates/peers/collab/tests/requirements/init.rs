@@ -137,7 +137,8 @@ fn col_23_refuses_a_folder_that_is_there_and_half_a_folder() {
     for name in MADE {
         let bytes = round.read(name);
         round.remove(name);
-        // The README is only for people. Without protocol.json, the folder does not exist yet.
+        // No rule needs README.md, which is for people. Without protocol.json, the folder does
+        // not count as made.
         match name {
             "README.md" => assert!(round.shared.init(settings(), true).is_ok()),
             PROTOCOL_FILE => assert_eq!(codes(&refuse(true)), [Code::FileExists; 8]),

@@ -107,7 +107,7 @@ fn col_36_refuses_a_proposal_without_a_draft_and_anything_else() {
     ] {
         assert_eq!(round.refuse("ada", event), [Code::Phase], "{event}");
     }
-    // A draft of a supporting deliverable is not one of the primary deliverable.
+    // A draft of a supporting deliverable does not count as a draft of the primary one.
     let round = Round::new();
     round.edit_protocol(|json| {
         json["deliverables"]["supporting"] = json!([{ "file": "tests.md", "type": "test-plan" }]);
@@ -249,7 +249,7 @@ fn col_40_refuses_to_count_acceptances_from_before() {
     let round = Round::at(Action::Accept);
     round.append("bob", "decision_accepted");
     round.append("ada", "decision_proposed");
-    // The earlier classification does not count either.
+    // A decision that is proposed again needs a new classification, too.
     assert_eq!(
         round.refuse("ada", "decision_accepted"),
         [Code::NotClassified]
@@ -277,7 +277,7 @@ fn col_41_accepts_the_freeze_and_then_the_readiness() {
     stands(&round, "readiness_check", &["ada"]);
     round.walk(Action::PassReadiness);
     round.append("ada", "readiness_passed");
-    // The owner may append the event again.
+    // The owner may append `readiness_passed` again.
     round.append("ada", "readiness_passed");
     stands(&round, "readiness_check", &["ada"]);
     assert_eq!(round.errors(), []);

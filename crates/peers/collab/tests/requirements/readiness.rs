@@ -115,7 +115,7 @@ fn col_53_refuses_the_three_events_while_a_question_is_open() {
             let round = with(action, question);
             assert_eq!(round.refuse("ada", event), [code], "{event}, {question}");
         }
-        // `next` names the action that helps.
+        // For each fault, `next` names the action that mends it.
         assert_eq!(
             with(Action::Accept, question).action("ada"),
             Action::Classify
@@ -173,7 +173,7 @@ fn col_54_refuses_the_readiness_while_something_is_missing() {
         assert_eq!(round.refuse("ada", "readiness_passed"), [code], "{to}");
         assert_eq!(round.action("ada"), Action::CheckGates, "{to}");
     }
-    // The folder has to be valid.
+    // Readiness cannot pass while the folder has another fault.
     let round = Round::at(Action::PassReadiness);
     round.write("state.log", "");
     assert_eq!(

@@ -80,7 +80,7 @@ fn col_46_refuses_a_review_without_its_heading_and_a_heading_without_its_event()
         );
         assert!(!found.is_warning);
     }
-    // Only a review makes a heading.
+    // Only `review_submitted` adds a heading to review.md.
     let round = Round::at(Action::Revise);
     let review = Some("It is good.".to_owned());
     let draft = Draft {

@@ -222,8 +222,9 @@ fn col_62_accepts_changes_of_which_the_system_does_not_tell() {
 
 #[test]
 fn col_62_refuses_to_wait_the_interval_out_when_the_system_tells_of_a_change() {
-    // Each of the first reads makes the next change. The interval is an hour. The last read, at the timeout, can
-    // make one change without seeing it. So the system has reported at least one change.
+    // The interval is an hour, and each of the first reads makes the next change. If the system
+    // reported nothing, only the read at the timeout would come after the first. It would make the
+    // last change without seeing it. So a result shows that the system has reported a change.
     let wait = |round: &Round, who, changes: [fn(&Round); 2]| {
         let mut looks = 0;
         let ready = round.shared.wait(who, WAITING, |_| {

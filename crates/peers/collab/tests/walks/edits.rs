@@ -58,7 +58,7 @@ fn of_text(world: &World, judge: &Judge<'_>, rng: &mut Rng) -> Step {
             format!("repeat line {at} of {name}")
         }
         10..12 if is_there && lines[at].starts_with("- ") => {
-            // The cut keeps marks and keys, because no rule is about a cut mark.
+            // The cut leaves marks and keys whole, because no rule says what half a mark means.
             let keep = lines[at].find("] ").map_or(16, |mark| mark + 3);
             lines[at] = lines[at].chars().take(keep + rng.below(20)).collect();
             format!("cut line {at} of {name}")

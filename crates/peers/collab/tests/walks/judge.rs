@@ -125,7 +125,8 @@ impl<'w> Judge<'w> {
         }
         codes.extend(story.against(event));
         codes.extend(self.files_against(event, declared, &story));
-        // An event with one of these faults may break further rules by chance.
+        // An event with one of these faults may break further rules by chance, so the verdict is
+        // not exact.
         let is_odd = [
             "role-missing",
             "doc-missing",
@@ -148,11 +149,12 @@ impl<'w> Judge<'w> {
         let name = &event.event[..];
         let is_last = name == "readiness_passed" || name == "completed";
         let readiness = self.readiness();
-        // A file that cannot be read may have open questions.
+        // A file that cannot be read may have open questions, so it is a reason to refuse.
         if !self.world.is_utf8("readiness.md") {
             codes.insert("unreadable");
         }
-        // The original checks the questions again with each event after an acceptance.
+        // As in the Python scripts, the questions are checked again with each event after an
+        // acceptance.
         if is_last || name == "decision_accepted" || self.has_event(&["decision_accepted"]) {
             codes.extend(texts::questions(&readiness));
         }
@@ -177,7 +179,8 @@ impl<'w> Judge<'w> {
         if name == "completed" {
             codes.extend(self.unfit(declared, story));
         }
-        // The copy of the state may be behind: the log decides, and the append mends it.
+        // Faults of the copy of the state do not count: the log decides, and the append mends the
+        // copy.
         let mut wrong = self.validate().errors;
         wrong.retain(|code| !OF_STATE.contains(code));
         codes.extend(wrong);
@@ -323,7 +326,7 @@ impl<'w> Judge<'w> {
         } else if questions.contains("reason-missing") {
             found.warnings.insert("reason-missing");
         }
-        // The original checks the gates only after `completed`.
+        // As in the Python scripts, the gates are checked only after `completed`.
         if is_completed {
             found
                 .errors

@@ -58,7 +58,7 @@ pub(crate) fn sensible(
     let codes: Vec<&str> = verdict.errors.iter().copied().collect();
     if !codes.is_empty() && (rng.in_thousand(400) || phase == "readiness_check") {
         let code = rng.pick(&codes);
-        // Most missing freezes are not made here, but when it is their turn.
+        // Most missing freezes are left until the walk comes to the freeze itself.
         let is_early = *code == *"freeze-missing" && rng.in_thousand(800);
         let mended = mend(world, judge, declared, code).filter(|_| !is_early);
         if let Some(step) = mended {
@@ -233,7 +233,7 @@ fn mend(world: &World, judge: &Judge<'_>, declared: &Declared, code: &str) -> Op
 /// Returns an event of random parts.
 pub(crate) fn random(world: &World, judge: &Judge<'_>, rng: &mut Rng) -> Line {
     let mut names = EVENTS.to_vec();
-    // `blocked` ends the walk, so the random events do not have it.
+    // `blocked` ends the walk, so it is not among the random events.
     names.retain(|name| *name != "blocked");
     let name = rng.pick(&names);
     let mut people = vec!["ada", "Bob", "cy d", "dörte", "eve"];

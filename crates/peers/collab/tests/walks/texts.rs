@@ -262,7 +262,8 @@ pub(crate) fn receipt(text: &str, declared: &Declared, sha256: Option<&str>) -> 
         .iter()
         .find(|(title, _)| *title == "Deliverable Receipt");
     let body = body.map_or("", |(_, body)| &body[..]);
-    // Each character that cannot be a part of a name becomes the same character.
+    // Each character that cannot be a part of a name becomes `|`, so that a name is found only
+    // whole.
     let plain = |text: &str| -> String {
         let is_of_name = |c: char| c.is_alphanumeric() || ['/', '_', '-', '.', ':'].contains(&c);
         text.chars()

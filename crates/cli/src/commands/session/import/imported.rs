@@ -141,7 +141,8 @@ impl ImportedSession {
             envelope.causation_id = Some(given.clone().into());
         }
         match envelope.correlation_id.as_deref() {
-            // A result whose call has no id answers the frame before it.
+            // If a call has no id, the recorder lets the result of the call answer the previous
+            // frame. The id of that frame is replaced, too.
             Some(id) if id == self.last => {
                 let given = self.ids.get(id).cloned();
                 envelope.correlation_id = given.map(Into::into);
@@ -222,7 +223,7 @@ impl ImportedSession {
         report: &mut Report,
     ) -> Result<Vec<String>, Failure> {
         let mut faults = std::mem::take(&mut self.faults);
-        // From here on, all is read from the store, as after a restart.
+        // From here on, everything is read from the store, as after a restart.
         let mut side = StoredSide::open(store, id, true, None)?;
         let state = self.session.host.session().state();
         if side.state() != state {

@@ -44,7 +44,8 @@ fn a_dump_measured_again_gives_the_same_figures() {
         }
         assert_eq!(again, measured);
     }
-    // The other program has only one of the two corpora. Its shares are of the base over the same conversations.
+    // The dump of the other program covers one of the two corpora. Its shares compare it with the
+    // base over the same conversations.
     let part = dump.lines().filter(|line| line.contains("\"booking\""));
     let part = part.filter(|line| line.contains("\"plain\""));
     std::fs::write(
@@ -200,7 +201,7 @@ fn lists_are_judged_inside_a_window() {
     let again: Vec<_> = again.map(told).collect();
     assert_eq!(again, rows.iter().map(told).collect::<Vec<_>>());
 
-    // This program drops calls and keeps their results.
+    // The lines below stand for a program that drops calls and keeps their results.
     let lines = folder.read("dump.jsonl");
     let lines = lines
         .lines()

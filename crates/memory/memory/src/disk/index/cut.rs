@@ -119,7 +119,8 @@ mod tests {
                 prop_assert!(piece.lines.1 - piece.lines.0 < LINES);
             }
             let number = which.index(lines.len());
-            // A line feed at the end of the text begins no line.
+            // A line feed at the end of the text does not begin a line, so no piece has an empty
+            // last line.
             prop_assume!(number == 0 || number + 1 < lines.len() || !lines[number].is_empty());
             let before: usize = lines[..number].iter().map(|line| line.len() + 1).sum();
             let mut from = at.index(lines[number].len() + 1);

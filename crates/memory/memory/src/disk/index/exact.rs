@@ -89,7 +89,7 @@ impl Section {
 
 fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chosen)>, Fault> {
     let probe = probe(text);
-    // Trigrams skip NUL, so it is left out here, and a text with NUL is compared below.
+    // Trigrams skip NUL, so NUL is left out here, and a text with NUL is compared below.
     let letters = probe.replace('\0', "");
     let by_trigram = letters.chars().count() >= TRIGRAM;
     let (table, condition) = if by_trigram {
@@ -115,7 +115,8 @@ fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chose
     let mut rows = statement.query(&values[..])?;
     let folded = text.to_lowercase();
     let mut found = Vec::new();
-    // The last message that was searched across its sections. One of them has the probe, but not the whole text.
+    // The last message whose sections were joined and searched as one text. They are joined if a
+    // section has the probe but not the whole text.
     let mut beyond = 0;
     while let Some(row) = rows.next()? {
         let section = Section::of(row)?;

@@ -47,10 +47,12 @@ impl Fault {
             Self::Sqlite(error) => match error.sqlite_error_code() {
                 Some(code) => {
                     matches!(code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-                        // A table or a column is missing, or a unique value occurs twice.
+                        // `Unknown`: a table or a column is missing. `ConstraintViolation`: a
+                        // unique value occurs twice.
                         || matches!(code, ErrorCode::Unknown | ErrorCode::ConstraintViolation)
                 }
-                // A column has another type than its table declares.
+                // An error without a code of SQLite says that a column has another type than its
+                // table declares.
                 None => true,
             },
             Self::Io { .. } => false,

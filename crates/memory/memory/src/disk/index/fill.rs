@@ -104,7 +104,8 @@ fn all(conn: &Transaction<'_>, root: &Path, seen: &[Seen]) -> Result<(), Fault> 
 
 /// Adds new files, and the new ends of files that grew. Returns whether that is enough.
 fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault> {
-    // Another process may have added some of the files meanwhile.
+    // Another process may have added some of the files meanwhile, so the known files are read
+    // again, inside the transaction.
     let mut known = Known::all(conn)?;
     for seen in all {
         let Some(known) = known.remove(&seen.path) else {
@@ -116,7 +117,7 @@ fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault>
         }
         let bytes = match files::read(root, &seen.path) {
             Ok(bytes) => bytes,
-            // An earlier try could not read the file either.
+            // An earlier try could not read the file either, so nothing has changed.
             Err(_) if known.seen.bytes == UNREAD => continue,
             Err(_) => return Ok(false),
         };
@@ -196,7 +197,8 @@ impl<'c> File<'c> {
             match section {
                 Ok(section) => {
                     self.done = before + section.end;
-                    // The closing fence takes the line after the text.
+                    // The closing fence takes the line after the text, so the next section begins
+                    // below it.
                     self.lines = above + section.last + 1;
                     self.message(section, above)?;
                 }

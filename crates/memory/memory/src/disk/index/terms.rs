@@ -92,7 +92,7 @@ fn unescaped(text: &str) -> (std::borrow::Cow<'_, str>, String) {
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
         out.push_str(&rest[..at]);
-        // JSON in JSON has its backslashes doubled.
+        // JSON in JSON has its backslashes doubled, so a whole run of backslashes counts as one.
         rest = rest[at..].trim_start_matches('\\');
         if let Some((c, after)) = unicode(rest) {
             out.push(c);

@@ -78,7 +78,8 @@ fn is_numbered(line: &str) -> bool {
 /// Returns whether a line is a name, a path, or a line of `ls -l`.
 fn is_name(line: &str) -> bool {
     let line = line.trim();
-    // A row of a table is not a name.
+    // One word without a comma is a name or a path. A line with more than that may be a row of a
+    // table.
     let is_one_word = !line
         .contains(|character: char| character.is_whitespace() || character == ',')
         && line.contains(char::is_alphabetic);

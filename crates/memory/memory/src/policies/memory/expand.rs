@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_message_is_shown_by_lines_or_words_within_the_window() {
-        // A line has three words, so 266 lines fit into a window.
+        // A line has three tokens, so 266 lines fit into the 800 tokens of an answer.
         assert_eq!(head("p1"), "p1 run, lines 1-266 of 2000:");
         assert_eq!(head("p1:1990-9999"), "p1 run, lines 1990-2000 of 2000:");
         assert_eq!(head("p1:7"), "p1 run, lines 7-7 of 2000:");

@@ -49,7 +49,8 @@ impl Shapes {
         let mut learnt = schemas.map(std::mem::take).unwrap_or_default();
         learnt.retain(|name, _| standard.schema_by_name(name).is_none());
         for schema in learnt.values_mut().filter_map(Json::as_object_mut) {
-            // A view leaves out values that are defaults. So the schemas get no defaults.
+            // A view leaves out values that are defaults. The schemas get no defaults, so that a
+            // view shows all values.
             schema.remove("defaults");
         }
         let mut shapes = Self {
@@ -134,7 +135,8 @@ impl Shapes {
     fn declare(&mut self) {
         let often = |counted: &mut (Shape, usize)| counted.1 >= OFTEN;
         let often: Vec<_> = self.counted.extract_if(.., often).collect();
-        // A record is counted before the records in it. The records in it are declared first.
+        // An outer record is counted before its inner records. The inner records are declared
+        // first, because the schema of the outer record names theirs.
         for (shape, _) in often.into_iter().rev() {
             self.declared.push(shape);
             match self.registry() {
@@ -156,7 +158,8 @@ impl Shapes {
         let mut schemas = self.learnt.clone();
         for (at, shape) in self.declared.iter().enumerate() {
             let own = format!("R{}", at + 1);
-            // A schema must not contain itself.
+            // A schema must not contain itself, so a field with a record of the same shape gets no
+            // type.
             let below = shape.fields.iter().filter_map(|(key, below)| {
                 let code = code(below.as_ref()?)?;
                 (code != own).then(|| (key.clone(), Json::from(code)))
@@ -166,8 +169,8 @@ impl Shapes {
             let schema = json!({ "code": own, "fields": fields, "types": types });
             schemas.insert(format!("record_{}", at + 1), schema);
         }
-        // Without a tokenizer, definitions have the full names of fields, because a prompt does not explain short
-        // names.
+        // The registry names no tokenizer, so definitions have the full names of fields. A prompt
+        // does not explain short names.
         Registry::from_json(&json!({ "schemas": schemas }).to_string()).ok()
     }
 }
@@ -241,7 +244,7 @@ mod tests {
         let expected = "@=R2(flight,seats:R1,note)\n@=R1(coach,first)\n\
             R2[seats:(40,2),note:~\nWF31\nWF35]";
         assert_eq!(text, expected);
-        // A record with another value in this field can still be read back.
+        // A record whose field `seats` has a text in place of a record can still be read back.
         let other = json!([{ "flight": "WF7", "seats": "sold out", "note": "a" }]);
         let text = shown(&mut shapes, &other).unwrap();
         assert_eq!(text, "[R2(WF7,sold out,a)]");

@@ -96,7 +96,8 @@ impl Tool {
         let shared = shared.filter(|wrapper| {
             is_short(&wrapper.before) && is_short(&wrapper.after) && wrapper.fits(lines)
         });
-        // In a definition, the first line `..` stands for the text.
+        // In a definition, the first line `..` stands for the text. So a wrapper must not have such
+        // a line before the text.
         let shared = shared.filter(|wrapper| !wrapper.before.iter().any(|line| line == TEXT));
         let longest = shared.max_by_key(Wrapper::len);
         let longest = longest.filter(|wrapper| {

@@ -19,7 +19,8 @@ pub(super) struct Cut<'t> {
 /// Returns the head and the tail of a text, quoted, in at most this many tokens if a few words fit at all.
 pub(super) fn shortened(cut: &Cut<'_>, tokens: usize, counter: &dyn TokenCounter) -> String {
     let all: Vec<usize> = cut.text.char_indices().map(|(at, _)| at).collect();
-    // A token has at least one byte, and seldom more than eight characters.
+    // A token seldom has more than eight characters, so the search tries at most twelve for each
+    // token.
     let (mut fits, mut over) = (0, all.len().min(tokens.saturating_mul(12)) + 1);
     while fits + 1 < over {
         let middle = usize::midpoint(fits, over);

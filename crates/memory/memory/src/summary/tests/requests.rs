@@ -18,7 +18,7 @@ fn requests_are_verbatim_and_numbered_below_the_first() {
         section(&summary, "Current Progress")
             .ends_with("- **Current request:** number 2 of the session intent.")
     );
-    // The summary has a single request only once.
+    // If there is only one request, the summary has it only once.
     let once = write(&Talk::default().user("Bake.").content(), 8192).unwrap();
     assert_eq!(once.matches("Bake.").count(), 1);
 }

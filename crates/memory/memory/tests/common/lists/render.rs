@@ -260,7 +260,7 @@ fn anthropic_result((id, call): &(&String, &Call)) -> Json {
         let source = json!({ "type": "base64", "media_type": "image/png", "data": IMAGE });
         block["content"] = json!([{ "type": "image", "source": source }]);
     }
-    // A result that is an error may have only texts.
+    // A result that is an error must not have a picture.
     if call.failed && !call.image {
         block["is_error"] = true.into();
     }

@@ -141,7 +141,7 @@ fn tools() -> Vec<Row> {
                 ),
             ));
         }
-        // Members that the other form does not have would be lost.
+        // This tool of another form has a member that a conversion would lose, so there is no cure.
         let other = match form {
             Form::Anthropic => Form::OpenAi,
             _ => Form::Anthropic,
@@ -237,7 +237,8 @@ pub(crate) fn taken() -> Vec<(Form, Json)> {
     let anthropic = [
         json!({ "thinking": thinking, "max_tokens": 4097, "temperature": 1.0, "top_p": 0.95, "top_k": null,
             "tools": [own(Form::Anthropic)], "tool_choice": { "type": "auto" } }),
-        // A budget may span several answers between tool calls.
+        // With tools, the thinking budget may be larger than `max_tokens`: it may span several
+        // answers between tool calls.
         json!({ "thinking": thinking, "max_tokens": 2048, "tools": [own(Form::Anthropic)] }),
         json!({ "thinking": { "type": "new_way", "budget_tokens": 1 }, "temperature": 0 }),
         json!({ "thinking": { "type": "disabled" }, "temperature": 0, "top_k": 5, "top_p": 0.1 }),

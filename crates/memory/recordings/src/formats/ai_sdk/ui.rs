@@ -82,7 +82,8 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
             step.draft
                 .about([(key.to_owned(), text.into())].into_iter().collect());
         } else if !text.is_empty() {
-            // The model's words about results come after the results.
+            // The model's words about results come after the results, so the step with the results
+            // ends first.
             if !step.results.is_empty() {
                 step.end(out);
             }
@@ -156,7 +157,7 @@ impl Step {
             }
             _ => {}
         }
-        // Words after a result belong to the next step.
+        // Words after a result belong to the next step, so this step ends first.
         if !self.results.is_empty() {
             self.end(out);
         }
@@ -201,7 +202,7 @@ impl Step {
             self.draft.opaque(&whole);
             return;
         }
-        // A call that the model has not finished is shown to no model.
+        // No model gets a call that is not finished yet.
         if ["input-streaming", "partial-call"].contains(&call.str("state").unwrap_or_default()) {
             let whole = [("toolInvocation".to_owned(), whole)];
             self.draft.about(whole.into_iter().collect());

@@ -49,7 +49,7 @@ pub(super) fn is_block(block: &Json) -> bool {
     let Some(kind) = block["type"].as_str() else {
         return false;
     };
-    // Other formats have thoughts in parts.
+    // In other formats, `thinking` is an array of parts.
     let known = BLOCKS.contains(&kind) && !(kind == "thinking" && block["thinking"].is_array());
     let source = block["source"].is_object() && block["source"]["type"].is_string();
     let call = kind.ends_with("_tool_use") && block.get("id").is_some();

@@ -48,7 +48,8 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
             draft
         }
         (Some("action"), _) if source == "agent" => action(&mut event, &kind),
-        // The agent did not run this action. Its arguments are shown whole.
+        // The user or the program ran this action, and not the agent. Its arguments are shown
+        // whole.
         (Some("action"), _) => {
             let mut draft = Draft::new(if source == "user" { "user" } else { "system" });
             let args = event.take("args").unwrap_or_default();
@@ -94,7 +95,7 @@ fn action(event: &mut Fields, kind: &str) -> Draft {
         metadata.take("tool_call_id"),
         metadata.take("function_name"),
     );
-    // The model wrote these arguments. The program adds more to its own copy.
+    // These are the arguments that the model wrote. The program's own copy has more.
     let written = id.as_ref().and_then(|id| {
         let response = metadata.get("model_response")?;
         let calls = response

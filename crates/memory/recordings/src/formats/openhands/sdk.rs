@@ -166,7 +166,7 @@ fn action(event: &mut Fields) -> Draft {
     let name = event
         .take("tool_name")
         .or_else(|| call.get("name").cloned());
-    // The model wrote these arguments. The program adds more to its own copy.
+    // These are the arguments that the model wrote. The program's own copy has more.
     let arguments = call.take("arguments").or_else(|| event.take("action"));
     draft.call(id, name, arguments, call.into_map());
     draft

@@ -160,7 +160,8 @@ fn walk(json: &mut Json, span: usize, spans: &mut usize, out: &mut Vec<Found>) {
                 let time = time(map, &START);
                 let mut attributes = map.get_mut("attributes").map_or_else(Map::new, said);
                 if body.is_null() && attributes.is_empty() {
-                    // In a list under one attribute, the event itself has the keys of its message.
+                    // An event from a list under one attribute has the keys of its message
+                    // directly, and not under `attributes`.
                     let is_name =
                         |key: &&str| map.get(*key).and_then(Json::as_str) == name.as_deref();
                     let keys: Vec<&str> = SAID.into_iter().filter(|key| !is_name(key)).collect();

@@ -56,7 +56,7 @@ pub(super) fn take(span: &mut Map<String, Json>, begins: &str, role: &str) -> Ve
         if message.get("role").is_none() {
             message["role"] = role.into();
         }
-        // The attribute has parts as a text of JSON.
+        // The attribute may have the parts as a text of JSON.
         let parts = message["content"]
             .as_str()
             .and_then(|text| serde_json::from_str::<Json>(text).ok());

@@ -53,7 +53,7 @@ pub(super) fn read(value: Value, leaves: &Leaves, out: &mut Vec<Json>) {
             out.push(draft.into_json());
         }
         Value::Event(role, mut map) => {
-            // A choice wraps its message.
+            // The event of a choice has its message under `message`.
             if map.get("message").is_some_and(Json::is_object)
                 && let Some(Json::Object(inner)) = map.shift_remove("message")
             {
@@ -181,7 +181,7 @@ fn part(draft: &mut Draft, json: Json) {
             let kind = kind.replace('-', "_");
             media::add(draft, &kind, part, &keys, &whole);
         }
-        // Older conventions have the parts of OpenAI's chat.
+        // Older conventions of OpenTelemetry use the parts of OpenAI's chat.
         "text" | "image_url" => parts::any(draft, whole),
         _ => draft.opaque(&whole),
     }

@@ -43,7 +43,7 @@ impl Call {
         };
         match file.try_lock() {
             Ok(()) => {
-                // Another process may have removed it already.
+                // Another process may have removed the marker already.
                 let _ = fs::remove_file(path);
                 false
             }

@@ -96,7 +96,7 @@ impl From<io::Error> for Fault {
 fn reason(error: &rusqlite::Error) -> (RegistryErrorKind, &'static str) {
     use RegistryErrorKind as Kind;
     let rusqlite::Error::SqliteFailure(failure, _) = error else {
-        // A column has another type than its table declares.
+        // Any other error means that a column has another type than its table declares.
         return (Kind::Corrupt, DAMAGED);
     };
     match failure.code {

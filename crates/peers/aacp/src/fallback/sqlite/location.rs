@@ -12,7 +12,7 @@ const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// Creates the file for its owner alone, if it is not there. In a work tree of Git it gets an entry in
 /// the ignore file of its folder first.
 pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
-    // A file is empty if its creation was interrupted.
+    // An empty file is treated as a new one, because its creation may have been interrupted.
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
@@ -26,7 +26,7 @@ pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     match options.open(path) {
         Ok(_) => {}
-        // Another process has just created it.
+        // Another process has just created the file.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         Err(error) => return Err(error.into()),
     }
@@ -90,7 +90,8 @@ fn ignore(path: &Path) -> Result<(), Fault> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     let mut file = options.open(folder.join(".gitignore"))?;
-    // Another process may be creating the same registry. Closing the file releases the lock.
+    // Another process may be creating the same registry, so the file is locked. Closing the file
+    // releases the lock.
     file.lock()?;
     let mut found = Vec::new();
     file.read_to_end(&mut found)?;

@@ -1,0 +1,18 @@
+//! The old registry, and the program with its types.
+
+#[path = "program.rs"]
+pub(crate) mod program;
+#[allow(unreachable_pub, reason = "the types are those of a module of its own")]
+mod types;
+
+use accp_frame::AccpFrame;
+
+/// A level, for a program that expects newer peers.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(crate = accp_frame)]
+pub(super) enum Level {
+    Low,
+    High,
+    #[accp(other)]
+    Other(String),
+}

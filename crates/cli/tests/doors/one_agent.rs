@@ -1,0 +1,89 @@
+//! A request that is for one agent: by the field that a registry of one's own declares, and by its metadata.
+
+use std::time::Duration;
+
+use super::answers::{Cook, within};
+use super::processes::Hub;
+
+const REGISTRY: &str = r#"{ "schemas": { "order": {
+    "code": "OR", "fields": ["cook", "dish"], "types": { "cook": "agent", "dish": "string" },
+    "required": ["dish"],
+    "frames": [
+        { "intent": "req", "operation": "order", "to": "cook" },
+        { "intent": "done", "operation": "order" }
+    ]
+} } }"#;
+
+/// Answers an order by the name of the agent.
+const ANSWERS: &str = "echo '@$0>done:order{dish:by_$0|schema:OR}'";
+
+fn cook(hub: &Hub, name: &str) -> Cook {
+    Cook::start_as(hub, name, "", &ANSWERS.replace("$0", name))
+}
+
+/// Returns the frames of the log with this in them.
+fn frames(hub: &Hub, part: &str) -> Vec<String> {
+    let mut frames = hub.frames();
+    frames.retain(|frame| frame.contains(part));
+    frames
+}
+
+#[test]
+fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), REGISTRY);
+    hub.start();
+    let (ann, bob) = (cook(&hub, "ann"), cook(&hub, "bob"));
+    for (question, by) in [
+        ("@desk>req:order{cook:ann|dish:soup|schema:OR}", "ann"),
+        ("@desk>req:order{cook:bob|dish:rye|schema:OR}", "bob"),
+        ("@desk>req:order{dish:tea|schema:OR}[to:ann]", "ann"),
+    ] {
+        let (is_fine, said) = hub.accp(("ask", question));
+        assert!(
+            is_fine && said.starts_with(&format!("@{by}>done:order{{dish:by_{by}|")),
+            "{said}"
+        );
+    }
+    // Each answer is the only one, so nobody else had the request.
+    assert_eq!(frames(&hub, ">done:order{").len(), 3);
+    assert_eq!(frames(&hub, ">end:").len(), 0);
+
+    // Nobody of this name has ever joined.
+    let (is_fine, said) = hub.accp(("ask", "@desk>req:order{cook:eve|dish:soup|schema:OR}"));
+    let has_names = said.contains("eve has not, and hub, ann, bob, desk have");
+    assert!(!is_fine && said.contains("E2001: ") && has_names, "{said}");
+
+    // `ann` is away. Her order waits, and `bob` cannot answer it.
+    drop(ann);
+    let order = "@desk>req:order{cook:ann|dish:late|schema:OR}[mid:abc101000009]";
+    hub.output(("send", order));
+    let forged = "@bob>done:order{dish:mine|schema:OR}[cid:abc101000009]";
+    let (is_fine, said) = hub.accp(("send", forged));
+    assert!(
+        !is_fine && said.contains("E5001: ") && said.contains("an answer of ann"),
+        "{said}"
+    );
+    drop(bob);
+    hub.kill();
+    hub.start();
+    let (is_fine, said) = hub.accp(("send", forged));
+    assert!(!is_fine && said.contains("E5001: "), "{said}");
+    let _ann = cook(&hub, "ann");
+    within(Duration::from_secs(20), || {
+        let answers = frames(&hub, ",cid:abc101000009");
+        (!answers.is_empty())
+            .then(|| assert!(answers[0].starts_with("@ann>done:order{"), "{answers:?}"))
+    });
+}
+
+/// An agent whose command prints nothing has no answer, and says so by the end of the chain.
+#[test]
+fn a_request_for_one_agent_ends_without_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), REGISTRY);
+    hub.start();
+    let _ann = Cook::start_as(&hub, "ann", "", "true");
+    let (_, said) = hub.accp(("ask", "@desk>req:order{cook:ann|dish:soup|schema:OR}"));
+    assert!(said.starts_with("@ann>end:order{}["), "{said}");
+}

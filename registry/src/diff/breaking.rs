@@ -1,0 +1,115 @@
+//! How a change breaks a reader.
+
+use core::fmt;
+
+use crate::model::Field;
+use crate::types::{EnumValue, Type};
+
+/// How a change breaks a peer while both registries are in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Breaking {
+    /// The reader that is broken.
+    pub reader: Broken,
+    /// What happens to the reader.
+    pub rule: &'static str,
+}
+
+/// The reader that a change breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Broken {
+    /// A reader with the old registry, of frames that are written with the new one.
+    Old,
+    /// A reader with the new registry, of frames that are written with the old one.
+    New,
+    /// Either reader, of the frames of the other.
+    Both,
+}
+
+impl Broken {
+    /// Returns the reader as a word: `old`, `new` or `both`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Old => "old",
+            Self::New => "new",
+            Self::Both => "both",
+        }
+    }
+
+    /// Returns whether a reader of this kind is broken. `Both` asks for either.
+    pub fn includes(self, reader: Self) -> bool {
+        self == reader || self == Self::Both || reader == Self::Both
+    }
+}
+
+impl fmt::Display for Breaking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let who = match self.reader {
+            Broken::Old => "the old reader",
+            Broken::New => "the new reader",
+            Broken::Both => "either reader",
+        };
+        write!(f, "breaks {who}: {}", self.rule)
+    }
+}
+
+pub(super) const UNKNOWN_CODE: &str =
+    "it refuses frames with the code that it does not know (E1003)";
+pub(super) const UNKNOWN_KEY: &str = "it does not know the key, so the value is lost";
+pub(super) const LOST: &str = "the value is lost";
+pub(super) const TWO_KEYS: &str = "it refuses a frame with both keys as one field twice (E1001)";
+pub(super) const REFUSED_FIELD: &str = "it refuses a frame without the field (E1004)";
+pub(super) const REFUSED_ENVELOPE: &str =
+    "it refuses a frame without the envelope field (E1001, E1004)";
+pub(super) const REFUSED_TYPE: &str =
+    "it refuses a value of the other type, or reads another value (E1004)";
+pub(super) const REFUSED_VALUE: &str = "it refuses the values that it does not know (E1004)";
+pub(super) const UNDECLARED: &str = "the other side still sends a frame that is no longer declared";
+pub(super) const OTHER_VALUE: &str = "a field left out means another value";
+
+#[expect(clippy::unnecessary_wraps, reason = "a change takes an option")]
+pub(super) const fn breaks(reader: Broken, rule: &'static str) -> Option<Breaking> {
+    Some(Breaking { reader, rule })
+}
+
+/// Returns the reader that is broken if the old or the new reader does not read what the other side writes.
+const fn broken(old_reads: bool, new_reads: bool) -> Option<Broken> {
+    match (old_reads, new_reads) {
+        (true, true) => None,
+        (false, true) => Some(Broken::Old),
+        (true, false) => Some(Broken::New),
+        (false, false) => Some(Broken::Both),
+    }
+}
+
+/// Returns how a change of the written key of a field breaks a reader.
+pub(super) fn by_keys(old: &Field, new: &Field) -> Option<Breaking> {
+    let old_reads = old.keys().any(|key| key == new.short);
+    let new_reads = new.keys().any(|key| key == old.short);
+    let reader = broken(old_reads, new_reads)?;
+    breaks(reader, UNKNOWN_KEY)
+}
+
+/// Returns how a change of type breaks a reader.
+pub(super) fn by_types(old: &Type, new: &Type) -> Option<Breaking> {
+    match (old, new) {
+        (Type::Enum(old), Type::Enum(new)) => {
+            let reader = broken(knows_all(old, new), knows_all(new, old))?;
+            breaks(reader, REFUSED_VALUE)
+        }
+        (Type::Integer, Type::Decimal | Type::Number) | (Type::Decimal, Type::Number) => {
+            breaks(Broken::Old, REFUSED_TYPE)
+        }
+        _ => breaks(Broken::Both, REFUSED_TYPE),
+    }
+}
+
+/// Returns whether a reader with these values reads all that a writer with the others writes.
+fn knows_all(reader: &[EnumValue], writer: &[EnumValue]) -> bool {
+    writer.iter().all(|written| {
+        let known = reader.iter().find(|value| {
+            value.name == written.wire() || value.symbol.as_deref() == Some(written.wire())
+        });
+        known.is_some_and(|known| known.name == written.name)
+    })
+}

@@ -1,0 +1,116 @@
+//! Aliases of fields: how a document declares them, and what does not depend on them.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use accp_registry::{Delta, DeltaPolicy, Registry, Schema, diff};
+use insta::assert_snapshot;
+
+fn registry(keys: &str) -> Registry {
+    Registry::from_json(&document(keys)).unwrap()
+}
+
+fn document(keys: &str) -> String {
+    format!("{{ \"schemas\": {{ \"a\": {{ \"code\": \"A\",\n{keys} }} }} }}")
+}
+
+fn problems(keys: &str) -> String {
+    Registry::from_json(&document(keys))
+        .unwrap_err()
+        .to_string()
+}
+
+fn keys<'s>(schema: &'s Schema, key: &str) -> Vec<&'s str> {
+    schema.field(key).unwrap().1.keys().collect()
+}
+
+#[test]
+fn a_field_is_found_by_its_aliases() {
+    let registry = registry(
+        r#""fields": ["urgency", "total"], "abbreviations": { "total": "t" },
+           "aliases": { "urgency": ["priority"], "total": ["amount", "sum"] }"#,
+    );
+    let schema = registry.schema("A").unwrap();
+    assert_eq!(keys(schema, "sum"), ["total", "t", "amount", "sum"]);
+    // A peer that knew the field as `priority` wrote the standard abbreviation.
+    assert_eq!(keys(schema, "pri"), ["urgency", "priority", "pri"]);
+    assert!(schema.field("amounts").is_none());
+    let again = Registry::from_json(&registry.to_json().to_string()).unwrap();
+    assert_eq!(again, registry);
+}
+
+#[test]
+fn an_implied_abbreviation_gives_way_to_a_field() {
+    let registry =
+        registry(r#""fields": ["urgency", "pri"], "aliases": { "urgency": ["priority"] }"#);
+    let schema = registry.schema("A").unwrap();
+    assert_eq!(keys(schema, "priority"), ["urgency", "priority"]);
+    assert_eq!(keys(schema, "pri"), ["pri"]);
+}
+
+#[test]
+fn nobody_writes_an_alias_so_the_hash_does_not_cover_it() {
+    let (bare, named) = (
+        registry(r#""fields": ["total"]"#),
+        registry(r#""fields": ["total"], "aliases": { "total": ["amount"] }"#),
+    );
+    assert_eq!(bare.hash(), named.hash());
+    let changes: Vec<String> = diff(&bare, &named)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        changes,
+        ["/schemas/a/aliases/total: `amount` is now read as `total`"]
+    );
+    let changes: Vec<String> = diff(&named, &bare)
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        changes,
+        ["/schemas/a/aliases/total: `amount` is no longer read as `total`"]
+    );
+    // So a delta does not carry it: nobody could tell that it was changed on the way.
+    let delta = named.delta_from(&Registry::empty()).to_json();
+    assert!(!delta.contains("amount"));
+    let learnt = Delta::from_json(&delta)
+        .unwrap()
+        .apply(&Registry::empty(), DeltaPolicy::default());
+    assert_eq!(learnt.unwrap().hash(), named.hash());
+}
+
+#[test]
+fn clashes() {
+    assert_snapshot!(problems(
+        r#""fields": ["x", "y", "z"], "abbreviations": { "y": "wy" },
+"aliases": {
+  "x": ["x", "y", "wy", "schema", "not a key"],
+  "y": ["wy", "old", "old"],
+  "z": ["old", 7],
+  "w": ["x"]
+}"#), @"
+    registry:4:9 at /schemas/a/aliases/x/0: `x` is the name of `x` already
+        remove the alias
+    registry:4:14 at /schemas/a/aliases/x/1: the alias `y` of `x` is the name of a field
+        a key has one meaning: remove the alias, or rename the other
+    registry:4:19 at /schemas/a/aliases/x/2: the alias `wy` of `x` is the short name of `y`
+        a key has one meaning: remove the alias, or rename the other
+    registry:4:25 at /schemas/a/aliases/x/3: an alias cannot be `schema`
+        `schema` names the schema of a frame; remove the alias
+    registry:4:35 at /schemas/a/aliases/x/4: `not a key` is not a valid alias
+        it is one or more of A-Z, a-z, 0-9 and `_`
+    registry:5:9 at /schemas/a/aliases/y/0: `wy` is the short name of `y` already
+        remove the alias
+    registry:5:22 at /schemas/a/aliases/y/2: `old` is an alias of `y` already
+        remove the alias
+    registry:6:9 at /schemas/a/aliases/z/0: the alias `old` of `z` is an alias of `y`
+        a key has one meaning: remove the alias, or rename the other
+    registry:6:16 at /schemas/a/aliases/z/1: expected a string, found the integer 7
+        replace it with a string
+    registry:7:3 at /schemas/a/aliases/w: there is no field `w`
+        the fields are x, y, z
+    ");
+    assert_snapshot!(problems(r#""fields": ["x"], "aliases": { "x": "old" }"#), @r#"
+    registry:2:31 at /schemas/a/aliases/x: expected an array, found the string "old"
+        replace it with an array
+    "#);
+}
