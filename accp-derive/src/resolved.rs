@@ -24,11 +24,10 @@ pub(crate) enum ResolvedItem<'a> {
 pub(crate) struct Union<'a> {
     /// The code of the schema.
     pub(crate) code: String,
-    /// The full name and the key of the tag.
-    pub(crate) tag: [String; 2],
-    /// The full name and the key of every other field.
-    pub(crate) all: Vec<[String; 2]>,
+    pub(crate) tag: accp_registry::Field,
     pub(crate) records: Vec<Record<'a>>,
+    /// The variant that takes the records of no other variant.
+    pub(crate) other: Option<&'a Variant<'a>>,
 }
 
 /// A variant of a union.
@@ -37,6 +36,8 @@ pub(crate) struct Record<'a> {
     /// The name of the variant in the registry.
     pub(crate) name: String,
     pub(crate) fields: Fields<'a>,
+    /// The fields that only other variants have.
+    pub(crate) foreign: Vec<accp_registry::Field>,
 }
 
 pub(crate) struct Frame<'a> {

@@ -4,7 +4,7 @@ use accp_registry::{FrameSpec, Registry, Schema, nearest};
 use quote::ToTokens;
 use syn::ext::IdentExt as _;
 
-use super::enums::snake_case;
+use super::enums::{self, snake_case};
 use super::scope::FieldScope;
 use super::{Owner, fields, hint};
 use crate::ast::{Content, Input, Variant};
@@ -53,8 +53,13 @@ pub(super) fn records<'a>(
         }
     }
     let mut records: Vec<Record<'a>> = Vec::new();
+    let mut other: Option<&Variant<'_>> = None;
     let mut is_faulty = false;
     for variant in variants {
+        if let Some(flag) = &variant.attrs.other {
+            enums::takes_others(cx, variant, flag, &mut other, &enums::RECORD);
+            continue;
+        }
         let Some(record) = record(cx, input, variant, schema, &records) else {
             is_faulty = true;
             continue;
@@ -74,15 +79,12 @@ pub(super) fn records<'a>(
         cx.error(input.ident(), message);
         return None;
     }
-    let (tag, _) = schema.tag()?;
-    let name = |field: &accp_registry::Field| [field.name.clone(), field.short.clone()];
-    let others = schema.fields.iter().enumerate();
-    let others = others.filter(|(index, _)| *index != tag);
+    let (_, tag) = schema.tag()?;
     (!is_faulty).then(|| Union {
         code: schema.code.clone(),
-        tag: name(&schema.fields[tag]),
-        all: others.map(|(_, field)| name(field)).collect(),
+        tag: tag.clone(),
         records,
+        other,
     })
 }
 
@@ -164,10 +166,15 @@ fn record<'a>(
         head: &[],
     };
     let owner = Owner { attrs, ident };
+    let foreign = schema
+        .fields
+        .iter()
+        .filter(|field| !spec.is_about(&field.name));
     Some(Record {
         variant,
         name,
         fields: fields::fields(cx, owner, list, scope),
+        foreign: foreign.cloned().collect(),
     })
 }
 

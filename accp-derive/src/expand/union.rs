@@ -1,5 +1,6 @@
 //! An enum that is a record of a union: a map with a tag.
 
+use accp_registry::Field;
 use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::LitByteStr;
@@ -33,10 +34,24 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
         // The assertions bring a trait into scope, so they have a block of their own.
         quote!(const _: () = { #shapes };)
     });
-    let [name, key] = &union.tag;
-    let by = format!("schema {code}");
+    let (name, by) = (&union.tag.name, format!("schema {code}"));
+    let keys = union.tag.keys();
     let names: Vec<&str> = union.records.iter().map(|record| &*record.name).collect();
     let expected = format!("a variant of {code}: {}", names.join(", "));
+    let (encode_other, decode_other) = match union.other {
+        Some(other) => {
+            let ident = &other.original.ident;
+            let any = quote!(_accp::kind::Any);
+            (
+                quote!(Self::#ident(map) => _accp::EncodeValue::<#any>::encode_value(map, w),),
+                quote!(_accp::DecodeValue::<#any>::decode_value(r).map(Self::#ident)),
+            )
+        }
+        None => (
+            TokenStream::new(),
+            quote!(_p::no_such_variant(r, #name, #expected)),
+        ),
+    };
     let kind = quote!(_accp::kind::Schema);
     quote! {
         #(#shapes)*
@@ -47,7 +62,7 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
                 &self,
                 w: &mut _p::Writer<'_, '_>,
             ) -> _p::Result<(), _accp::EncodeError> {
-                match self { #(#encodes)* }
+                match self { #(#encodes)* #encode_other }
             }
         }
 
@@ -56,10 +71,10 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
             fn decode_value(
                 r: &mut _p::Reader<#lifetime>,
             ) -> _p::Result<Self, _accp::DecodeError> {
-                let tag = _p::tag_ahead(r, #name, #key, #by)?;
+                let tag = _p::tag_ahead(r, #name, &[#(#keys),*], #by)?;
                 match &*tag {
                     #(#decodes)*
-                    _ => _p::no_such_variant(r, #name, #expected),
+                    _ => #decode_other,
                 }
             }
         }
@@ -74,13 +89,13 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
 /// Returns the arm that writes a variant. The tag stands at its place among the keys, which ascend.
 fn encode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStream {
     let variant = &record.variant.original.ident;
-    let ([name, key], value) = (&union.tag, &record.name);
+    let (Field { name, short, .. }, value) = (&union.tag, &record.name);
     let mut entries = encode_entries(input, &record.fields, Access::Bound);
     let tag = quote! {
-        w.entry::<_accp::kind::String, _>(map, #name, #key, #value, _p::Absent::Nothing)?;
+        w.entry::<_accp::kind::Enum, _>(map, #name, #short, &_p::Tag(#value), _p::Absent::Nothing)?;
     };
-    let place = entries.iter().take_while(|(other, _)| other < key).count();
-    entries.insert(place, (key.clone(), tag));
+    let place = entries.iter().take_while(|(other, _)| other < short);
+    entries.insert(place.count(), (short.clone(), tag));
     let entries = entries.into_iter().map(|(_, entry)| entry);
     let pattern = match &record.variant.content {
         Content::Unit => TokenStream::new(),
@@ -102,20 +117,17 @@ fn decode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStr
         taken,
         fields: made,
     } = construct(input, fields, &owner);
-    let bytes = |text: &str| LitByteStr::new(text.as_bytes(), Span::call_site());
-    let keys = |[name, key]: &[String; 2]| {
-        let short = (key != name).then(|| bytes(key));
-        let (name, short) = (bytes(name), short.map(|short| quote!(| #short)));
-        quote!(#name #short)
+    let keys = |field: &Field| {
+        let keys = field.keys();
+        let keys = keys.map(|key| LitByteStr::new(key.as_bytes(), Span::call_site()));
+        quote!(#(#keys)|*)
     };
-    let is_own = |name: &String| fields.known.contains(name);
-    let others = union.all.iter().filter(|[name, _]| !is_own(name));
-    let others = others.map(|names| {
-        let (keys, name) = (keys(names), &names[0]);
+    let foreign = record.foreign.iter().map(|field| {
+        let (keys, name) = (keys(field), &field.name);
         let expected = format!("a field of the variant `{value}`");
         quote!(#keys => return _p::no_such_variant(r, #name, #expected),)
     });
-    let (tag, name) = (keys(&union.tag), &union.tag[0]);
+    let (tag, name) = (keys(&union.tag), &union.tag.name);
     let made = match &record.variant.content {
         Content::Unit => quote!(Self::#variant),
         _ => quote!(Self::#variant { #made }),
@@ -128,7 +140,7 @@ fn decode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStr
             while let _p::Some(key) = map.next(r)? {
                 match key.as_bytes() {
                     #tag => _p::read_tag(r, &mut tag, #name)?,
-                    #(#others)*
+                    #(#foreign)*
                     #arms
                 }
             }

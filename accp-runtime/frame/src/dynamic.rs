@@ -63,7 +63,7 @@ pub(crate) fn read<'a>(
                 return Err(DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected));
             };
             let fields = read_map(r, |r, key| match schema.field(key) {
-                Some((_, field)) => read_field(r, field, schema, RecordScope::NESTED, registry),
+                Some((_, field)) => read_field(r, field, schema, RecordScope::Nested, registry),
                 None => Value::read(r),
             })?;
             let Value::Map(fields) = fields else {
@@ -156,8 +156,8 @@ pub(crate) fn complete<'a>(
             entries.push((Cow::Owned(field.name.clone()), value));
         }
     }
-    let is_missing = |name: &&str| !entries.iter().any(|(other, _)| other == name);
-    if let Some(missing) = scope.missing(schema, is_missing) {
+    let mut required = scope.required(schema);
+    if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
         let others = entries.iter().map(|(name, _)| &**name);
         let others = others.filter(|name| schema.field(name).is_none());
         let misspelt = nearest(missing, others);

@@ -167,7 +167,7 @@ impl<'a> DynamicFrame<'a> {
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
         let schema = find_schema(&params, &r, registry, &[code, operation])?;
-        let scope = RecordScope::frame(code, operation);
+        let scope = RecordScope::Frame([code, operation]);
         let mut payload = read_params(&params, &r, schema, scope, registry)?;
         if let Some(schema) = schema {
             let entries = payload.into_iter().collect();
@@ -240,7 +240,7 @@ impl<'a> DynamicFrame<'a> {
 
     /// Returns the scope of the defaults of the params.
     pub(crate) fn scope(&self) -> RecordScope<'_> {
-        RecordScope::frame(self.intent.as_str(), &self.operation)
+        RecordScope::Frame([self.intent.as_str(), &self.operation])
     }
 
     /// Returns the schema of this message; `None` if it names none, or if the registry lacks it. Errors have the

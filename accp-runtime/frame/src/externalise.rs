@@ -122,11 +122,12 @@ impl Externaliser<'_, '_> {
             }
             (Value::Map(map), ty) => {
                 let schema = ty.schema_code().and_then(|code| self.registry.schema(code));
+                let scope = schema.and_then(|schema| RecordScope::written(schema, map).ok());
                 for (key, item) in map.iter_mut() {
                     let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
                     let field = found.map(|(_, (_, field))| field);
                     if let Some((schema, (index, field))) = found {
-                        let default = RecordScope::NESTED.default_of(schema, index);
+                        let default = scope.and_then(|scope| scope.default_of(schema, index));
                         let inline = field.inline && !self.options.strict;
                         if inline || self.is_default(item, &field.ty, default) {
                             continue;

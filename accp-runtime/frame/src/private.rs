@@ -36,7 +36,7 @@ pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of}
 pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
 pub use values::{
-    Enumeration, MapReader, NameKind, decode_name, encode_name, no_such_variant, read_tag,
+    Enumeration, MapReader, NameKind, Tag, decode_name, encode_name, no_such_variant, read_tag,
     tag_ahead,
 };
 pub use with::{converted, or_default_with, preset_with, read_with};

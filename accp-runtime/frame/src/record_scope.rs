@@ -3,6 +3,7 @@
 use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use accp_registry::protocol::NO_HEAD;
 use accp_registry::{ErrorCode, Field, FrameSpec, Schema};
@@ -12,19 +13,22 @@ use crate::error::{DecodeError, EncodeError};
 use crate::value::{Map, Value};
 use crate::writer::Absent;
 
-/// A frame with this intent and operation, a nested map, or a variant of a union.
+/// A frame with this intent and operation, a nested map, or a record of a variant of a union.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RecordScope<'p> {
     Frame([&'p str; 2]),
     Nested,
-    Variant(&'p FrameSpec),
+    Variant([&'p str; 1]),
 }
 
 impl<'p> RecordScope<'p> {
-    pub(crate) const NESTED: RecordScope<'static> = RecordScope::Nested;
-
-    pub(crate) const fn frame(intent: &'p str, operation: &'p str) -> Self {
-        Self::Frame([intent, operation])
+    /// Returns the words of the head: none in a nested map, and the name of a variant.
+    fn head(&self) -> &[&'p str] {
+        match self {
+            Self::Frame(head) => head,
+            Self::Nested => NO_HEAD,
+            Self::Variant(head) => head,
+        }
     }
 
     /// Returns the scope of a nested record that was read. A record of a union has the name of its variant, all that the
@@ -45,7 +49,9 @@ impl<'p> RecordScope<'p> {
             DecodeError::new(ErrorCode::INVALID_TYPE, at, expected).within(String::from(name))
         };
         let Some(variant) = named(schema, value) else {
-            let expected = format!("the name of a variant of {}", schema.code);
+            let names = schema.variants.iter().map(name_of);
+            let names = names.collect::<Vec<_>>().join(", ");
+            let expected = format!("a variant of {}: {names}", schema.code);
             return Err(wrong(expected, &tag.name));
         };
         for (name, value) in entries {
@@ -53,15 +59,15 @@ impl<'p> RecordScope<'p> {
                 continue;
             };
             if !variant.is_about(&field.name) {
-                let expected = format!("a field of the variant `{}`", variant.head.concat());
+                let expected = format!("a field of the variant `{}`", name_of(variant));
                 return Err(wrong(expected, name));
             }
             if matches!(value, Value::Null) && schema.requires(field, &variant.head) {
-                let by = format!("the variant `{}` of {}", variant.head.concat(), schema.code);
+                let by = format!("schema {}", schema.code);
                 return Err(required_null(at, &by).within(name.clone().into_owned()));
             }
         }
-        Ok(Self::Variant(variant))
+        Ok(Self::Variant([name_of(variant)]))
     }
 
     /// Returns the scope of a nested record that is to be written.
@@ -69,7 +75,8 @@ impl<'p> RecordScope<'p> {
         let Some((_, tag)) = schema.tag() else {
             return Ok(Self::Nested);
         };
-        let Some(value) = map.get(&tag.name).or_else(|| map.get(&tag.short)) else {
+        let Some(value) = tag.keys().find_map(|key| map.get(key)) else {
+            // The tag is required, and reported as missing.
             return Ok(Self::Nested);
         };
         let wrong = |message, name: &str| {
@@ -82,33 +89,24 @@ impl<'p> RecordScope<'p> {
         for (name, _) in map.iter() {
             let field = schema.field(name).map(|(_, field)| field);
             if field.is_some_and(|field| !variant.is_about(&field.name)) {
-                let message = format!("the variant `{}` has no such field", variant.head.concat());
+                let message = format!("the variant `{}` has no such field", name_of(variant));
                 return Err(wrong(message, name));
             }
         }
-        Ok(Self::Variant(variant))
+        Ok(Self::Variant([name_of(variant)]))
     }
 
     /// Returns whether the field has to be there, with a value.
     pub(crate) fn requires(self, schema: &Schema, field: &Field) -> bool {
-        match self {
-            Self::Frame(head) => schema.requires(field, &head),
-            Self::Nested => schema.requires(field, NO_HEAD),
-            Self::Variant(variant) => schema.requires(field, &variant.head),
-        }
+        schema.requires(field, self.head())
     }
 
-    /// Returns the first required field that is missing.
-    pub(crate) fn missing<'s>(
+    /// Returns the full names of the fields that have to be there.
+    pub(crate) fn required<'s>(
         self,
         schema: &'s Schema,
-        mut is_missing: impl FnMut(&&'s str) -> bool,
-    ) -> Option<&'s str> {
-        match self {
-            Self::Frame(head) => schema.required(&head).find(&mut is_missing),
-            Self::Nested => schema.required(NO_HEAD).find(&mut is_missing),
-            Self::Variant(variant) => schema.required(&variant.head).find(&mut is_missing),
-        }
+    ) -> impl Iterator<Item = &'s str> + use<'s, 'p> {
+        schema.required(self.head())
     }
 
     /// Returns what a reader takes from a payload without the field at this index.
@@ -123,11 +121,7 @@ impl<'p> RecordScope<'p> {
 
     /// Returns the text of the default; a field with this text is left out.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
-        let applies = match self {
-            Self::Frame(head) => schema.has_default(index, &head),
-            Self::Nested => schema.has_default(index, NO_HEAD),
-            Self::Variant(variant) => schema.has_default(index, &variant.head),
-        };
+        let applies = schema.has_default(index, self.head());
         schema
             .fields
             .get(index)?
@@ -135,6 +129,10 @@ impl<'p> RecordScope<'p> {
             .as_deref()
             .filter(|_| applies)
     }
+}
+
+fn name_of(variant: &FrameSpec) -> &str {
+    variant.head.first().map_or("", String::as_str)
 }
 
 /// Returns the variant that the value of a tag names.

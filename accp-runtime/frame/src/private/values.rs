@@ -62,13 +62,13 @@ impl MapReader {
 pub fn tag_ahead<'a>(
     r: &Reader<'a>,
     name: &'static str,
-    key: &'static str,
+    keys: &[&str],
     by: &'static str,
 ) -> Result<Cow<'a, str>, DecodeError> {
     let mut ahead = r.clone();
     let mut map = MapReader::open(&mut ahead)?;
     while let Some(found) = map.next(&mut ahead)? {
-        if found == name || found == key {
+        if keys.contains(&&*found) {
             let mut tag = None;
             read_tag(&mut ahead, &mut tag, name)?;
             return Ok(tag.unwrap_or_default());
@@ -76,6 +76,16 @@ pub fn tag_ahead<'a>(
         super::skip(&mut ahead)?;
     }
     super::demand(r, None, name, by)
+}
+
+/// The name of the variant of a record. It stays in the record, however long it is.
+#[derive(Debug)]
+pub struct Tag(pub &'static str);
+
+impl EncodeValue<kind::Enum> for Tag {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        <kind::Enum as NameKind>::write(self.0, w)
+    }
 }
 
 /// Reads the tag of a record into its slot.
