@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
+use crate::finite::endless;
 use crate::json::{Places, child};
 #[cfg(feature = "std")]
 use crate::jsonc;
@@ -153,7 +154,9 @@ pub(crate) fn assemble(
     }
     registry.version = versions.into_iter().max().unwrap_or(1);
     assembly.check_nested(&mut registry);
-    assembly.check_finite(&registry);
+    for (schema, problem) in endless(&registry) {
+        assembly.report_in(&schema, problem);
+    }
     assembly.resolve_defaults(&mut registry);
     assembly.check_errors(&registry);
     if assembly.problems.is_empty() {
@@ -289,96 +292,6 @@ impl Assembly {
             report(format!(
                 "`{ERRORS}` is the code of errors, and `fail:error` here requires `{name}`, which most errors lack"
             ));
-        }
-    }
-
-    /// Checks that each schema has a value that ends: a record that has to hold a record of its own schema never does.
-    fn check_finite(&mut self, registry: &Registry) {
-        /// Returns the records that a record has to hold: a list for each variant of a union.
-        fn needs(schema: &Schema) -> Vec<Vec<(&Field, &str)>> {
-            let of = |head: &[String]| {
-                let fields = schema.fields.iter();
-                let fields = fields.filter(|field| schema.requires(field, head));
-                fields
-                    .filter_map(|field| match &field.ty {
-                        // A list or a map may be empty.
-                        Type::Schema(code) => Some((field, code.as_str())),
-                        _ => None,
-                    })
-                    .collect()
-            };
-            if schema.variants.is_empty() {
-                return alloc::vec![of(&[])];
-            }
-            schema
-                .variants
-                .iter()
-                .map(|variant| of(&variant.head))
-                .collect()
-        }
-        let mut finite = BTreeSet::new();
-        loop {
-            let before = finite.len();
-            for schema in registry.schemas() {
-                let ends = |needs: &Vec<(&Field, &str)>| {
-                    needs.iter().all(|(_, code)| finite.contains(code))
-                };
-                if needs(schema).iter().any(ends) {
-                    finite.insert(schema.code.as_str());
-                }
-            }
-            if finite.len() == before {
-                break;
-            }
-        }
-        // Each cycle is one mistake. It is reported at the first of its schemas.
-        let mut reported = BTreeSet::new();
-        for schema in registry.schemas() {
-            let (mut path, mut next) = (Vec::new(), Some(schema));
-            while let Some(schema) = next {
-                let mut all = needs(schema).into_iter().flatten();
-                let endless = all.find(|(_, code)| !finite.contains(code));
-                let is_finite = finite.contains(schema.code.as_str());
-                let Some((field, code)) = endless.filter(|_| !is_finite) else {
-                    break;
-                };
-                if path
-                    .iter()
-                    .any(|(known, _): &(&Schema, _)| known.code == schema.code)
-                {
-                    break;
-                }
-                path.push((schema, field));
-                next = registry.schema(code);
-            }
-            // A schema that only leads to a cycle is not part of it.
-            let in_cycle = next.is_some_and(|last| last.code == schema.code);
-            if !in_cycle
-                || !path
-                    .iter()
-                    .all(|(schema, _)| reported.insert(schema.code.clone()))
-            {
-                continue;
-            }
-            let Some((_, field)) = path.first() else {
-                continue;
-            };
-            let steps = path
-                .iter()
-                .map(|(schema, field)| format!("{}.{}", schema.name, field.name));
-            let steps: Vec<String> = steps.chain([schema.name.clone()]).collect();
-            let problem = Problem::new(
-                format!("/schemas/{}/required", schema.name),
-                format!(
-                    "a `{}` requires `{}`, and so holds a `{}` without end: {}",
-                    schema.name,
-                    field.name,
-                    schema.code,
-                    steps.join(" > ")
-                ),
-            );
-            let cure = format!("take `{}` out of `required`, or make it a list", field.name);
-            self.report_in(&schema.name, problem.cure(cure));
         }
     }
 

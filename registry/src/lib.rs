@@ -76,6 +76,7 @@ mod diff;
 mod document;
 #[cfg(feature = "tools")]
 pub mod export;
+mod finite;
 mod format;
 #[cfg(feature = "hash")]
 mod hash;

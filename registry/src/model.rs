@@ -185,7 +185,8 @@ impl Registry {
         if is_error && !is_own && *self.protocol == ACCP {
             return profile_of_errors().or(own);
         }
-        own
+        // A record of a union stands in a field of a frame.
+        own.filter(|own| own.union.is_none())
     }
 
     /// Returns the schema with this name.

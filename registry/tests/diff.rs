@@ -245,3 +245,87 @@ fn a_frame_inherits_what_is_required_of_the_fields_that_it_is_about() {
     let own = frames(r#", "fields": ["note"], "required": ["order"]"#);
     assert_snapshot!(changes(&whole, &own), @"/schemas/a/frames/0/fields: the fields with defaults in done:refund changed");
 }
+
+#[test]
+fn unions() {
+    let of = |fields: &str, variants: &str| {
+        format!(r#""fields": ["kind", {fields}], "union": "kind", "variants": [{variants}]"#)
+    };
+    let card = r#"{ "name": "card", "fields": ["no"], "required": ["no"] }"#;
+    let cash = r#"{ "name": "cash", "fields": ["sum"] }"#;
+    let old = of(r#""no", "sum""#, &format!("{card}, {cash}"));
+    let coin = of(
+        r#""no", "sum""#,
+        &format!(r#"{cash}, {card}, {{ "name": "coin" }}"#),
+    );
+    assert_eq!(
+        changes(&old, &of(r#""no", "sum""#, &format!("{cash}, {card}"))),
+        ""
+    );
+    assert_snapshot!(changes(&old, &coin), @"
+    /schemas/a/variants/2: the variant `coin` was added
+        breaks the old reader: it refuses the records that it does not know (E1004)
+    ");
+    assert_snapshot!(changes(&coin, &old), @"
+    /schemas/a/variants: the variant `coin` was removed
+        breaks the new reader: it refuses the records that it does not know (E1004)
+    ");
+    // A field that another variant has is refused by whoever does not expect it; one that is new is not known.
+    let more = of(
+        r#""no", "sum", "at""#,
+        r#"{ "name": "card", "fields": ["no", "sum"] }, { "name": "cash", "fields": ["sum", "at"], "required": ["at"] }"#,
+    );
+    assert_snapshot!(changes(&old, &more), @"
+    /schemas/a/fields: the field `at` was added
+    /schemas/a/variants/0/fields: the variant `card` now has `sum`
+        breaks the old reader: it refuses the field, which another variant has (E1004)
+    /schemas/a/variants/0/required: `no` is no longer required in the variant `card`
+        breaks the old reader: it refuses a frame without the field (E1004)
+    /schemas/a/variants/1/required: `at` is now required in the variant `cash`
+        breaks the new reader: it refuses a frame without the field (E1004)
+    ");
+    assert_snapshot!(changes(&more, &old), @"
+    /schemas/a/fields: the field `at` was removed
+        breaks the old reader: the value is lost
+    /schemas/a/variants/0/fields: the variant `card` no longer has `sum`
+        breaks the new reader: it refuses the field, which another variant has (E1004)
+    /schemas/a/variants/0/required: `no` is now required in the variant `card`
+        breaks the new reader: it refuses a frame without the field (E1004)
+    /schemas/a/variants/1/required: `at` is no longer required in the variant `cash`
+        breaks the old reader: it refuses a frame without the field (E1004)
+    ");
+    // A renamed field, and a renamed tag, are those that they were.
+    let renamed = format!(
+        r#""fields": ["way", "number", "sum"], "aliases": {{ "way": ["kind"], "number": ["no"] }}, "union": "way",
+        "variants": [{{ "name": "card", "fields": ["number"], "required": ["number"] }}, {cash}]"#
+    );
+    assert_snapshot!(changes(&old, &renamed), @"
+    /schemas/a/fields: the field `kind` was renamed to `way`
+        breaks the old reader: it does not know the key, so the value is lost
+    /schemas/a/fields: the field `no` was renamed to `number`
+        breaks the old reader: it does not know the key, so the value is lost
+    ");
+    let plain = r#""fields": ["kind", "no", "sum"], "types": { "kind": "enum(card,cash)" }, "required": ["kind"]"#;
+    assert_snapshot!(changes(plain, &old), @"
+    /schemas/a/union: the schema became a union by `kind`
+        breaks the new reader: it refuses the records that it does not know (E1004)
+    ");
+    assert_snapshot!(changes(&old, plain), @"
+    /schemas/a/union: the schema is no longer a union by `kind`
+        breaks the old reader: it refuses the records that it does not know (E1004)
+    ");
+    let other = r#""fields": ["kind", "no", "sum"], "union": "sum", "variants": [
+        { "name": "card", "fields": ["no", "kind"], "required": ["no"] }, { "name": "cash", "fields": [] }]"#;
+    assert_snapshot!(changes(&old, other), @"
+    /schemas/a/types/kind: the type of `kind` changed from enum(card,cash) to any
+        breaks either reader: it refuses a value of the other type, or reads another value (E1004)
+    /schemas/a/required: `kind` is no longer required
+        breaks the old reader: it refuses a frame without the field (E1004)
+    /schemas/a/types/sum: the type of `sum` changed from any to enum(card,cash)
+        breaks either reader: it refuses a value of the other type, or reads another value (E1004)
+    /schemas/a/required: `sum` is now required
+        breaks the new reader: it refuses a frame without the field (E1004)
+    /schemas/a/union: the tag changed from `kind` to `sum`
+        breaks either reader: it refuses the records that it does not know (E1004)
+    ");
+}
