@@ -27,6 +27,8 @@ pub(crate) struct Catalog<'r> {
     pub(crate) any: Option<Ident>,
     /// Whether no type borrows.
     owned: bool,
+    /// Whether each union has a variant that keeps the records of other variants.
+    open: bool,
     /// The types of the user that stand for others.
     pub(crate) overrides: Overrides,
 }
@@ -44,6 +46,14 @@ impl<'r> Catalog<'r> {
     ) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
+        let unions = wanted
+            .iter()
+            .filter(|one| matches!(one.kind, Kind::Union(_)));
+        for one in unions.filter(|_| options.schemaless) {
+            let message =
+                "the type of a union names its schema, and types without a schema are asked for";
+            faults.add(one.at.clone(), message.to_owned(), "leave `schemaless` out");
+        }
         let has_frames = wanted.iter().any(|one| matches!(one.kind, Kind::Frame(..)));
         let any = any.filter(|_| has_frames);
         let items = name(registry.protocol(), wanted, any.as_ref(), &mut faults);
@@ -57,6 +67,7 @@ impl<'r> Catalog<'r> {
             borrowing: BTreeSet::new(),
             any,
             owned: options.owned,
+            open: options.open_enums,
             overrides,
         };
         while catalog.find_borrowing() {}
@@ -92,8 +103,9 @@ impl<'r> Catalog<'r> {
         schema: &Schema,
         members: impl IntoIterator<Item = &'m Member<'m>>,
     ) -> bool {
+        let keeps = schema.union.is_some() && self.open && !self.owned;
         let mut members = members.into_iter();
-        members.any(|member| self.field_borrows(owner, schema, member))
+        keeps || members.any(|member| self.field_borrows(owner, schema, member))
     }
 
     /// Returns whether a field of this type needs a box. Without one the struct of `schema` would

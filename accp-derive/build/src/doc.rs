@@ -129,6 +129,11 @@ pub(crate) fn other() -> TokenStream {
     attributes(&["Any other value, as it was read.".to_owned()])
 }
 
+/// Returns the doc of the variant that keeps the records whose variant the registry does not list.
+pub(crate) fn other_record() -> TokenStream {
+    attributes(&["A record of any other variant, with its tag, as it was read.".to_owned()])
+}
+
 /// Returns a type in words.
 fn words(ty: &Type, plural: bool) -> String {
     let choose = |one: &str, many: &str| if plural { many } else { one }.to_owned();

@@ -160,13 +160,18 @@ impl<'f> File<'f> {
             quote!(#doc #(#added)* #accp #own #fields,)
         });
         let variants: Vec<TokenStream> = variants.collect();
+        let other = self.options.open_enums.then(|| {
+            let taken = records.iter().map(|record| &record.ident).collect();
+            let map = self.runtime_type("Map", true);
+            self.other(taken, &doc::other_record(), &map)
+        });
         let doc = doc::nested(self.protocol, schema);
         quote! {
             #doc
             #head
             #identity
             #place
-            pub enum #ident #lifetime { #(#variants)* }
+            pub enum #ident #lifetime { #(#variants)* #other }
         }
     }
 
@@ -263,7 +268,11 @@ impl<'f> File<'f> {
         // A text is not `Copy`.
         derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
-        let other = self.options.open_enums.then(|| self.other(variants));
+        let other = self.options.open_enums.then(|| {
+            self.prelude("string::String");
+            let taken = variants.iter().map(|variant| &variant.ident).collect();
+            self.other(taken, &doc::other(), &quote!(String))
+        });
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -289,15 +298,14 @@ impl<'f> File<'f> {
     }
 
     /// Returns the variant that takes other values, under a name that no value has.
-    fn other(&mut self, variants: &[Variant<'_>]) -> TokenStream {
-        self.prelude("string::String");
-        let is_free = |name: &String| variants.iter().all(|variant| variant.ident != name);
+    fn other(&self, taken: Vec<&Ident>, doc: &TokenStream, ty: &TokenStream) -> TokenStream {
+        let is_free = |name: &String| taken.iter().all(|ident| **ident != name);
         let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
         let mut names = plain.chain((2_u32..).map(|number| format!("Other{number}")));
         let name = names.find(is_free).unwrap_or_default();
         let name = Ident::new(&name, Span::call_site());
-        let (doc, accp) = (doc::other(), self.attribute([quote!(other)]));
-        quote!(#doc #accp #name(String),)
+        let accp = self.attribute([quote!(other)]);
+        quote!(#doc #accp #name(#ty),)
     }
 
     /// Returns the attribute with the place of the registry and of the runtime, as far as the

@@ -9,6 +9,7 @@ use super::fields::{Access, Made, arms, construct, encode_entries, slots};
 use super::frames::pattern;
 use super::generics::{Way, bounds, decode_generics, given, where_clause};
 use super::lifetimes::text_lifetime;
+use super::owned::{is_owned, type_to_read};
 use super::shapes;
 use crate::ast::{Content, Input};
 use crate::resolved::{Record, Union};
@@ -42,9 +43,18 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
         Some(other) => {
             let ident = &other.original.ident;
             let any = quote!(_accp::kind::Any);
+            let Content::Newtype(ty) = other.content else {
+                return TokenStream::new();
+            };
+            let read = type_to_read(input, ty);
+            let owned = is_owned(ty).then(|| quote!(let map = _accp::IntoOwned::into_owned(map);));
             (
                 quote!(Self::#ident(map) => _accp::EncodeValue::<#any>::encode_value(map, w),),
-                quote!(_accp::DecodeValue::<#any>::decode_value(r).map(Self::#ident)),
+                quote!({
+                    let map = <#read as _accp::DecodeValue<#lifetime, #any>>::decode_value(r)?;
+                    #owned
+                    _p::Ok(Self::#ident(map))
+                }),
             )
         }
         None => (
