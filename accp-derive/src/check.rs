@@ -390,6 +390,7 @@ fn hint(near: Option<&str>, what: &str, names: &[&str]) -> String {
     let names = names.join(", ");
     match near {
         Some(near) => format!("; did you mean `{near}`? ({what}: {names})"),
+        None if names.is_empty() => String::from(" here"),
         None => format!("; {what}: {names}"),
     }
 }

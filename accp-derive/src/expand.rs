@@ -13,6 +13,7 @@ mod nested;
 mod newtype;
 mod owned;
 mod packet;
+mod schemas;
 mod shapes;
 mod texts;
 mod union;
@@ -47,6 +48,7 @@ pub(crate) fn expand(
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, item);
+    let schemas = schemas::module(item);
     let (impls, family) = match item {
         ResolvedItem::Frame(frame) if frame.fields.is_text => {
             (packet::expand(protocol, input, frame), None)
@@ -71,6 +73,7 @@ pub(crate) fn expand(
         const _: () = {
             #imports
             #tracked
+            #schemas
             #impls
             #family
             #owned

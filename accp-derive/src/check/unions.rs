@@ -7,7 +7,7 @@ use syn::ext::IdentExt as _;
 use super::enums::{self, snake_case};
 use super::scope::FieldScope;
 use super::{Owner, fields, hint};
-use crate::ast::{Content, Input, Variant};
+use crate::ast::{Content, Field, Input, Variant};
 use crate::ctxt::Ctxt;
 use crate::resolved::{Record, Union};
 
@@ -73,9 +73,7 @@ pub(super) fn records<'a>(
     // A variant with a mistake may be the one that is missing.
     if !is_faulty && !missing.is_empty() {
         let (code, missing) = (&schema.code, missing.join("`, `"));
-        let message = format!(
-            "schema {code} has the variant `{missing}` too: a record of it could not be read"
-        );
+        let message = format!("schema {code} has variants that are missing here: `{missing}`");
         cx.error(input.ident(), message);
         return None;
     }
@@ -160,6 +158,9 @@ fn record<'a>(
             format!("only a {noun} has unknown params: a variant of a union is a plain map");
         cx.error(flag, message);
     }
+    if !has_own_fields(cx, list, schema, spec) {
+        return None;
+    }
     let own = of_variant(schema, spec);
     let scope = FieldScope {
         schema: Some(&own),
@@ -176,6 +177,30 @@ fn record<'a>(
         fields: fields::fields(cx, owner, list, scope),
         foreign: foreign.cloned().collect(),
     })
+}
+
+/// Refuses the tag and the fields of other variants, and returns whether there are none.
+fn has_own_fields(cx: &Ctxt, list: &[Field<'_>], schema: &Schema, variant: &FrameSpec) -> bool {
+    let name = variant.head.concat();
+    let mut has_own = true;
+    for field in list.iter().filter(|field| field.attrs.flatten.is_none()) {
+        let key = field.name();
+        let others = schema.variants.iter().filter(|other| other.is_about(&key));
+        let others: Vec<String> = others.map(|other| other.head.concat()).collect();
+        let message = if schema.union.as_ref() == Some(&key) {
+            format!("`{key}` is the tag, and the variant says it: remove the field")
+        } else if variant.is_about(&key) || others.is_empty() {
+            continue;
+        } else {
+            format!(
+                "the variant `{name}` has no field `{key}`: it is one of `{}`",
+                others.join("`, `")
+            )
+        };
+        cx.error(field.ident, message);
+        has_own = false;
+    }
+    has_own
 }
 
 /// Returns the schema of the fields of one variant, without the tag.

@@ -30,9 +30,14 @@ pub use crate::writer::{Absent, FrameType, Writer};
 pub use const_error::ConstError;
 pub use enum_names::names_fault;
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
-pub use holds::{Holds, HoldsChrono, HoldsOwned, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
+pub use holds::{
+    Holds, HoldsChrono, HoldsOwned, HoldsRecord, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid,
+};
 pub use no_variant::no_variant;
-pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
+pub use shape::{
+    Fits, HoldsDefault, Probe, Shape, Shaped, Unshaped, has_schema, has_value, holds_default,
+    shape_of,
+};
 pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
 pub use values::{

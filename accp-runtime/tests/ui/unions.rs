@@ -21,9 +21,9 @@ fn union_as_a_frame() {
     }
 
     #[derive(AccpFrame)]
+    #[accp(registry = "registry/payments.json")]
     enum Frames {
-        #[accp(registry = "registry/payments.json", schema = "PM")]
-        #[accp(intent = "req", operation = "pay")]
+        #[accp(schema = "PM", intent = "req", operation = "pay")]
         Pay { number: Option<String> },
     }
 }

@@ -168,7 +168,7 @@ fn schema(is_any: bool) -> impl Strategy<Value = (Vec<FieldShape>, Json)> {
         (fields, json)
     });
     let variants = prop::option::weighted(0.4, vec(variant(), 1..4));
-    (one, variants).prop_map(|((mut fields, mut json), variants)| {
+    (one, variants).prop_map(move |((mut fields, mut json), variants)| {
         if let Some(variants) = variants.filter(|_| is_any) {
             json = union(&mut fields, &json, &variants);
         }
