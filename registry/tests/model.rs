@@ -133,8 +133,9 @@ fn any_schema() -> impl Strategy<Value = Schema> {
         proptest::option::of(".{0,5}"),
         any::<u32>(),
         proptest::option::of(any::<[bool; 4]>()),
+        proptest::option::of(any::<[bool; 8]>()),
     )
-        .prop_map(|(fields, frames, doc, version, keep)| {
+        .prop_map(|(fields, frames, doc, version, keep, union)| {
             let mut schema = Schema::new("made", "MD");
             schema.version = version.into();
             schema.doc = doc;
@@ -175,12 +176,49 @@ fn any_schema() -> impl Strategy<Value = Schema> {
                     schema.frames.push(frame);
                 }
             }
+            if let Some(bits) = union.filter(|_| !schema.fields.is_empty()) {
+                make_union(&mut schema, bits);
+            }
             schema.keep = keep.map(|keep| {
                 let kept = schema.fields.iter().zip(keep).filter(|(_, keep)| *keep);
                 kept.map(|(field, _)| field.name.clone()).collect()
             });
             schema
         })
+}
+
+/// Makes a union of a schema: its first field is the tag.
+fn make_union(schema: &mut Schema, bits: [bool; 8]) {
+    for field in &mut schema.fields {
+        (field.required, field.optional) = (false, false);
+    }
+    let tag = &mut schema.fields[0];
+    (tag.ty, tag.default, tag.inline) = (Type::Any, None, false);
+    schema.frames.clear();
+    schema.rules = accp_registry::SchemaRules::default();
+    let others: Vec<String> = schema.fields[1..].iter().map(|f| f.name.clone()).collect();
+    for (name, bits) in ["first", "second", "third"]
+        .into_iter()
+        .zip(bits.windows(4))
+    {
+        let chosen = |bits: &[bool]| -> Vec<String> {
+            let chosen = others.iter().zip(bits).filter(|(_, yes)| **yes);
+            chosen.map(|(name, _)| name.clone()).collect()
+        };
+        let mut variant = FrameSpec::new(&[name]);
+        variant.required = chosen(&bits[..1]);
+        // The first variant has each field, so that each field has a variant.
+        let own = if schema.variants.is_empty() {
+            others.clone()
+        } else {
+            chosen(&bits[1..])
+        };
+        variant.fields = Some(own);
+        if schema.variants.is_empty() || bits[3] {
+            schema.variants.push(variant);
+        }
+    }
+    schema.union = Some(schema.fields[0].name.clone());
 }
 
 fn registry_with(schema: Schema) -> Registry {

@@ -485,3 +485,99 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn unions() {
+    assert_snapshot!(with(r#""variants": [{ "name": "b" }]"#), @r#"
+    registry:2:1 at /schemas/a/variants: only a union has variants
+        add "union": "kind", the field that names the variant
+    "#);
+    assert_snapshot!(with(r#""union": "kind", "variants": [{ "name": "b" }]"#), @"
+    registry:2:1 at /schemas/a/union: there is no field `kind`
+        the fields are x, priority
+    ");
+    assert_snapshot!(with(r#""union": "x""#), @r#"
+    registry:2:1 at /schemas/a/union: this union has no variants
+        add "variants": [{ "name": "a_name", "fields": ["a_field"] }]
+    "#);
+    assert_snapshot!(with(r#""union": "x", "variants": [{ "name": "b", "fields": ["y"] }, { "name": "b" }, {}, 1]"#), @r#"
+    registry:1:52 at /schemas/a/fields/1: no variant has the field `priority`
+        name it in the `fields` of a variant, or remove it
+    registry:2:54 at /schemas/a/variants/0/fields/0: there is no field `y`
+        the fields are x, priority
+    registry:2:62 at /schemas/a/variants/1: the variant `b` stands twice
+        make one entry of the two
+    registry:2:79 at /schemas/a/variants/2: the variant has no `name`
+        add "name": "a_name"
+    registry:2:83 at /schemas/a/variants/3: expected an object, found the integer 1
+        replace it with an object
+    "#);
+    assert_snapshot!(with(r#""union": "x", "variants": [{ "name": "b c", "fields": ["x", "pri"], "needs": [] }]"#), @"
+    registry:1:52 at /schemas/a/fields/1: no variant has the field `priority`
+        name it in the `fields` of a variant, or remove it
+    registry:2:30 at /schemas/a/variants/0/name: `b c` is not a valid name of a variant
+        it is one or more of A-Z, a-z, 0-9 and `_`
+    registry:2:56 at /schemas/a/variants/0/fields/0: every variant has the tag `x`
+        remove it here
+    registry:2:61 at /schemas/a/variants/0/fields/1: there is no field `pri`
+        `pri` is the abbreviation of `priority`; write the full name
+    registry:2:69 at /schemas/a/variants/0/needs: unknown key `needs`
+        the keys here are name, fields, required, doc
+    ");
+    assert_snapshot!(with(r#""union": "x", "variants": [{ "name": "b", "fields": ["priority"] }], "required": ["priority"],
+"optional": ["z"], "types": { "x": "string" }, "defaults": { "x": "b" }, "inline": ["x"],
+"frames": [{ "intent": "req", "operation": "o" }]"#), @"
+    registry:2:70 at /schemas/a/required: a union has no `required`
+        name the field in the `required` of the variants that need it
+    registry:3:1 at /schemas/a/optional: a union has no `optional`
+        name the field in `fields`: a variant requires what its `required` names
+    registry:3:14 at /schemas/a/optional/0: no variant has the field `z`
+        name it in the `fields` of a variant, or remove it
+    registry:3:31 at /schemas/a/types/x: `x` is the tag of the union, so it has the names of the variants alone
+        remove this entry
+    registry:3:62 at /schemas/a/defaults/x: `x` is the tag of the union, so it has the names of the variants alone
+        remove this entry
+    registry:3:74 at /schemas/a/inline: `x` is the tag of the union, and never long
+        remove it here
+    registry:4:1 at /schemas/a/frames: a union has no `frames`
+        a union is nested: give a field of a frame its code as the type
+    ");
+    // A record that ends has another variant.
+    let of = |variants: &str| {
+        format!(
+            r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["k", "x"], "types": {{ "x": "A" }}, "union": "k",
+"variants": [{variants}] }} }} }}"#
+        )
+    };
+    let more = r#"{ "name": "more", "required": ["x"] }"#;
+    assert_snapshot!(problems(&of(more)), @"
+    registry:2:1 at /schemas/a/variants: a `a` requires `x`, and so holds a `A` without end: a.x > a
+        take `x` out of `required`, or make it a list
+    ");
+    assert!(Registry::from_json(&of(&format!(r#"{more}, {{ "name": "end" }}"#))).is_ok());
+    // A default is a record of its variant.
+    let default = |json: &str| {
+        format!(
+            r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["k", "x", "y"], "union": "k", "variants": [
+{{ "name": "b", "required": ["x"] }}, {{ "name": "c", "fields": ["y"] }}] }},
+"z": {{ "code": "Z", "fields": ["v"], "types": {{ "v": "A" }}, "defaults": {{ "v": {json} }} }} }} }}"#
+        )
+    };
+    assert_snapshot!(problems(&default(r#"{ "k": "d" }"#)), @r#"
+    registry:3:82 at /schemas/z/defaults/v/k: the default of `v` should be one of b, c; found the string "d"
+        write such a value, or change the type of `v`
+    "#);
+    assert_snapshot!(problems(&default(r#"{ "k": "b" }"#)), @"
+    registry:3:75 at /schemas/z/defaults/v: the default of `v` should be an object with the required field `x`; found an object without it
+        write such a value, or change the type of `v`
+    ");
+    assert_snapshot!(problems(&default(r#"{ "k": "c", "x": 1 }"#)), @"
+    registry:3:92 at /schemas/z/defaults/v/x: the default of `v` should be a field of the variant `c`; found the key `x`
+        write such a value, or change the type of `v`
+    ");
+    assert_snapshot!(problems(&default(r#"{ "y": 1 }"#)), @"
+    registry:3:75 at /schemas/z/defaults/v: the default of `v` should be an object with the required field `k`; found an object without it
+        write such a value, or change the type of `v`
+    ");
+    assert!(Registry::from_json(&default(r#"{ "k": "b", "x": 1 }"#)).is_ok());
+}

@@ -88,12 +88,15 @@ impl EncodeValue<kind::Enum> for Tag {
     }
 }
 
-/// Reads the tag of a record into its slot.
+/// Reads the tag of a record into its slot. It decides what the record is, so it is never behind a reference.
 pub fn read_tag<'a>(
     r: &mut Reader<'a>,
     slot: &mut Option<Cow<'a, str>>,
     name: &'static str,
 ) -> Result<(), DecodeError> {
+    if let Ok(Token::Ref(_)) = r.clone().token() {
+        return no_such_variant(r, name, "the name of a variant; a reference is none");
+    }
     super::read::<kind::String, _>(r, slot, name)
 }
 

@@ -9,7 +9,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "d5b58e46749b6374c1bafaffad8ebb2504672cc67f536434dc7d18f96475409a";
+pub const REGISTRY_HASH: &str = "02e8185dc98b2c4048d94770eeb2e37464d4dd43c0612108fd8f9ef1a214ccff";
 
 /// The frame `req:aliased` of schema `AL`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -107,6 +107,35 @@ pub struct OptionalFieldReq {
     pub item: Option<Value<'static>>,
 }
 
+/// Schema `PM` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "PM")]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub enum Payment {
+    /// `card` on the wire.
+    Card {
+        /// `no` on the wire: a string.
+        no: String,
+    },
+}
+
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
+/// Schema `RL` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "RL")]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub enum Rail {
+    /// `rail` on the wire.
+    Rail,
+    /// `tram` on the wire.
+    Tram {
+        /// `line` on the wire: an integer. Absent and `~` mean `None`.
+        line: Option<i64>,
+    },
+}
+
 /// The frame `req:renamed` of schema `RN`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -125,6 +154,17 @@ pub struct RenamedReq {
 pub struct RequiredFieldReq {
     /// `item` on the wire: any value. Absent and `~` mean `None`.
     pub item: Option<Value<'static>>,
+}
+
+#[allow(clippy::enum_variant_names)]
+/// Schema `RD` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "RD")]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub enum Road {
+    /// `road` on the wire.
+    Road,
 }
 
 /// The frame `req:value_added` of schema `VA`.
@@ -192,6 +232,46 @@ pub enum ValueRemovedLevel {
     Top,
 }
 
+/// The frame `req:variant_added` of schema `UA`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "UA", intent = "req", operation = "variant_added", new)]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub struct VariantAddedReq {
+    /// `pay` on the wire: a record of schema `PM`. Absent and `~` mean `None`.
+    pub pay: Option<Payment>,
+}
+
+/// The frame `req:variant_field` of schema `UF`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "UF", intent = "req", operation = "variant_field", new)]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub struct VariantFieldReq {
+    /// `way` on the wire: a record of schema `RD`. Absent and `~` mean `None`.
+    pub way: Option<Road>,
+}
+
+/// The frame `req:variant_other` of schema `UO`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "UO", intent = "req", operation = "variant_other", new)]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub struct VariantOtherReq {
+    /// `pay` on the wire: a record of schema `PM`. Absent and `~` mean `None`.
+    pub pay: Option<Payment>,
+}
+
+/// The frame `req:variant_shared` of schema `US`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "US", intent = "req", operation = "variant_shared", new)]
+#[accp(registry = "tests/doors/evolution/old/registry.json", crate = accp_frame)]
+pub struct VariantSharedReq {
+    /// `by` on the wire: a record of schema `RL`. Absent and `~` mean `None`.
+    pub by: Option<Rail>,
+}
+
 /// The frame `req:widened` of schema `WI`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -204,6 +284,8 @@ pub struct WidenedReq {
 
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
 /// Any frame of this file.
+///
+/// It has no frames of the schemas that list none: `PM`, `RD`, `RL`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
 #[accp(crate = accp_frame)]
@@ -236,6 +318,14 @@ pub enum AnyFrame {
     ValueOtherReq(ValueOtherReq),
     /// The frame `req:value_removed` of schema `VR`.
     ValueRemovedReq(ValueRemovedReq),
+    /// The frame `req:variant_added` of schema `UA`.
+    VariantAddedReq(VariantAddedReq),
+    /// The frame `req:variant_field` of schema `UF`.
+    VariantFieldReq(VariantFieldReq),
+    /// The frame `req:variant_other` of schema `UO`.
+    VariantOtherReq(VariantOtherReq),
+    /// The frame `req:variant_shared` of schema `US`.
+    VariantSharedReq(VariantSharedReq),
     /// The frame `req:widened` of schema `WI`.
     WidenedReq(WidenedReq),
 }
@@ -405,6 +495,22 @@ pub const REGISTRY_JSON: &str = r#"{
       "types": { "item": "any" },
       "version": 1
     },
+    "payment": {
+      "code": "PM",
+      "fields": ["kind", "no"],
+      "types": { "no": "string" },
+      "union": "kind",
+      "variants": [{ "fields": ["no"], "name": "card", "required": ["no"] }],
+      "version": 1
+    },
+    "rail": {
+      "code": "RL",
+      "fields": ["kind", "line"],
+      "types": { "line": "integer" },
+      "union": "kind",
+      "variants": [{ "name": "rail" }, { "fields": ["line"], "name": "tram" }],
+      "version": 1
+    },
     "renamed": {
       "code": "RN",
       "fields": ["amount"],
@@ -417,6 +523,13 @@ pub const REGISTRY_JSON: &str = r#"{
       "fields": ["item"],
       "frames": [{ "intent": "req", "operation": "required_field" }],
       "types": { "item": "any" },
+      "version": 1
+    },
+    "road": {
+      "code": "RD",
+      "fields": ["kind"],
+      "union": "kind",
+      "variants": [{ "name": "road" }],
       "version": 1
     },
     "stream_chunk": {
@@ -641,6 +754,34 @@ pub const REGISTRY_JSON: &str = r#"{
       "fields": ["level"],
       "frames": [{ "intent": "req", "operation": "value_removed" }],
       "types": { "level": "enum(low,high,top)" },
+      "version": 1
+    },
+    "variant_added": {
+      "code": "UA",
+      "fields": ["pay"],
+      "frames": [{ "intent": "req", "operation": "variant_added" }],
+      "types": { "pay": "PM" },
+      "version": 1
+    },
+    "variant_field": {
+      "code": "UF",
+      "fields": ["way"],
+      "frames": [{ "intent": "req", "operation": "variant_field" }],
+      "types": { "way": "RD" },
+      "version": 1
+    },
+    "variant_other": {
+      "code": "UO",
+      "fields": ["pay"],
+      "frames": [{ "intent": "req", "operation": "variant_other" }],
+      "types": { "pay": "PM" },
+      "version": 1
+    },
+    "variant_shared": {
+      "code": "US",
+      "fields": ["by"],
+      "frames": [{ "intent": "req", "operation": "variant_shared" }],
+      "types": { "by": "RL" },
       "version": 1
     },
     "widened": {
