@@ -177,7 +177,7 @@ fn any_schema() -> impl Strategy<Value = Schema> {
                 }
             }
             if let Some(bits) = union.filter(|_| !schema.fields.is_empty()) {
-                make_union(&mut schema, bits);
+                crate::unions::make_union(&mut schema, bits);
             }
             schema.keep = keep.map(|keep| {
                 let kept = schema.fields.iter().zip(keep).filter(|(_, keep)| *keep);
@@ -185,40 +185,6 @@ fn any_schema() -> impl Strategy<Value = Schema> {
             });
             schema
         })
-}
-
-/// Makes a union of a schema: its first field is the tag.
-fn make_union(schema: &mut Schema, bits: [bool; 8]) {
-    for field in &mut schema.fields {
-        (field.required, field.optional) = (false, false);
-    }
-    let tag = &mut schema.fields[0];
-    (tag.ty, tag.default, tag.inline) = (Type::Any, None, false);
-    schema.frames.clear();
-    schema.rules = accp_registry::SchemaRules::default();
-    let others: Vec<String> = schema.fields[1..].iter().map(|f| f.name.clone()).collect();
-    for (name, bits) in ["first", "second", "third"]
-        .into_iter()
-        .zip(bits.windows(4))
-    {
-        let chosen = |bits: &[bool]| -> Vec<String> {
-            let chosen = others.iter().zip(bits).filter(|(_, yes)| **yes);
-            chosen.map(|(name, _)| name.clone()).collect()
-        };
-        let mut variant = FrameSpec::new(&[name]);
-        variant.required = chosen(&bits[..1]);
-        // The first variant has each field, so that each field has a variant.
-        let own = if schema.variants.is_empty() {
-            others.clone()
-        } else {
-            chosen(&bits[1..])
-        };
-        variant.fields = Some(own);
-        if schema.variants.is_empty() || bits[3] {
-            schema.variants.push(variant);
-        }
-    }
-    schema.union = Some(schema.fields[0].name.clone());
 }
 
 fn registry_with(schema: Schema) -> Registry {

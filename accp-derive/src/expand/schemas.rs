@@ -7,9 +7,8 @@ use accp_registry::Type;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 
-use super::fields::wires;
 use crate::check::innermost;
-use crate::resolved::{ArmContent, Fields, ResolvedItem, Wire};
+use crate::resolved::{ArmContent, Fields, ResolvedItem, Role, Wire};
 
 /// Returns the path of the type for the schema whose records a field holds. `None` for a field that holds none, and for a
 /// code that is not a name in Rust.
@@ -34,8 +33,12 @@ pub(super) fn module(item: &ResolvedItem<'_>) -> TokenStream {
         }
         ResolvedItem::Newtype(..) | ResolvedItem::Enumeration(..) => Vec::new(),
     };
-    let wires = all.into_iter().flat_map(wires);
-    let codes: BTreeSet<Ident> = wires.filter_map(|(.., wire)| code(wire)).collect();
+    let members = all.into_iter().flat_map(|fields| &fields.members);
+    let codes = members.filter_map(|member| match &member.role {
+        Role::Wire(wire) => code(wire),
+        Role::Flatten | Role::Skip => None,
+    });
+    let codes: BTreeSet<Ident> = codes.collect();
     if codes.is_empty() {
         return TokenStream::new();
     }

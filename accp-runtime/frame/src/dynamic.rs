@@ -14,7 +14,7 @@ use crate::error::{DecodeError, EncodeError};
 use crate::impls::{self, decode_entries, encode_entries, encode_items};
 use crate::kind;
 use crate::reader::{DecodeOptions, Reader, Token};
-use crate::record_scope::RecordScope;
+use crate::record_scope::{RecordScope, required_null};
 use crate::scalar::{self, enum_value, is_float};
 use crate::typed::DecodeValue;
 use crate::value::{Decimal, Map, Number, Value};
@@ -119,13 +119,6 @@ pub(crate) fn read_field<'a>(
         return Err(required_null(r.at(), &format!("schema {}", schema.code)));
     }
     read(r, &field.ty, registry)
-}
-
-/// Returns the error for a null in a field that `by` requires.
-#[cold]
-pub(crate) fn required_null(at: usize, by: &str) -> DecodeError {
-    let expected = format!("a value, which {by} requires; null is none");
-    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 fn read_map<'a>(

@@ -46,10 +46,11 @@ pub use values::{
 };
 pub use with::{converted, or_default_with, preset_with, read_with};
 
-use crate::dynamic::{required_null, twice};
+use crate::dynamic::twice;
 use crate::envelope::Envelope;
 use crate::error::DecodeError;
 use crate::reader::DecodeOptions;
+use crate::record_scope::required_null;
 use crate::typed::DecodeValue;
 use accp_registry::{ErrorCode, Intent};
 

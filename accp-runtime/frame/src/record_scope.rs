@@ -8,7 +8,6 @@ use alloc::vec::Vec;
 use accp_registry::protocol::NO_HEAD;
 use accp_registry::{ErrorCode, Field, FrameSpec, Schema};
 
-use crate::dynamic::required_null;
 use crate::error::{DecodeError, EncodeError};
 use crate::value::{Map, Value};
 use crate::writer::Absent;
@@ -129,6 +128,13 @@ impl<'p> RecordScope<'p> {
             .as_deref()
             .filter(|_| applies)
     }
+}
+
+/// Returns the error for a null in a field that `by` requires.
+#[cold]
+pub(crate) fn required_null(at: usize, by: &str) -> DecodeError {
+    let expected = format!("a value, which {by} requires; null is none");
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 fn name_of(variant: &FrameSpec) -> &str {

@@ -450,10 +450,8 @@ impl Call<'_> {
                 return map.map(Value::Map);
             }
             (Json::Object(object), Type::Schema(code)) => {
-                let registry = self.registry;
-                let schema = registry.schema(code);
-                let fields = schema.map(|schema| fields_of(schema, object));
-                let fields = fields.unwrap_or_default();
+                let schema = self.registry.schema(code);
+                let fields = schema.map_or_else(Vec::new, |schema| fields_of(schema, object));
                 return Some(Value::Map(self.fields(path, object, &fields)));
             }
             _ => None,
@@ -480,11 +478,10 @@ fn fields_of<'s>(
     let tag = schema.tag().and_then(|(_, tag)| object.get(&tag.name));
     let head: Vec<&str> = tag.and_then(Json::as_str).into_iter().collect();
     let variant = schema.frame(&head);
-    let fields = schema.fields.iter();
-    let fields = fields.filter(|field| variant.is_none_or(|variant| variant.is_about(&field.name)));
-    fields
-        .map(|field| (field, schema.requires(field, &head)))
-        .collect()
+    let is_own = |field: &&Field| variant.is_none_or(|variant| variant.is_about(&field.name));
+    let own = schema.fields.iter().filter(is_own);
+    let own = own.map(|field| (field, schema.requires(field, &head)));
+    own.collect()
 }
 
 /// Returns a whole number, also one that is written as `7.0`.

@@ -210,17 +210,11 @@ use Age::{New, Old};
 
 impl Age {
     fn word(self) -> &'static str {
-        match self {
-            Old => "old",
-            New => "new",
-        }
+        if self == Old { "old" } else { "new" }
     }
 
     fn other(self) -> Self {
-        match self {
-            Old => New,
-            New => Old,
-        }
+        if self == Old { New } else { Old }
     }
 
     fn registry(self) -> String {
