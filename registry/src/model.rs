@@ -268,8 +268,9 @@ impl Schema {
 
     /// Returns the demands of a frame with this head, if the registry declares them. The head of a variant is its name.
     pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<&FrameSpec> {
-        let mut all = self.frames.iter().chain(&self.variants);
-        all.find(|frame| frame.has_head(head))
+        let is_it = |frame: &&FrameSpec| frame.has_head(head);
+        let frame = self.frames.iter().find(is_it);
+        frame.or_else(|| self.variants.iter().find(is_it))
     }
 
     /// Returns the tag of a union and its index in [`Schema::fields`].

@@ -471,10 +471,7 @@ impl Call<'_> {
 }
 
 /// Returns the fields of a record, and whether it has to have each. In a union the variant decides.
-fn fields_of<'s>(
-    schema: &'s Schema,
-    object: &serde_json::Map<String, Json>,
-) -> Vec<(&'s Field, bool)> {
+fn fields_of<'s>(schema: &'s Schema, object: &JsonMap<String, Json>) -> Vec<(&'s Field, bool)> {
     let tag = schema.tag().and_then(|(_, tag)| object.get(&tag.name));
     let head: Vec<&str> = tag.and_then(Json::as_str).into_iter().collect();
     let variant = schema.frame(&head);
