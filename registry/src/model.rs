@@ -293,9 +293,10 @@ impl Schema {
         }
     }
 
-    /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any.
+    /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any, and a union none.
     pub fn lists<S: AsRef<str>>(&self, head: &[S]) -> bool {
-        self.frames.is_empty() || self.frame(head).is_some()
+        let is_open = self.frames.is_empty() && self.union.is_none();
+        is_open || self.frames.iter().any(|frame| frame.has_head(head))
     }
 
     /// Returns the full names of the fields that a frame with this head must carry: first those

@@ -217,43 +217,6 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Returns the head of the variant that a record of a union is; none for another record. It has no field of another
-    /// variant.
-    fn variant<'v>(
-        &self,
-        schema: &Schema,
-        present: &[(usize, &Field, &'v Value)],
-        at: &str,
-    ) -> Result<Vec<&'v str>, TypeError> {
-        let Some((tag, _)) = schema.tag() else {
-            return Ok(Vec::new());
-        };
-        let tag = present.iter().find(|(index, ..)| *index == tag);
-        let Some((_, field, json)) = tag else {
-            // The tag is required, and reported as missing.
-            return Ok(Vec::new());
-        };
-        let head: Vec<&str> = json.as_str().into_iter().collect();
-        let Some(variant) = schema.frame(&head) else {
-            return Err(TypeError::new(
-                &child(at, &field.name),
-                expected(&field.ty),
-                json,
-            ));
-        };
-        let is_other = |(_, field, _): &&(usize, &Field, &Value)| !variant.is_about(&field.name);
-        if let Some((_, field, _)) = present.iter().find(is_other) {
-            let expected = format!("a field of the variant `{}`", head.concat());
-            let found = format!("the key `{}`", field.name);
-            return Err(TypeError::with_found(
-                &child(at, &field.name),
-                expected,
-                found,
-            ));
-        }
-        Ok(head)
-    }
-
     /// Writes a map whose keys are the fields of a schema.
     fn record(
         &mut self,
@@ -279,7 +242,7 @@ impl Writer<'_> {
             }
             present.push((index, field, json));
         }
-        let head = self.variant(schema, &present, at)?;
+        let head = variant_of(schema, &present, at)?;
         for (index, field) in schema.fields.iter().enumerate() {
             let given = present.iter().find(|(other, ..)| *other == index);
             let is_required = schema.requires(field, &head);
@@ -337,6 +300,42 @@ fn float(number: &Number) -> Option<f64> {
         .as_i64()
         .map_or_else(|| number.as_u64().map(i128::from), |v| Some(v.into()));
     (exact == Some(float as i128)).then_some(float)
+}
+
+/// Returns the head of the variant that a record of a union is; none for another record. It has no field of another
+/// variant.
+fn variant_of<'v>(
+    schema: &Schema,
+    present: &[(usize, &Field, &'v Value)],
+    at: &str,
+) -> Result<Vec<&'v str>, TypeError> {
+    let Some((tag, _)) = schema.tag() else {
+        return Ok(Vec::new());
+    };
+    let tag = present.iter().find(|(index, ..)| *index == tag);
+    let Some((_, field, json)) = tag else {
+        // The tag is required, and reported as missing.
+        return Ok(Vec::new());
+    };
+    let head: Vec<&str> = json.as_str().into_iter().collect();
+    let Some(variant) = schema.frame(&head) else {
+        return Err(TypeError::new(
+            &child(at, &field.name),
+            expected(&field.ty),
+            json,
+        ));
+    };
+    let is_other = |(_, field, _): &&(usize, &Field, &Value)| !variant.is_about(&field.name);
+    if let Some((_, field, _)) = present.iter().find(is_other) {
+        let expected = format!("a field of the variant `{}`", head.concat());
+        let found = format!("the key `{}`", field.name);
+        return Err(TypeError::with_found(
+            &child(at, &field.name),
+            expected,
+            found,
+        ));
+    }
+    Ok(head)
 }
 
 /// Returns the type in words, for an error message.

@@ -398,10 +398,9 @@ fn find_schema<'r>(
     }
     let code = r.fork_at(at).skip_value()?;
     registry.schema_of(code, head).map(Some).ok_or_else(|| {
-        let codes: Vec<_> = registry
-            .schemas()
-            .map(|schema| schema.code.as_str())
-            .collect();
+        // A record of a union stands in a field of a frame.
+        let schemas = registry.schemas().filter(|schema| schema.union.is_none());
+        let codes: Vec<_> = schemas.map(|schema| schema.code.as_str()).collect();
         let expected = format!("a schema of the registry: {}", codes.join(", "));
         DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
     })

@@ -175,6 +175,20 @@ fn a_record_of_a_newer_variant_is_kept_where_the_type_has_a_place_for_it() {
     }
 }
 
+#[test]
+fn no_frame_is_a_record_of_a_union() {
+    let error = DynamicFrame::decode("@shop>req:pay{k:cash|schema:PM}", &registry()).unwrap_err();
+    insta::assert_snapshot!(error, @"");
+    let frame = DynamicFrame::new("shop", "req", "pay")
+        .unwrap()
+        .under("PM")
+        .with("kind", "cash");
+    assert_eq!(
+        frame.encode(&registry()).unwrap_err().code(),
+        ErrorCode::UNKNOWN_SCHEMA
+    );
+}
+
 /// Returns texts near those of payments.
 fn near() -> impl Strategy<Value = String> {
     let entry = prop::sample::select(

@@ -46,12 +46,11 @@ pub(super) fn variants(at: &str, old: &Schema, new: &Schema) -> Vec<Found> {
     }));
     for (index, variant) in new.variants.iter().enumerate() {
         let at = format!("{at}/variants/{index}");
-        match old.frame(&variant.head) {
-            Some(before) => fields(&at, (old, before), (new, variant), &mut found),
-            None => {
-                let description = format!("the variant `{}` was added", name(variant));
-                found.push((at, description, breaks(Broken::Old, REFUSED_RECORD)));
-            }
+        if let Some(before) = old.frame(&variant.head) {
+            fields(&at, (old, before), (new, variant), &mut found);
+        } else {
+            let description = format!("the variant `{}` was added", name(variant));
+            found.push((at, description, breaks(Broken::Old, REFUSED_RECORD)));
         }
     }
     found

@@ -488,6 +488,7 @@ fn the_types_of_the_registries() {
         generate.args(["--owned", "--runtime", "accp_frame"]);
         if age == Old {
             generate.args(["--field-type", "ValueOtherReq.level=super::Level"]);
+            generate.args(["--field-type", "VariantOtherReq.pay=super::AnyPayment"]);
         }
         if env::var_os("ACCP_BLESS").is_none() {
             generate.arg("--check");

@@ -121,7 +121,7 @@ fn a_tool_has_a_closed_object_for_each_variant() {
         .unwrap()
         .keys()
         .collect();
-    assert_eq!(keys, ["amount", "kind", "number"]);
+    assert_eq!(keys, ["kind", "amount", "number"]);
     assert_eq!(variants[3]["additionalProperties"], json!(false));
     let (_, primer) = accp(folder.path(), "primer --registry registry.json --schema OD");
     let line =
