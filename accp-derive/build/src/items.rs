@@ -161,9 +161,9 @@ impl<'f> File<'f> {
         });
         let variants: Vec<TokenStream> = variants.collect();
         let other = self.options.open_enums.then(|| {
-            let taken = records.iter().map(|record| &record.ident).collect();
+            let taken: Vec<&Ident> = records.iter().map(|record| &record.ident).collect();
             let map = self.runtime_type("Map", true);
-            self.other(taken, &doc::other_record(), &map)
+            self.other(&taken, &doc::other_record(), &map)
         });
         let doc = doc::nested(self.protocol, schema);
         quote! {
@@ -270,8 +270,8 @@ impl<'f> File<'f> {
         let head = self.head(ident, Some(schema), &derived, &[]);
         let other = self.options.open_enums.then(|| {
             self.prelude("string::String");
-            let taken = variants.iter().map(|variant| &variant.ident).collect();
-            self.other(taken, &doc::other(), &quote!(String))
+            let taken: Vec<&Ident> = variants.iter().map(|variant| &variant.ident).collect();
+            self.other(&taken, &doc::other(), &quote!(String))
         });
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
@@ -298,7 +298,7 @@ impl<'f> File<'f> {
     }
 
     /// Returns the variant that takes other values, under a name that no value has.
-    fn other(&self, taken: Vec<&Ident>, doc: &TokenStream, ty: &TokenStream) -> TokenStream {
+    fn other(&self, taken: &[&Ident], doc: &TokenStream, ty: &TokenStream) -> TokenStream {
         let is_free = |name: &String| taken.iter().all(|ident| **ident != name);
         let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
         let mut names = plain.chain((2_u32..).map(|number| format!("Other{number}")));

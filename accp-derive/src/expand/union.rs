@@ -107,13 +107,10 @@ fn encode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStr
     let place = entries.iter().take_while(|(other, _)| other < short);
     entries.insert(place.count(), (short.clone(), tag));
     let entries = entries.into_iter().map(|(_, entry)| entry);
-    let pattern = match &record.variant.content {
-        Content::Unit => TokenStream::new(),
-        _ => {
-            let pattern = pattern(&record.fields);
-            quote!({ #pattern })
-        }
-    };
+    let pattern = has_fields(record).then(|| {
+        let pattern = pattern(&record.fields);
+        quote!({ #pattern })
+    });
     quote!(Self::#variant #pattern => w.map(|w, map| { #(#entries)* _p::Ok(()) }),)
 }
 
@@ -138,10 +135,8 @@ fn decode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStr
         quote!(#keys => return _p::no_such_variant(r, #name, #expected),)
     });
     let (tag, name) = (keys(&union.tag), &union.tag.name);
-    let made = match &record.variant.content {
-        Content::Unit => quote!(Self::#variant),
-        _ => quote!(Self::#variant { #made }),
-    };
+    let made = has_fields(record).then(|| quote!({ #made }));
+    let made = quote!(Self::#variant #made);
     quote! {
         #value => {
             let mut map = _p::MapReader::open(r)?;
@@ -158,6 +153,11 @@ fn decode(input: &Input<'_>, union: &Union<'_>, record: &Record<'_>) -> TokenStr
             _p::Ok(#made)
         }
     }
+}
+
+/// Returns whether the variant of the enum has fields in braces.
+fn has_fields(record: &Record<'_>) -> bool {
+    matches!(record.variant.content, Content::Struct(_))
 }
 
 fn all_bounds(input: &Input<'_>, union: &Union<'_>, way: Way) -> Vec<TokenStream> {
