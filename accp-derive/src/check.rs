@@ -7,6 +7,7 @@ mod fields;
 mod scope;
 mod types;
 mod unheld;
+mod unions;
 
 pub(crate) use constructor::{is_argument, setter};
 pub(crate) use types::{innermost, item_of, optional};
@@ -72,6 +73,10 @@ pub(crate) fn check<'a>(
             only_transparent(cx, &input.attrs);
             types::check_value_type(cx, ty);
             ResolvedItem::Newtype(member, ty)
+        }
+        Body::Enum(variants) if unions::union(input, registry).is_some() => {
+            let schema = unions::union(input, registry)?;
+            ResolvedItem::Union(unions::records(cx, input, variants, schema)?)
         }
         Body::Enum(variants) => {
             no_frame_on_enum(cx, &input.attrs);
@@ -283,6 +288,13 @@ fn schema<'r>(
     };
     let name = code.value();
     if let Some(schema) = registry.schema(&name) {
+        if schema.union.is_some() {
+            let message = format!(
+                "schema {name} is a union: it belongs on an enum, with a variant for each of its variants"
+            );
+            cx.error(code, message);
+            return Err(Reported);
+        }
         return Ok(Some(schema));
     }
     let codes: Vec<_> = registry
@@ -378,6 +390,7 @@ fn hint(near: Option<&str>, what: &str, names: &[&str]) -> String {
     let names = names.join(", ");
     match near {
         Some(near) => format!("; did you mean `{near}`? ({what}: {names})"),
+        None if names.is_empty() => String::from(" here"),
         None => format!("; {what}: {names}"),
     }
 }

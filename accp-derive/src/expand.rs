@@ -13,8 +13,10 @@ mod nested;
 mod newtype;
 mod owned;
 mod packet;
+mod schemas;
 mod shapes;
 mod texts;
+mod union;
 mod with;
 
 use accp_registry::{Format, Protocol, Type};
@@ -46,6 +48,7 @@ pub(crate) fn expand(
     let may_borrow = protocol.is_text() && input.has_references();
     let owned = (!may_borrow).then(|| into_owned::expand(input));
     let constructor = constructor::expand(input, item);
+    let schemas = schemas::module(item);
     let (impls, family) = match item {
         ResolvedItem::Frame(frame) if frame.fields.is_text => {
             (packet::expand(protocol, input, frame), None)
@@ -62,6 +65,7 @@ pub(crate) fn expand(
         ResolvedItem::Enumeration(choices, other) => {
             (enumeration::expand(input, choices, *other), None)
         }
+        ResolvedItem::Union(union) => (union::expand(input, union), None),
         ResolvedItem::Frames(arms) => (frames::expand(protocol, input, arms), Some(family())),
     };
     quote! {
@@ -69,6 +73,7 @@ pub(crate) fn expand(
         const _: () = {
             #imports
             #tracked
+            #schemas
             #impls
             #family
             #owned

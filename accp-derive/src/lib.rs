@@ -29,7 +29,8 @@ use syn::{DeriveInput, parse_macro_input};
 /// | a struct with `transparent` | `EncodeValue`, `DecodeValue`, as the type of its only field |
 /// | a struct without them | `EncodeValue`, `DecodeValue`: a map, of its schema's fields if it names a schema, else for fields of type `any` or `{any}` |
 /// | an enum without data | `EncodeValue`, `DecodeValue`: an enumeration, for fields of type `enum(..)`, `string` or `any` |
-/// | an enum with data | the same: one frame a variant |
+/// | an enum whose schema is a union | `EncodeValue`, `DecodeValue`: a map with a tag, and a variant of the enum for each of the union |
+/// | another enum with data | `EncodeFrame`, `DecodeFrame`: one frame a variant |
 ///
 /// Every item is `IntoOwned`, and one that borrows also has a method `into_owned` of its own.
 ///
@@ -108,10 +109,10 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `schema`, `intent`, `operation`, `deny_unknown_fields`, `rename_all`: for a variant with fields of
 ///   its own. A variant that holds a type has none of them: they stand on the type. Two variants
 ///   never have the same intent, operation and schema.
-/// - `rename = "name"`: the name of a value; without it, the variant's name in `snake_case`.
+/// - `rename = "name"`: the name of a value, or of a variant of a union; without it, the variant's name in `snake_case`.
 /// - `other`: a reader takes a text that is no other variant as this one, which holds it: `Other(String)`. It is written
 ///   as it was read, so a value that only newer peers know comes through. Without such a variant, it is E1004. A registry's
-///   `enum(..)` stays closed: a host and `accp check` refuse other values.
+///   `enum(..)` stays closed: a host and `accp check` refuse other values. In a union it holds the whole record: `Other(Map<'a>)`.
 /// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {

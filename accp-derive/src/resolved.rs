@@ -16,6 +16,28 @@ pub(crate) enum ResolvedItem<'a> {
     Enumeration(Vec<Choice<'a>>, Option<&'a Variant<'a>>),
     /// An enum whose variants are frames.
     Frames(Vec<Arm<'a>>),
+    /// An enum that is a record of a union.
+    Union(Union<'a>),
+}
+
+/// The records of a union.
+pub(crate) struct Union<'a> {
+    /// The code of the schema.
+    pub(crate) code: String,
+    pub(crate) tag: accp_registry::Field,
+    pub(crate) records: Vec<Record<'a>>,
+    /// The variant that takes the records of no other variant.
+    pub(crate) other: Option<&'a Variant<'a>>,
+}
+
+/// A variant of a union.
+pub(crate) struct Record<'a> {
+    pub(crate) variant: &'a Variant<'a>,
+    /// The name of the variant in the registry.
+    pub(crate) name: String,
+    pub(crate) fields: Fields<'a>,
+    /// The fields that only other variants have.
+    pub(crate) foreign: Vec<accp_registry::Field>,
 }
 
 pub(crate) struct Frame<'a> {

@@ -20,7 +20,13 @@ fn every_fault_has_its_message() {
         .join(env!("CARGO_PKG_NAME"))
         .join("registry");
     fs::create_dir_all(&project).unwrap();
-    for name in ["warehouse.json", "faulty.json", "large.json", "stamps.json"] {
+    for name in [
+        "warehouse.json",
+        "faulty.json",
+        "large.json",
+        "payments.json",
+        "stamps.json",
+    ] {
         fs::copy(here.join(name), project.join(name)).unwrap();
     }
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");

@@ -8,6 +8,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
+use crate::finite::endless;
 use crate::json::{Places, child};
 #[cfg(feature = "std")]
 use crate::jsonc;
@@ -153,7 +154,9 @@ pub(crate) fn assemble(
     }
     registry.version = versions.into_iter().max().unwrap_or(1);
     assembly.check_nested(&mut registry);
-    assembly.check_finite(&registry);
+    for (schema, problem) in endless(&registry) {
+        assembly.report_in(&schema, problem);
+    }
     assembly.resolve_defaults(&mut registry);
     assembly.check_errors(&registry);
     if assembly.problems.is_empty() {
@@ -289,78 +292,6 @@ impl Assembly {
             report(format!(
                 "`{ERRORS}` is the code of errors, and `fail:error` here requires `{name}`, which most errors lack"
             ));
-        }
-    }
-
-    /// Checks that each schema has a value that ends: a record that has to hold a record of its own schema never does.
-    fn check_finite(&mut self, registry: &Registry) {
-        fn needs(schema: &Schema) -> impl Iterator<Item = (&Field, &str)> {
-            let fields = schema.fields.iter().filter(|field| field.required);
-            fields.filter_map(|field| match &field.ty {
-                // A list or a map may be empty, so only a field of the type itself needs a
-                // record.
-                Type::Schema(code) => Some((field, code.as_str())),
-                _ => None,
-            })
-        }
-        let mut finite = BTreeSet::new();
-        loop {
-            let before = finite.len();
-            for schema in registry.schemas() {
-                if needs(schema).all(|(_, code)| finite.contains(code)) {
-                    finite.insert(schema.code.as_str());
-                }
-            }
-            if finite.len() == before {
-                break;
-            }
-        }
-        // Each cycle is one mistake. It is reported at the first of its schemas.
-        let mut reported = BTreeSet::new();
-        for schema in registry.schemas() {
-            let (mut path, mut next) = (Vec::new(), Some(schema));
-            while let Some(schema) = next {
-                let endless = needs(schema).find(|(_, code)| !finite.contains(code));
-                let Some((field, code)) = endless else {
-                    break;
-                };
-                if path
-                    .iter()
-                    .any(|(known, _): &(&Schema, _)| known.code == schema.code)
-                {
-                    break;
-                }
-                path.push((schema, field));
-                next = registry.schema(code);
-            }
-            // A schema that only leads to a cycle is not part of it.
-            let in_cycle = next.is_some_and(|last| last.code == schema.code);
-            if !in_cycle
-                || !path
-                    .iter()
-                    .all(|(schema, _)| reported.insert(schema.code.clone()))
-            {
-                continue;
-            }
-            let Some((_, field)) = path.first() else {
-                continue;
-            };
-            let steps = path
-                .iter()
-                .map(|(schema, field)| format!("{}.{}", schema.name, field.name));
-            let steps: Vec<String> = steps.chain([schema.name.clone()]).collect();
-            let problem = Problem::new(
-                format!("/schemas/{}/required", schema.name),
-                format!(
-                    "a `{}` requires `{}`, and so holds a `{}` without end: {}",
-                    schema.name,
-                    field.name,
-                    schema.code,
-                    steps.join(" > ")
-                ),
-            );
-            let cure = format!("take `{}` out of `required`, or make it a list", field.name);
-            self.report_in(&schema.name, problem.cure(cure));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The differences between two registries, and whether they break a peer on the older one.
 
 mod breaking;
+mod variants;
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -61,6 +62,8 @@ impl fmt::Display for Change {
 /// | required removed | the old reader: as above |
 /// | type widened: `integer` to `decimal` or `number`, `decimal` to `number` | the old reader: it refuses the new values (E1004) |
 /// | type changed in another way | both: a value is refused, or read as another (E1004) |
+/// | variant of a union added, or a known field added to one | the old reader: it refuses the record (E1004) |
+/// | variant of a union removed, or a field of it that others have | the new reader: as above |
 /// | enum value added | the old reader: it refuses the value (E1004) |
 /// | enum value removed | the new reader: as above |
 /// | symbol of an enum value changed | a reader that does not know the text of the other side |
@@ -206,16 +209,20 @@ impl Changes {
                 breaks(Broken::Old, LOST),
             );
         }
+        // The values of a tag are told as variants.
+        let is_tag = |before: &Field, field: &Field| {
+            old.union.as_ref() == Some(&before.name) && new.union.as_ref() == Some(&field.name)
+        };
         for field in &new.fields {
             let renamed = renamed.iter().find(|(_, after)| after.name == field.name);
             if let Some((before, _)) = renamed {
-                self.field(&at, before, field);
+                self.field(&at, before, field, is_tag(before, field));
             } else if let Some(before) = named(old, &field.name) {
                 let key = format!("{at}/abbreviations/{}", field.name);
                 let what = format!("abbreviation of `{}`", field.name);
                 let breaking = by_keys(before, field);
                 self.compare(&key, &what, &before.short, &field.short, breaking);
-                self.field(&at, before, field);
+                self.field(&at, before, field, is_tag(before, field));
             } else {
                 self.push(
                     format!("{at}/fields"),
@@ -248,12 +255,15 @@ impl Changes {
             None,
         );
         self.frames(&at, old, new);
+        for (pointer, description, breaking) in variants::variants(&at, old, new) {
+            self.push(pointer, description, breaking);
+        }
     }
 
-    fn field(&mut self, at: &str, old: &Field, new: &Field) {
+    fn field(&mut self, at: &str, old: &Field, new: &Field, is_tag: bool) {
         let name = &new.name;
         let key = |list: &str| format!("{at}/{list}/{name}");
-        if old.ty != new.ty {
+        if old.ty != new.ty && !is_tag {
             let breaking = by_types(&old.ty, &new.ty);
             let description = format!("the type of `{name}` changed from {} to {}", old.ty, new.ty);
             self.push(key("types"), description, breaking);
@@ -451,7 +461,7 @@ fn renamed<'s>(old: &'s Schema, new: &'s Schema) -> Vec<(&'s Field, &'s Field)> 
 /// Returns a schema with the renamed fields under their new names.
 fn under_new_names(old: &Schema, renamed: &[(&Field, &Field)]) -> Schema {
     let mut out = old.clone();
-    let frames = out.frames.iter_mut();
+    let frames = out.frames.iter_mut().chain(&mut out.variants);
     let listed = frames.flat_map(|frame| {
         frame
             .required
@@ -459,7 +469,7 @@ fn under_new_names(old: &Schema, renamed: &[(&Field, &Field)]) -> Schema {
             .chain(frame.fields.iter_mut().flatten())
     });
     let names = out.fields.iter_mut().map(|field| &mut field.name);
-    for name in names.chain(listed) {
+    for name in names.chain(listed).chain(&mut out.union) {
         if let Some((_, after)) = renamed.iter().find(|(before, _)| before.name == *name) {
             name.clone_from(&after.name);
         }

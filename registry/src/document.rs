@@ -38,6 +38,7 @@ impl Schema {
             f.doc.as_ref().map(|doc| json!(doc))
         });
         put_frames(&mut out, protocol, &self.frames);
+        put_variants(&mut out, self, &self.variants);
         put(&mut out, "keep", self.keep.as_ref().map(|keep| json!(keep)));
         put(&mut out, "rules", self.rules.to_json());
         Value::Object(out)
@@ -51,15 +52,17 @@ impl Schema {
         put_map(&mut out, "defaults", &self.fields, |f| {
             f.default_wire.as_ref().map(|wire| json!(wire))
         });
-        let mut frames = self.frames.clone();
+        let (mut frames, mut variants) = (self.frames.clone(), self.variants.clone());
         frames.sort_by(|a, b| a.head.cmp(&b.head));
-        for frame in &mut frames {
+        variants.sort_by(|a, b| a.head.cmp(&b.head));
+        for frame in frames.iter_mut().chain(&mut variants) {
             (frame.doc, frame.to) = (None, None);
             frame.required.sort();
             frame.envelope.sort();
             frame.fields.iter_mut().for_each(|list| list.sort());
         }
         put_frames(&mut out, protocol, &frames);
+        put_variants(&mut out, self, &variants);
         Value::Object(out)
     }
 
@@ -68,20 +71,21 @@ impl Schema {
         let mut out = Map::new();
         out.insert("code".into(), json!(self.code));
         out.insert("version".into(), json!(self.version));
-        let names = |wanted: fn(&Field) -> bool| -> Value {
+        let is_tag = |field: &Field| self.union.as_ref() == Some(&field.name);
+        let names = |wanted: &dyn Fn(&Field) -> bool| -> Value {
             let fields = self.fields.iter().filter(|field| wanted(field));
             fields.map(|field| json!(field.name)).collect()
         };
-        out.insert("fields".into(), names(|field| !field.optional));
+        out.insert("fields".into(), names(&|field| !field.optional));
         for (key, list) in [
-            ("optional", names(|field| field.optional)),
-            ("required", names(|field| field.required)),
-            ("inline", names(|field| field.inline)),
+            ("optional", names(&|field| field.optional)),
+            ("required", names(&|field| field.required && !is_tag(field))),
+            ("inline", names(&|field| field.inline)),
         ] {
             put(&mut out, key, (list != json!([])).then_some(list));
         }
         put_map(&mut out, "types", &self.fields, |f| {
-            Some(Value::String(alloc::format!("{}", f.ty)))
+            (!is_tag(f)).then(|| Value::String(alloc::format!("{}", f.ty)))
         });
         put_map(&mut out, "abbreviations", &self.fields, |f| {
             let implied = protocol.abbreviate(&f.name).unwrap_or(&f.name);
@@ -115,6 +119,39 @@ fn put_frames(out: &mut Map<String, Value>, protocol: &Protocol, frames: &[Frame
     let frames = frames.iter().map(|frame| frame.to_json(protocol));
     let frames: Vec<Value> = frames.collect();
     put(out, "frames", (!frames.is_empty()).then(|| frames.into()));
+}
+
+fn put_variants(out: &mut Map<String, Value>, schema: &Schema, variants: &[FrameSpec]) {
+    let Some(tag) = &schema.union else {
+        return;
+    };
+    let variants = variants.iter().map(|variant| {
+        let mut entry = Map::new();
+        let name = variant.head.first();
+        put(&mut entry, "name", name.map(|name| json!(name)));
+        let fields = variant.fields.iter().flatten();
+        let fields: Vec<&String> = fields.filter(|name| *name != tag).collect();
+        put(
+            &mut entry,
+            "fields",
+            (!fields.is_empty()).then(|| json!(fields)),
+        );
+        let required = &variant.required;
+        put(
+            &mut entry,
+            "required",
+            (!required.is_empty()).then(|| json!(required)),
+        );
+        put(
+            &mut entry,
+            "doc",
+            variant.doc.as_ref().map(|doc| json!(doc)),
+        );
+        Value::Object(entry)
+    });
+    let variants = variants.collect();
+    put(out, "union", Some(json!(tag)));
+    put(out, "variants", Some(variants));
 }
 
 fn put(out: &mut Map<String, Value>, key: &str, value: Option<Value>) {

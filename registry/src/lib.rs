@@ -39,6 +39,7 @@
 //! | `optional` | fields beyond those of `fields` |
 //! | `inline` | fields that are sent in the frame even when they are long |
 //! | `frames` | for each head ([`Protocol::head`]: intent and operation): `required`, `fields` (those that it is about), `envelope`, `to` (the field that names the agent that a request is for), `doc` |
+//! | `union`, `variants` | makes the schema a union: the field that names the variant of a record, and each variant's `name`, `fields` and `required` |
 //! | `keep` | fields that later calls need: they stay when the rest of a record leaves the context |
 //! | `rules` | rules that the host of a session enforces ([`SchemaRules`]) |
 //! | `doc`, `docs` | the purpose of the schema; the meaning of each field |
@@ -76,6 +77,7 @@ mod diff;
 mod document;
 #[cfg(feature = "tools")]
 pub mod export;
+mod finite;
 mod format;
 #[cfg(feature = "hash")]
 mod hash;

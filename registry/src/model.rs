@@ -71,6 +71,11 @@ pub struct Schema {
     pub fields: Vec<Field>,
     /// The frames that carry the schema, and the demands of each.
     pub frames: Vec<FrameSpec>,
+    /// The full name of the field that says which of the `variants` a record is; `None` for a schema that is not a
+    /// union. A union is a nested schema: no frame lists it.
+    pub union: Option<String>,
+    /// The variants of a union, each with its name as its head. A record has the tag, and fields of its variant alone.
+    pub variants: Vec<FrameSpec>,
     /// The full names of the fields to keep when the rest of a record leaves the context, because
     /// later calls need their values. Empty: no field is to be kept. `None`: the registry does not
     /// say. This is advice to the code that cuts a context. Like a doc, it changes nothing on the
@@ -180,7 +185,8 @@ impl Registry {
         if is_error && !is_own && *self.protocol == ACCP {
             return profile_of_errors().or(own);
         }
-        own
+        // A record of a union stands in a field of a frame.
+        own.filter(|own| own.union.is_none())
     }
 
     /// Returns the schema with this name.
@@ -243,6 +249,8 @@ impl Schema {
             doc: None,
             fields: Vec::new(),
             frames: Vec::new(),
+            union: None,
+            variants: Vec::new(),
             keep: None,
             rules: SchemaRules::default(),
         }
@@ -258,9 +266,16 @@ impl Schema {
             .or_else(|| fields().find(|(_, field)| field.aliases.iter().any(|alias| alias == key)))
     }
 
-    /// Returns the demands of a frame with this head, if the registry declares them.
+    /// Returns the demands of a frame with this head, if the registry declares them. The head of a variant is its name.
     pub fn frame<S: AsRef<str>>(&self, head: &[S]) -> Option<&FrameSpec> {
-        self.frames.iter().find(|frame| frame.has_head(head))
+        let is_it = |frame: &&FrameSpec| frame.has_head(head);
+        let frame = self.frames.iter().find(is_it);
+        frame.or_else(|| self.variants.iter().find(is_it))
+    }
+
+    /// Returns the tag of a union and its index in [`Schema::fields`].
+    pub fn tag(&self) -> Option<(usize, &Field)> {
+        self.field(self.union.as_deref()?)
     }
 
     /// Returns whether the field at this index takes its default in a frame with this head, or in a
@@ -278,9 +293,10 @@ impl Schema {
         }
     }
 
-    /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any.
+    /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any, and a union none.
     pub fn lists<S: AsRef<str>>(&self, head: &[S]) -> bool {
-        self.frames.is_empty() || self.frame(head).is_some()
+        let is_open = self.frames.is_empty() && self.union.is_none();
+        is_open || self.frames.iter().any(|frame| frame.has_head(head))
     }
 
     /// Returns the full names of the fields that a frame with this head must carry: first those
@@ -321,7 +337,7 @@ impl Schema {
                 field.doc = None;
                 field.aliases.clear();
             }
-            for frame in &mut bare.frames {
+            for frame in bare.frames.iter_mut().chain(&mut bare.variants) {
                 (frame.doc, frame.to) = (None, None);
             }
             bare
@@ -409,7 +425,7 @@ impl FrameSpec {
     }
 
     /// Returns whether `fields` hold a field, or there are no `fields`.
-    fn is_about(&self, name: &str) -> bool {
+    pub fn is_about(&self, name: &str) -> bool {
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);
         self.fields.as_ref().is_none_or(has)
     }

@@ -1,6 +1,7 @@
 //! Reading one registry document, as far as possible without the others.
 
 mod frames;
+mod variants;
 
 use alloc::collections::BTreeMap;
 use alloc::format;
@@ -35,6 +36,8 @@ const SCHEMA_KEYS: &[&str] = &[
     "inline",
     "docs",
     "frames",
+    "union",
+    "variants",
     "keep",
     "rules",
 ];
@@ -99,6 +102,7 @@ impl Reader<'_> {
         let plain = fields.iter_mut().map(|named| &mut named.field).collect();
         self.aliases(&child(at, "aliases"), object.get("aliases"), plain);
         self.flags(at, object, &mut fields);
+        self.union(at, object, &mut fields, &mut schema);
         schema.frames = self.frames(&child(at, "frames"), object.get("frames"), &fields);
         schema.keep = self.keep(&child(at, "keep"), object.get("keep"), &fields);
         let plain = fields.iter().map(|named| {
@@ -397,6 +401,7 @@ mod tests {
             ("/properties", DOCUMENT_KEYS),
             ("/$defs/schema/properties", SCHEMA_KEYS),
             ("/$defs/frame/properties", &frame_keys(&ACCP)),
+            ("/$defs/variant/properties", variants::KEYS),
         ] {
             let properties = schema.pointer(pointer).unwrap().as_object().unwrap();
             let mut known = keys.to_vec();

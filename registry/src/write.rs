@@ -240,19 +240,23 @@ impl Writer<'_> {
                 let expected = format!("`{}` once, by its full or its short name", field.name);
                 return Err(TypeError::with_found(&at, expected, "both".into()));
             }
-            if field.required && json.is_null() {
-                return Err(TypeError::new(&at, expected(&field.ty), json));
-            }
             present.push((index, field, json));
         }
+        let head = variant_of(schema, &present, at)?;
         for (index, field) in schema.fields.iter().enumerate() {
-            if field.required && !present.iter().any(|(other, ..)| *other == index) {
-                let expected = format!("an object with the required field `{}`", field.name);
-                return Err(TypeError::with_found(
-                    at,
-                    expected,
-                    "an object without it".into(),
-                ));
+            let given = present.iter().find(|(other, ..)| *other == index);
+            let is_required = schema.requires(field, &head);
+            match given {
+                Some((.., json)) if is_required && json.is_null() => {
+                    let at = child(at, &field.name);
+                    return Err(TypeError::new(&at, expected(&field.ty), json));
+                }
+                None if is_required => {
+                    let expected = format!("an object with the required field `{}`", field.name);
+                    let found = "an object without it".into();
+                    return Err(TypeError::with_found(at, expected, found));
+                }
+                _ => {}
             }
         }
         present.sort_unstable_by_key(|(_, field, _)| &field.short);
@@ -296,6 +300,42 @@ fn float(number: &Number) -> Option<f64> {
         .as_i64()
         .map_or_else(|| number.as_u64().map(i128::from), |v| Some(v.into()));
     (exact == Some(float as i128)).then_some(float)
+}
+
+/// Returns the head of the variant that a record of a union is; none for another record. It has no field of another
+/// variant.
+fn variant_of<'v>(
+    schema: &Schema,
+    present: &[(usize, &Field, &'v Value)],
+    at: &str,
+) -> Result<Vec<&'v str>, TypeError> {
+    let Some((tag, _)) = schema.tag() else {
+        return Ok(Vec::new());
+    };
+    let tag = present.iter().find(|(index, ..)| *index == tag);
+    let Some((_, field, json)) = tag else {
+        // The tag is required, and reported as missing.
+        return Ok(Vec::new());
+    };
+    let head: Vec<&str> = json.as_str().into_iter().collect();
+    let Some(variant) = schema.frame(&head) else {
+        return Err(TypeError::new(
+            &child(at, &field.name),
+            expected(&field.ty),
+            json,
+        ));
+    };
+    let is_other = |(_, field, _): &&(usize, &Field, &Value)| !variant.is_about(&field.name);
+    if let Some((_, field, _)) = present.iter().find(is_other) {
+        let expected = format!("a field of the variant `{}`", head.concat());
+        let found = format!("the key `{}`", field.name);
+        return Err(TypeError::with_found(
+            &child(at, &field.name),
+            expected,
+            found,
+        ));
+    }
+    Ok(head)
 }
 
 /// Returns the type in words, for an error message.

@@ -11,3 +11,4 @@ mod nulls;
 mod problems;
 mod profiles;
 mod tables;
+mod unions;

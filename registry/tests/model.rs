@@ -133,8 +133,9 @@ fn any_schema() -> impl Strategy<Value = Schema> {
         proptest::option::of(".{0,5}"),
         any::<u32>(),
         proptest::option::of(any::<[bool; 4]>()),
+        proptest::option::of(any::<[bool; 8]>()),
     )
-        .prop_map(|(fields, frames, doc, version, keep)| {
+        .prop_map(|(fields, frames, doc, version, keep, union)| {
             let mut schema = Schema::new("made", "MD");
             schema.version = version.into();
             schema.doc = doc;
@@ -174,6 +175,9 @@ fn any_schema() -> impl Strategy<Value = Schema> {
                     frame.envelope.push("cid".into());
                     schema.frames.push(frame);
                 }
+            }
+            if let Some(bits) = union.filter(|_| !schema.fields.is_empty()) {
+                crate::unions::make_union(&mut schema, bits);
             }
             schema.keep = keep.map(|keep| {
                 let kept = schema.fields.iter().zip(keep).filter(|(_, keep)| *keep);

@@ -111,7 +111,7 @@ fn unknown_keys() {
     registry:2:1 at /schemas/a/abbrevations: unknown key `abbrevations`
         did you mean `abbreviations`?
     registry:2:21 at /schemas/a/xyz: unknown key `xyz`
-        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, aliases, required, inline, docs, frames, keep, rules
+        the keys here are code, version, doc, fields, optional, defaults, types, abbreviations, aliases, required, inline, docs, frames, union, variants, keep, rules
     ");
     assert_snapshot!(with(r#""frames": [{ "intent": "req", "operation": "o", "require": [] }]"#), @"
     registry:2:49 at /schemas/a/frames/0/require: unknown key `require`

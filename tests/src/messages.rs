@@ -48,6 +48,23 @@ pub const OWN: &str = r#"{ "schemas": {
         "defaults": { "at": "09:30:00Z" },
         "required": ["on", "raw"],
         "frames": [{ "intent": "req", "operation": "stamp" }]
+    },
+    "payment": {
+        "code": "PM", "fields": ["amount", "kind", "number", "tries", "parts"],
+        "types": { "amount": "decimal", "number": "string", "tries": "integer", "parts": "[PM]" },
+        "abbreviations": { "kind": "k" },
+        "defaults": { "tries": 3 },
+        "union": "kind",
+        "variants": [
+            { "name": "card", "fields": ["amount", "tries"], "required": ["number"] },
+            { "name": "true", "fields": ["number", "parts"], "required": ["tries"] },
+            { "name": "cash" }
+        ]
+    },
+    "paying": {
+        "code": "PY", "fields": ["pay", "more", "by_name"], "types": { "pay": "PM", "more": "[PM]", "by_name": "{PM}" },
+        "required": ["pay"],
+        "frames": [{ "intent": "req", "operation": "pay" }]
     }
 } }"#;
 
@@ -142,10 +159,18 @@ fn value_as_typed(value: &mut Value<'static>, ty: &Type, registry: &Registry) {
         }
         (Value::Map(map), Type::Schema(code)) => {
             let schema = registry.schema(code).unwrap();
-            fields_as_typed(map, schema, NO_HEAD, registry);
+            let head = variant_of(map, schema);
+            let head: Vec<&str> = head.iter().map(String::as_str).collect();
+            fields_as_typed(map, schema, &head, registry);
         }
         _ => {}
     }
+}
+
+/// Returns the head of a nested record: the name of its variant, if it is of a union.
+pub fn variant_of(map: &Map<'_>, schema: &Schema) -> Option<String> {
+    let (_, tag) = schema.tag()?;
+    map.get(&tag.name)?.as_str().map(str::to_owned)
 }
 
 /// Returns whether a value is a reference, or holds one.
@@ -280,14 +305,39 @@ fn given(
         Type::Map(item) => map(inner(item)).boxed(),
         Type::Schema(code) => {
             let schema = registry.schema(code).unwrap();
-            let required: Vec<&str> = schema.required(&[""; 0]).collect();
-            fields(registry, &schema.fields, &required, depth - 1)
-                .prop_map(Value::from)
-                .boxed()
+            match schema.tag() {
+                Some((_, tag)) => variants(registry, schema, tag, depth - 1),
+                None => {
+                    let required: Vec<&str> = schema.required(NO_HEAD).collect();
+                    fields(registry, &schema.fields, &required, depth - 1)
+                        .prop_map(Value::from)
+                        .boxed()
+                }
+            }
         }
         _ => any_value(depth).boxed(),
     };
     prop_oneof![8 => value, 1 => carried].boxed()
+}
+
+/// Returns a record of any variant of a union.
+fn variants(
+    registry: &Registry,
+    schema: &Schema,
+    tag: &Field,
+    depth: u32,
+) -> BoxedStrategy<Value<'static>> {
+    let variants = schema.variants.iter().map(|variant| {
+        let is_own = |field: &&Field| variant.is_about(&field.name) && field.name != tag.name;
+        let own: Vec<Field> = schema.fields.iter().filter(is_own).cloned().collect();
+        let required: Vec<&str> = schema.required(&variant.head).collect();
+        let (tag, name) = (tag.name.clone(), variant.head.concat());
+        fields(registry, &own, &required, depth).prop_map(move |mut map| {
+            map.insert(tag.clone(), name.clone().into());
+            Value::Map(map)
+        })
+    });
+    proptest::strategy::Union::new(variants).boxed()
 }
 
 /// Returns any text of a format.

@@ -84,6 +84,43 @@ pub mod bare {
         pub stops: ::std::vec::Vec<Place>,
     }
 
+    /// A record of several forms.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(crate = crate::renamed, registry = "registry/payments.json", schema = "PM")]
+    pub enum Payment<'a> {
+        /// By card.
+        Card {
+            /// The number.
+            number: ::std::string::String,
+            /// What is paid.
+            amount: ::core::option::Option<crate::renamed::Decimal>,
+        },
+        /// By transfer.
+        BankTransfer {
+            /// The account.
+            iban: ::std::string::String,
+            /// How often it is tried.
+            #[accp(default)]
+            retries: i64,
+        },
+        /// Cash.
+        Cash,
+        /// Another way.
+        #[accp(other)]
+        Other(crate::renamed::Map<'a>),
+    }
+
+    /// A frame with such a record.
+    #[derive(AccpFrame, Debug, Clone, PartialEq)]
+    #[accp(crate = crate::renamed, registry = "registry/payments.json", schema = "OD")]
+    #[accp(intent = "req", operation = "order")]
+    pub struct Order<'a> {
+        /// The order.
+        pub id: ::std::string::String,
+        /// How it is paid.
+        pub pay: Payment<'a>,
+    }
+
     /// Several frames.
     #[derive(AccpFrame, Debug, Clone, PartialEq)]
     #[accp(crate = crate::renamed)]

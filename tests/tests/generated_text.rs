@@ -19,6 +19,7 @@ const GOLDENS: &[&str] = &[
     "names",
     "nested",
     "renamed",
+    "unions",
 ];
 
 /// What a golden asks of the builder besides its registry.
@@ -40,6 +41,13 @@ const ASKING: &[(&str, &str, Asks)] = &[
             .field_attribute("SampleLevel.low", r#"#[serde(rename = "LOW")]"#)
     }),
     ("enums_open", "enums", |builder| builder.open_enums(true)),
+    ("unions_open", "unions", |builder| builder.open_enums(true)),
+    ("unions_owned", "unions", |builder| {
+        builder
+            .owned(true)
+            .open_enums(true)
+            .type_attribute(".", SERDE)
+    }),
     ("formats_owned", "formats", |builder| builder.owned(true)),
     ("nested_owned", "nested", |builder| {
         builder.owned(true).type_attribute(".", SERDE)

@@ -38,7 +38,8 @@ fn parts(definition: &Json) -> (&str, &Json) {
 
 /// Fails unless a schema keeps to what strict modes accept.
 fn is_strict(schema: &Json, depth: usize) {
-    const KEYS: [&str; 8] = [
+    const KEYS: [&str; 9] = [
+        "anyOf",
         "type",
         "properties",
         "required",
@@ -54,6 +55,14 @@ fn is_strict(schema: &Json, depth: usize) {
         "{schema}"
     );
     assert!(depth < 10, "{schema}");
+    for option in object
+        .get("anyOf")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+    {
+        is_strict(option, depth + 1);
+    }
     if let Some(items) = object.get("items") {
         is_strict(items, depth + 1);
     }

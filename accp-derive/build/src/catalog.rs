@@ -7,7 +7,7 @@ use accp_registry::{Field, Format, FrameSpec, Protocol, Registry, Schema, Type};
 use proc_macro2::Ident;
 
 use crate::error::{Error, NameFault};
-use crate::item::{Item, Kind, Member, Presence, Variant};
+use crate::item::{Item, Kind, Member, Presence, Record, Variant};
 use crate::names::{pascal, sanitize, snake};
 use crate::options::Options;
 use crate::overrides::{Overrides, has_lifetime};
@@ -27,6 +27,8 @@ pub(crate) struct Catalog<'r> {
     pub(crate) any: Option<Ident>,
     /// Whether no type borrows.
     owned: bool,
+    /// Whether each union has a variant that keeps the records of other variants.
+    open: bool,
     /// The types of the user that stand for others.
     pub(crate) overrides: Overrides,
 }
@@ -44,6 +46,14 @@ impl<'r> Catalog<'r> {
     ) -> Result<Self, Error> {
         let mut faults = Faults::default();
         let wanted = wanted(registry, &mut faults);
+        let unions = wanted
+            .iter()
+            .filter(|one| matches!(one.kind, Kind::Union(_)));
+        for one in unions.filter(|_| options.schemaless) {
+            let message =
+                "the type of a union names its schema, and types without a schema are asked for";
+            faults.add(one.at.clone(), message.to_owned(), "leave `schemaless` out");
+        }
         let has_frames = wanted.iter().any(|one| matches!(one.kind, Kind::Frame(..)));
         let any = any.filter(|_| has_frames);
         let items = name(registry.protocol(), wanted, any.as_ref(), &mut faults);
@@ -57,6 +67,7 @@ impl<'r> Catalog<'r> {
             borrowing: BTreeSet::new(),
             any,
             owned: options.owned,
+            open: options.open_enums,
             overrides,
         };
         while catalog.find_borrowing() {}
@@ -86,14 +97,15 @@ impl<'r> Catalog<'r> {
     }
 
     /// Returns whether a struct with these fields borrows from the frame.
-    pub(crate) fn any_borrows(
+    pub(crate) fn any_borrows<'m>(
         &self,
         owner: &Ident,
         schema: &Schema,
-        members: &[Member<'_>],
+        members: impl IntoIterator<Item = &'m Member<'m>>,
     ) -> bool {
-        let mut members = members.iter();
-        members.any(|member| self.field_borrows(owner, schema, member))
+        let keeps = schema.union.is_some() && self.open && !self.owned;
+        let mut members = members.into_iter();
+        keeps || members.any(|member| self.field_borrows(owner, schema, member))
     }
 
     /// Returns whether a field of this type needs a box. Without one the struct of `schema` would
@@ -115,8 +127,7 @@ impl<'r> Catalog<'r> {
 
     /// Returns the struct of the schema with this code, as a value.
     pub(crate) fn nested(&self, code: &str) -> Option<&Ident> {
-        let is_it =
-            |item: &&Item<'_>| item.schema.code == code && matches!(item.kind, Kind::Nested(_));
+        let is_it = |item: &&Item<'_>| item.schema.code == code && item.is_value();
         self.items.iter().find(is_it).map(|item| &item.ident)
     }
 
@@ -133,9 +144,10 @@ impl<'r> Catalog<'r> {
     fn find_borrowing(&mut self) -> bool {
         let before = self.borrowing.len();
         let nested = self.items.iter().filter_map(|item| {
-            let Kind::Nested(members) = &item.kind else {
+            if !item.is_value() {
                 return None;
-            };
+            }
+            let members = item.members();
             let generated = self.any_borrows(&item.ident, item.schema, members);
             let borrows = self.overrides.borrows(&item.ident, generated);
             borrows.then_some(item.schema.code.as_str())
@@ -167,7 +179,7 @@ impl Wanted<'_> {
                 words.map(|word| pascal(word)).collect()
             }
             Kind::Frames => schema + &pascal(protocol.noun),
-            Kind::Nested(_) => schema,
+            Kind::Nested(_) | Kind::Union(_) => schema,
             Kind::Enum(field, _) => schema + &pascal(&field.name),
         }
     }
@@ -204,11 +216,16 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
                 format!("the enum over the {noun}s"),
             );
         }
-        if schema.frames.is_empty() || nested.contains(schema.code.as_str()) {
+        if schema.union.is_some() {
+            let kind = Kind::Union(records(schema, faults));
+            add(kind, String::new(), "the enum of the schema".to_owned());
+        } else if schema.frames.is_empty() || nested.contains(schema.code.as_str()) {
             let kind = Kind::Nested(members(schema, None, faults));
             add(kind, String::new(), "the struct of the schema".to_owned());
         }
-        for field in &schema.fields {
+        // The enum of a union says its variant itself.
+        let is_tag = |field: &&Field| schema.union.as_ref() == Some(&field.name);
+        for field in schema.fields.iter().filter(|field| !is_tag(field)) {
             if let Some(variants) = variants(schema, field, faults) {
                 let what = format!("the enum of the field `{}`", field.name);
                 add(
@@ -335,6 +352,35 @@ fn members<'r>(
         });
     }
     members
+}
+
+/// Returns the variants of a union.
+fn records<'r>(schema: &'r Schema, faults: &mut Faults) -> Vec<Record<'r>> {
+    let mut records: Vec<Record<'r>> = Vec::new();
+    for (index, variant) in schema.variants.iter().enumerate() {
+        let at = || format!("/schemas/{}/variants/{index}/name", schema.name);
+        let name = variant.head.concat();
+        let Some(ident) = sanitize(&pascal(&name), 'N') else {
+            let message =
+                format!("the variant `{name}` has no letter and no digit for a Rust name");
+            faults.add(at(), message, "give the variant another name");
+            continue;
+        };
+        if let Some(other) = records.iter().find(|other| other.ident == ident) {
+            let other = other.name();
+            let message =
+                format!("the variants `{other}` and `{name}` would both be called `{ident}`");
+            faults.add(at(), message, "give one of the two another name");
+        }
+        let mut members = members(schema, Some(variant), faults);
+        members.retain(|member| schema.union.as_ref() != Some(&member.field.name));
+        records.push(Record {
+            ident,
+            variant,
+            members,
+        });
+    }
+    records
 }
 
 /// Returns the values of a field of type `enum(..)`, or of lists or maps of such a type.

@@ -76,6 +76,12 @@ pub(crate) fn nested(protocol: &Protocol, schema: &Schema) -> TokenStream {
     attributes(&[prose(schema.doc.as_ref()), what])
 }
 
+/// Returns the doc of a variant of a union.
+pub(crate) fn record(variant: &FrameSpec) -> TokenStream {
+    let name = code(&variant.head.concat());
+    attributes(&[prose(variant.doc.as_ref()), format!("{name} on the wire.")])
+}
+
 pub(crate) fn field(field: &Field, presence: Presence) -> TokenStream {
     let (short, ty) = (&field.short, words(&field.ty, false));
     let absent = match (presence, &field.default) {
@@ -121,6 +127,11 @@ pub(crate) fn variant(variant: &Variant<'_>) -> TokenStream {
 /// Returns the doc of the variant that takes the values that the registry does not list.
 pub(crate) fn other() -> TokenStream {
     attributes(&["Any other value, as it was read.".to_owned()])
+}
+
+/// Returns the doc of the variant that keeps the records whose variant the registry does not list.
+pub(crate) fn other_record() -> TokenStream {
+    attributes(&["A record of any other variant, with its tag, as it was read.".to_owned()])
 }
 
 /// Returns a type in words.

@@ -17,8 +17,40 @@ pub(crate) enum Kind<'r> {
     Frames,
     /// The struct of a schema as a value.
     Nested(Vec<Member<'r>>),
+    /// The enum of a union as a value.
+    Union(Vec<Record<'r>>),
     /// The enum of a field of type `enum(..)`.
     Enum(&'r Field, Vec<Variant<'r>>),
+}
+
+/// A variant of a union, without its tag.
+pub(crate) struct Record<'r> {
+    pub(crate) ident: Ident,
+    pub(crate) variant: &'r FrameSpec,
+    pub(crate) members: Vec<Member<'r>>,
+}
+
+impl Record<'_> {
+    /// Returns the name of the variant in the registry.
+    pub(crate) fn name(&self) -> &str {
+        self.variant.head.first().map_or("", String::as_str)
+    }
+}
+
+impl<'r> Item<'r> {
+    /// Returns the fields of the item, with those of all variants.
+    pub(crate) fn members(&self) -> Vec<&Member<'r>> {
+        match &self.kind {
+            Kind::Frame(_, members) | Kind::Nested(members) => members.iter().collect(),
+            Kind::Union(records) => records.iter().flat_map(|record| &record.members).collect(),
+            Kind::Frames | Kind::Enum(..) => Vec::new(),
+        }
+    }
+
+    /// Returns whether the item is a value of its schema.
+    pub(crate) fn is_value(&self) -> bool {
+        matches!(self.kind, Kind::Nested(_) | Kind::Union(_))
+    }
 }
 
 /// A field of a struct.

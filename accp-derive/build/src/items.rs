@@ -10,7 +10,7 @@ use crate::attributes::Attributes;
 use crate::catalog::Catalog;
 use crate::doc;
 use crate::error::Error;
-use crate::item::{Item, Kind, Member, Presence, Variant};
+use crate::item::{Item, Kind, Member, Presence, Record, Variant};
 use crate::names::{pascal, snake};
 use crate::options::Options;
 
@@ -83,6 +83,7 @@ impl<'f> File<'f> {
                 let doc = doc::nested(self.protocol, schema);
                 self.structure(&doc, ident, schema, identity, members)
             }
+            Kind::Union(records) => self.union(ident, schema, records),
             Kind::Frames => self.choice(ident, Some(schema), &doc::frames(self.protocol, schema)),
             Kind::Enum(field, variants) => self.enumeration(ident, schema, field, variants),
         }
@@ -119,7 +120,7 @@ impl<'f> File<'f> {
         let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"], given);
         let fields = members
             .iter()
-            .map(|member| self.field(ident, schema, member));
+            .map(|member| self.field(ident, schema, member, &quote!(pub)));
         let fields: Vec<TokenStream> = fields.collect();
         quote! {
             #doc
@@ -130,7 +131,57 @@ impl<'f> File<'f> {
         }
     }
 
-    fn field(&mut self, owner: &Ident, schema: &Schema, member: &Member<'_>) -> TokenStream {
+    /// Returns the enum of a union.
+    fn union(&mut self, ident: &Ident, schema: &Schema, records: &[Record<'_>]) -> TokenStream {
+        let members = records.iter().flat_map(|record| &record.members);
+        let borrows = self.catalog.any_borrows(ident, schema, members);
+        let lifetime = borrows.then(|| quote!(<'a>));
+        let place = self.place(
+            self.options
+                .registry
+                .as_ref()
+                .map(|path| quote!(registry = #path)),
+        );
+        let identity = self.attribute(self.schema(schema));
+        let head = self.head(ident, Some(schema), &["Debug", "Clone", "PartialEq"], &[]);
+        let variants = records.iter().map(|record| {
+            let (doc, own, name) = (doc::record(record.variant), &record.ident, record.name());
+            let implied = pascal(name);
+            let is_implied = *own == implied.as_str() && snake(&implied) == *name;
+            let rename = (!is_implied).then(|| quote!(rename = #name));
+            let accp = self.attribute(rename);
+            let names = [&own.to_string(), name];
+            let added = self.attributes.of_variant(ident, Some(schema), names);
+            let fields = record.members.iter();
+            let fields =
+                fields.map(|member| self.field(ident, schema, member, &TokenStream::new()));
+            let fields: Vec<TokenStream> = fields.collect();
+            let fields = (!fields.is_empty()).then(|| quote!({ #(#fields)* }));
+            quote!(#doc #(#added)* #accp #own #fields,)
+        });
+        let variants: Vec<TokenStream> = variants.collect();
+        let other = self.options.open_enums.then(|| {
+            let taken: Vec<&Ident> = records.iter().map(|record| &record.ident).collect();
+            let map = self.runtime_type("Map", true);
+            self.other(&taken, &doc::other_record(), &map)
+        });
+        let doc = doc::nested(self.protocol, schema);
+        quote! {
+            #doc
+            #head
+            #identity
+            #place
+            pub enum #ident #lifetime { #(#variants)* #other }
+        }
+    }
+
+    fn field(
+        &mut self,
+        owner: &Ident,
+        schema: &Schema,
+        member: &Member<'_>,
+        visibility: &TokenStream,
+    ) -> TokenStream {
         let Member {
             ident,
             field,
@@ -163,7 +214,7 @@ impl<'f> File<'f> {
         }
         let names = [&ident.to_string(), field.name.as_str()];
         let added = self.attributes.of_field(owner, Some(schema), names);
-        quote!(#doc #(#added)* #accp pub #ident: #ty,)
+        quote!(#doc #(#added)* #accp #visibility #ident: #ty,)
     }
 
     /// Returns the enum over the frames of all schemas.
@@ -217,7 +268,11 @@ impl<'f> File<'f> {
         // A text is not `Copy`.
         derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
-        let other = self.options.open_enums.then(|| self.other(variants));
+        let other = self.options.open_enums.then(|| {
+            self.prelude("string::String");
+            let taken: Vec<&Ident> = variants.iter().map(|variant| &variant.ident).collect();
+            self.other(&taken, &doc::other(), &quote!(String))
+        });
         let variants = variants.iter().map(|variant| {
             let (doc, own, name) = (doc::variant(variant), &variant.ident, &variant.value.name);
             let implied = pascal(name);
@@ -243,15 +298,14 @@ impl<'f> File<'f> {
     }
 
     /// Returns the variant that takes other values, under a name that no value has.
-    fn other(&mut self, variants: &[Variant<'_>]) -> TokenStream {
-        self.prelude("string::String");
-        let is_free = |name: &String| variants.iter().all(|variant| variant.ident != name);
+    fn other(&self, taken: &[&Ident], doc: &TokenStream, ty: &TokenStream) -> TokenStream {
+        let is_free = |name: &String| taken.iter().all(|ident| **ident != name);
         let plain = ["Other", "Unknown"].into_iter().map(str::to_owned);
         let mut names = plain.chain((2_u32..).map(|number| format!("Other{number}")));
         let name = names.find(is_free).unwrap_or_default();
         let name = Ident::new(&name, Span::call_site());
-        let (doc, accp) = (doc::other(), self.attribute([quote!(other)]));
-        quote!(#doc #accp #name(String),)
+        let accp = self.attribute([quote!(other)]);
+        quote!(#doc #accp #name(#ty),)
     }
 
     /// Returns the attribute with the place of the registry and of the runtime, as far as the

@@ -22,7 +22,8 @@ pub struct Options {
     /// in untyped places, and the text has neither the constants of the registry nor its JSON.
     pub schemaless: bool,
     /// Whether each enum has one variant more, which takes the values that the registry does not list: `Other(String)`, or
-    /// `Unknown(String)` where the registry has the value `other`. It is written as it was read.
+    /// `Unknown(String)` where the registry has the value `other`. It is written as it was read. The enum of a union has
+    /// the same with a `Map`, which is the whole record.
     pub open_enums: bool,
     /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and
     /// `Value<'static>`. Such a frame can cross threads and stand in any struct; reading it copies.

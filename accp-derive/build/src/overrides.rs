@@ -8,7 +8,7 @@ use quote::ToTokens as _;
 
 use crate::doc;
 use crate::error::AttributeFault;
-use crate::item::{Item, Kind};
+use crate::item::Item;
 use crate::options::Options;
 
 /// The types of the user.
@@ -60,10 +60,7 @@ impl Overrides {
         let mut known = BTreeSet::new();
         let mut is_used = false;
         for item in items {
-            let (Kind::Frame(_, members) | Kind::Nested(members)) = &item.kind else {
-                continue;
-            };
-            for member in members {
+            for member in item.members() {
                 let rust = member.ident.to_string();
                 let mut owners = names(item.schema, &item.ident, items);
                 // A path for all types begins with the dot, without the name of a type.
@@ -227,8 +224,7 @@ fn all<'i>(path: &str, items: &'i [Item<'_>]) -> Result<Vec<&'i Ident>, Fault> {
 /// Returns the one type that a path names: of a schema, the struct of its values or its only type.
 fn one<'i>(path: &str, items: &'i [Item<'_>]) -> Result<&'i Ident, Fault> {
     let found = all(path, items)?;
-    let is_nested =
-        |item: &&Item<'_>| matches!(item.kind, Kind::Nested(_)) && found.contains(&&item.ident);
+    let is_nested = |item: &&Item<'_>| item.is_value() && found.contains(&&item.ident);
     match (&found[..], items.iter().find(is_nested)) {
         ([ident], _) => Ok(ident),
         (_, Some(nested)) => Ok(&nested.ident),

@@ -245,6 +245,7 @@ prop_compose! {
         doc in r"[\PC\u{202e}\r\n`~]{0,20}",
         fields in vec((NAME, any_type(), any::<bool>(), ".{0,20}"), 0..6),
         frames in vec((select(&["req", "done", "sync"][..]), NAME, any::<bool>()), 0..3),
+        is_union in any::<bool>(),
     ) -> (String, Value) {
         let names: Vec<String> =
             fields.iter().enumerate().map(|(at, field)| format!("{}_f{at}", field.0)).collect();
@@ -261,11 +262,23 @@ prop_compose! {
             }
             frame
         }).collect();
-        let schema = json!({
+        let mut schema = json!({
             "code": format!("S{number}"), "doc": doc, "fields": names, "required": required,
             "types": types.into_iter().collect::<Value>(),
             "docs": docs.into_iter().collect::<Value>(), "frames": frames,
         });
+        if is_union {
+            let more = names.iter().take(2).collect::<Vec<_>>();
+            schema["variants"] = json!([
+                { "name": "first_v", "fields": names, "required": schema["required"].take() },
+                { "name": "2nd", "fields": more, "doc": doc }, { "name": "last" },
+            ]);
+            schema["union"] = "kind".into();
+            schema["fields"] = std::iter::once("kind").chain(names.iter().map(|name| &**name)).collect();
+            for key in ["required", "frames"] {
+                schema.as_object_mut().unwrap().remove(key);
+            }
+        }
         (format!("{name}_n{number}"), schema)
     }
 }
@@ -329,9 +342,11 @@ fn undocumented(text: &str) -> String {
             }
             syn::Item::Enum(item) => {
                 note(&item.attrs, &item.ident);
-                item.variants
-                    .iter()
-                    .for_each(|variant| note(&variant.attrs, &variant.ident));
+                for variant in &item.variants {
+                    note(&variant.attrs, &variant.ident);
+                    let named = variant.fields.iter().filter(|field| field.ident.is_some());
+                    named.for_each(|field| note(&field.attrs, &variant.ident));
+                }
             }
             _ => {}
         }

@@ -42,12 +42,7 @@ pub(super) fn enumeration<'a>(
             cx.error(text, message);
         }
         if let Some(flag) = &attrs.other {
-            holds_others(cx, variant, flag);
-            if let Some(first) = other.replace(variant) {
-                let ident = &first.original.ident;
-                let message = format!("other texts are taken by `{ident}`: one variant takes them");
-                cx.error(flag, message);
-            }
+            takes_others(cx, variant, flag, &mut other, &TEXT);
             continue;
         }
         let name = if let Some(rename) = &attrs.rename {
@@ -85,38 +80,68 @@ pub(super) fn enumeration<'a>(
     (choices, other)
 }
 
-/// Checks the variant that takes the texts of no other variant: it holds the text, and has no name of its own.
-fn holds_others(cx: &Ctxt, variant: &Variant<'_>, flag: &Ident) {
+/// What the variant takes that is marked with `other`.
+pub(super) struct Others {
+    noun: &'static str,
+    /// The type that holds it, and the same with its lifetime.
+    ty: [&'static str; 2],
+}
+
+/// The texts that are no value of an enumeration.
+const TEXT: Others = Others {
+    noun: "text",
+    ty: ["String", "String"],
+};
+/// The records of a union whose variant is not known.
+pub(super) const RECORD: Others = Others {
+    noun: "record",
+    ty: ["Map", "Map<'a>"],
+};
+
+/// Checks the variant that takes what no other variant is: there is one, it holds what was read, and has no name of its
+/// own.
+pub(super) fn takes_others<'a>(
+    cx: &Ctxt,
+    variant: &'a Variant<'a>,
+    flag: &Ident,
+    other: &mut Option<&'a Variant<'a>>,
+    others: &Others,
+) {
     let (ident, attrs) = (&variant.original.ident, &variant.attrs);
+    let Others {
+        noun,
+        ty: [last, ty],
+    } = others;
     for (name, text) in [("rename", &attrs.rename), ("symbol", &attrs.symbol)] {
         if let Some(text) = text {
             let message =
-                format!("`{name}` and `other` exclude each other: the text is what was read");
+                format!("`{name}` and `other` exclude each other: the {noun} is what was read");
             cx.error(text, message);
         }
     }
-    let is_string = |ty: &syn::Type| match ty {
-        syn::Type::Path(path) => path
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "String"),
+    let is_it = |ty: &syn::Type| match ty {
+        syn::Type::Path(path) => path.path.segments.last().is_some_and(|s| s.ident == *last),
         _ => false,
     };
     match &variant.content {
-        Content::Newtype(ty) if is_string(ty) => {}
-        Content::Newtype(ty) => {
-            let shown = types::shown(ty);
+        Content::Newtype(held) if is_it(held) => {}
+        Content::Newtype(held) => {
+            let shown = types::shown(held);
             cx.error(
-                ty,
-                format!("`{shown}` cannot hold a text that is not known: use `String`"),
+                held,
+                format!("`{shown}` cannot hold a {noun} that is not known: use `{ty}`"),
             );
         }
         _ => {
             let message =
-                format!("the variant holds the text that is not known: write `{ident}(String)`");
+                format!("the variant holds the {noun} that is not known: write `{ident}({ty})`");
             cx.error(flag, message);
         }
+    }
+    if let Some(first) = other.replace(variant) {
+        let ident = &first.original.ident;
+        let message = format!("other {noun}s are taken by `{ident}`: one variant takes them");
+        cx.error(flag, message);
     }
 }
 
@@ -157,7 +182,7 @@ fn spelling(
 
 /// Turns `InProgress` into `in_progress`; a run of capitals is one word (`HTTPError` is
 /// `http_error`). Every `_` stays. A letter outside ASCII stays too, and [`spelling`] refuses it.
-fn snake_case(name: &str) -> String {
+pub(super) fn snake_case(name: &str) -> String {
     if !name.is_ascii() {
         return name.to_lowercase();
     }

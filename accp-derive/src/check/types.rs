@@ -278,7 +278,7 @@ pub(super) fn holders(protocol: &Protocol, of: &Type) -> String {
         Type::Map(_) => "a `BTreeMap` or `HashMap` with texts as keys".to_owned(),
         Type::Schema(code) => {
             let derive = names.derive;
-            format!("a struct that derives `{derive}` with `schema = \"{code}\"`")
+            format!("a type that derives `{derive}` with `schema = \"{code}\"`")
         }
         _ => "`Value<'_>`".to_owned(),
     }

@@ -6,8 +6,8 @@ use quote::{ToTokens as _, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{GenericArgument, PathArguments, Type as RustType};
 
-use super::kind;
 use super::owned::borrowing;
+use super::{kind, schemas};
 use crate::ast::{Field, Input, mentions};
 use crate::resolved::Wire;
 
@@ -39,6 +39,8 @@ pub(super) fn compiler_checked(
     let ty = placed(ty.to_token_stream(), span);
     let holds = if let Some(read) = read {
         quote_spanned!(span=> HoldsOwned<'_, #kind, _, #read>)
+    } else if let Some(schema) = schemas::of(wire, span) {
+        quote_spanned!(span=> HoldsRecord<'_, #kind, _, #schema>)
     } else {
         quote_spanned!(span=> #holds<'_, #kind, _>)
     };

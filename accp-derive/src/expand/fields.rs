@@ -110,17 +110,22 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
 }
 
 /// Returns the code that writes the entries of a map, in the order of the wire.
-pub(super) fn encode_entries(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
+pub(super) fn encode_entries(
+    input: &Input<'_>,
+    fields: &Fields<'_>,
+    access: Access,
+) -> Vec<(String, TokenStream)> {
     let entries = wires(fields).map(|(at, ty, wire)| {
         let span = span_of(ty);
-        let value = Access::OfSelf.of(fields, at);
+        let value = access.of(fields, at);
         let kind = kind(span, &wire.ty);
         let Wire { name, key, .. } = wire;
         let absent = absent(wire);
         let value = held(input, fields.members[at].field, wire, value);
-        quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #absent)?;)
+        let entry = quote_spanned!(span=> w.entry::<#kind, _>(map, #name, #key, #value, #absent)?;);
+        (key.clone(), entry)
     });
-    quote!(#(#entries)* _p::Ok(()))
+    entries.collect()
 }
 
 /// Returns what requires the required fields.

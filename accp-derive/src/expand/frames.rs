@@ -11,7 +11,7 @@ use super::lifetimes::{span_of, text_lifetime, without_lifetimes};
 use super::owned::{is_owned, owned_bound, type_to_read};
 use super::shapes;
 use crate::ast::Input;
-use crate::resolved::{Arm, ArmContent, Frame, Role};
+use crate::resolved::{Arm, ArmContent, Fields, Role};
 
 pub(super) fn expand(protocol: &Protocol, input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let ident = input.ident();
@@ -133,7 +133,7 @@ fn encode(input: &Input<'_>, arm: &Arm<'_>) -> TokenStream {
             )
         }
         ArmContent::Fields(frame) => {
-            let pattern = pattern(frame);
+            let pattern = pattern(&frame.fields);
             let encode = encode_params(input, &frame.fields, Access::Bound);
             quote!(Self::#variant { #pattern } => { #encode })
         }
@@ -141,8 +141,8 @@ fn encode(input: &Input<'_>, arm: &Arm<'_>) -> TokenStream {
 }
 
 /// Returns a pattern that binds every field to its slot.
-fn pattern(frame: &Frame<'_>) -> TokenStream {
-    let fields = frame.fields.members.iter().enumerate().map(|(at, member)| {
+pub(super) fn pattern(fields: &Fields<'_>) -> TokenStream {
+    let fields = fields.members.iter().enumerate().map(|(at, member)| {
         let ident = member.field.ident;
         if matches!(member.role, Role::Skip) {
             return quote!(#ident: _,);

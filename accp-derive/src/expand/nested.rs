@@ -3,7 +3,7 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::fields::{Made, arms, construct, encode_entries, slots};
+use super::fields::{Access, Made, arms, construct, encode_entries, slots};
 use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::text_lifetime;
 use super::shapes;
@@ -12,14 +12,16 @@ use crate::resolved::Fields;
 
 pub(super) fn expand(input: &Input<'_>, fields: &Fields<'_>) -> TokenStream {
     let name = input.ident().to_string();
-    let (encode, slots) = (encode_entries(input, fields), slots(input, fields));
+    let entries = encode_entries(input, fields, Access::OfSelf);
+    let entries = entries.into_iter().map(|(_, entry)| entry);
+    let slots = slots(input, fields);
     let arms = arms(input, fields, &name);
     let Made {
         taken,
         fields: made,
     } = construct(input, fields, &name);
     let encode = quote! {
-        w.map(|w, map| { #encode })
+        w.map(|w, map| { #(#entries)* _p::Ok(()) })
     };
     let decode = quote! {
         let mut map = _p::MapReader::open(r)?;

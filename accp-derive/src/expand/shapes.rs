@@ -1,7 +1,7 @@
 //! Compile-time checks that depend on another derived type.
 
 use accp_registry::Type;
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
 use syn::Type as RustType;
 
@@ -55,7 +55,7 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
         }
         Type::Schema(nested) => {
             let message = format!(
-                "schema {code} declares `{name}` as {}: expected a struct with `schema = {nested:?}`",
+                "schema {code} declares `{name}` as {}: expected a type with `schema = {nested:?}`",
                 wire.ty
             );
             Some(quote_spanned!(span=>
@@ -107,10 +107,30 @@ fn holds_default(
         return None;
     }
     let (span, shape) = (span_of(ty), shape(input, ty));
+    let (code, name) = (fields.schema.as_deref().unwrap_or_default(), &wire.name);
+    // The error of a trait names types, and a type parameter stands in it with its name alone.
+    let is_free = |text: &str| !text.starts_with('_');
+    let names = [code, name, default].map(|text| syn::parse_str::<Ident>(text).ok());
+    if let [Some(code), Some(name), Some(text)] = names
+        && code != name
+        && text != code
+        && text != name
+        && [&code, &name, &text]
+            .iter()
+            .all(|name| is_free(&name.to_string()))
+    {
+        return Some(quote_spanned!(span=>
+            const _: () = {
+                const HAS: ::core::primitive::bool = _p::has_value(#shape, #default);
+                #[allow(non_camel_case_types, dead_code)]
+                const fn check<#code, #name, #text>() {
+                    _p::holds_default::<_p::Fits<{ HAS }>, #code, #name, #text>()
+                }
+            };
+        ));
+    }
     let message = format!(
-        "schema {} has the default `{default}` for `{}`: expected a variant of this name",
-        fields.schema.as_deref().unwrap_or_default(),
-        wire.name
+        "schema {code} has the default `{default}` for `{name}`: expected a variant of this name"
     );
     Some(quote_spanned!(span=>
         const _: () = ::core::assert!(_p::has_value(#shape, #default), "{}", #message);

@@ -6,7 +6,6 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use accp_registry::protocol::NO_HEAD;
 use accp_registry::{
     ErrorCode, Field, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
 };
@@ -15,48 +14,11 @@ use crate::error::{DecodeError, EncodeError};
 use crate::impls::{self, decode_entries, encode_entries, encode_items};
 use crate::kind;
 use crate::reader::{DecodeOptions, Reader, Token};
+use crate::record_scope::{RecordScope, required_null};
 use crate::scalar::{self, enum_value, is_float};
 use crate::typed::DecodeValue;
 use crate::value::{Decimal, Map, Number, Value};
 use crate::writer::{Absent, EncodeValue, Writer};
-
-/// The scope of a default: a frame with this intent and operation, or a nested map.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct DefaultScope<'p>(Option<[&'p str; 2]>);
-
-impl<'p> DefaultScope<'p> {
-    pub(crate) const NESTED: DefaultScope<'static> = DefaultScope(None);
-
-    pub(crate) const fn frame(intent: &'p str, operation: &'p str) -> Self {
-        Self(Some([intent, operation]))
-    }
-
-    /// Returns the words of the head: none in a nested map.
-    fn head(&self) -> &[&'p str] {
-        self.0.as_ref().map_or(NO_HEAD, |head| head)
-    }
-
-    /// Returns what a reader takes from a payload without the field at this index.
-    pub(crate) fn absent(self, schema: &Schema, index: usize) -> Absent<'_> {
-        let is_required = |field| schema.requires(field, self.head());
-        match self.default_of(schema, index) {
-            Some(text) => Absent::Default(text),
-            None if schema.fields.get(index).is_some_and(is_required) => Absent::Fault,
-            None => Absent::Nothing,
-        }
-    }
-
-    /// Returns the text of the default; a field with this text is left out.
-    pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
-        let applies = schema.has_default(index, self.head());
-        schema
-            .fields
-            .get(index)?
-            .default_wire
-            .as_deref()
-            .filter(|_| applies)
-    }
-}
 
 /// Reads one value of type `ty`: of a field, or of an item that [`read_item`] judges. A null and a
 /// reference are allowed for every type.
@@ -101,7 +63,7 @@ pub(crate) fn read<'a>(
                 return Err(DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected));
             };
             let fields = read_map(r, |r, key| match schema.field(key) {
-                Some((_, field)) => read_field(r, field, schema, DefaultScope::NESTED, registry),
+                Some((_, field)) => read_field(r, field, schema, RecordScope::Nested, registry),
                 None => Value::read(r),
             })?;
             let Value::Map(fields) = fields else {
@@ -113,15 +75,9 @@ pub(crate) fn read<'a>(
                     .map(|(_, field)| Cow::Owned(field.name.clone()));
                 (name.unwrap_or(key), value)
             });
-            complete(
-                fields.collect(),
-                schema,
-                DefaultScope::NESTED,
-                registry,
-                at,
-                &[],
-            )
-            .map(Value::Map)
+            let fields: Vec<_> = fields.collect();
+            let scope = RecordScope::read(schema, &fields, at)?;
+            complete(fields, schema, scope, registry, at, &[]).map(Value::Map)
         }
         _ => wrong(),
     }
@@ -156,20 +112,13 @@ pub(crate) fn read_field<'a>(
     r: &mut Reader<'a>,
     field: &Field,
     schema: &Schema,
-    scope: DefaultScope<'_>,
+    scope: RecordScope<'_>,
     registry: &Registry,
 ) -> Result<Value<'a>, DecodeError> {
-    if r.is_null() && schema.requires(field, scope.head()) {
+    if r.is_null() && scope.requires(schema, field) {
         return Err(required_null(r.at(), &format!("schema {}", schema.code)));
     }
     read(r, &field.ty, registry)
-}
-
-/// Returns the error for a null in a field that `by` requires.
-#[cold]
-pub(crate) fn required_null(at: usize, by: &str) -> DecodeError {
-    let expected = format!("a value, which {by} requires; null is none");
-    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
 }
 
 fn read_map<'a>(
@@ -185,7 +134,7 @@ fn read_map<'a>(
 pub(crate) fn complete<'a>(
     mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     schema: &Schema,
-    scope: DefaultScope<'_>,
+    scope: RecordScope<'_>,
     registry: &Registry,
     at: usize,
     keys: &[(&str, usize)],
@@ -200,7 +149,7 @@ pub(crate) fn complete<'a>(
             entries.push((Cow::Owned(field.name.clone()), value));
         }
     }
-    let mut required = schema.required(scope.head());
+    let mut required = scope.required(schema);
     if let Some(missing) = required.find(|name| !entries.iter().any(|(n, _)| n == name)) {
         let others = entries.iter().map(|(name, _)| &**name);
         let others = others.filter(|name| schema.field(name).is_none());
@@ -329,7 +278,8 @@ impl EncodeValue<ByType> for Dynamic<'_, '_> {
                     let message = format!("the registry has no schema {code}");
                     return Err(EncodeError::new(ErrorCode::UNKNOWN_SCHEMA, message));
                 };
-                let mut entries = fields(map, schema, DefaultScope::NESTED, registry)?;
+                let scope = RecordScope::written(schema, map)?;
+                let mut entries = fields(map, schema, scope, registry)?;
                 entries.sort_by_key(|entry| entry.key);
                 encode_entries(w, entries.iter().map(|e| (e.key, &e.value, e.absent)))
             }
@@ -369,7 +319,7 @@ pub(crate) struct Entry<'v, 'a> {
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,
-    scope: DefaultScope<'_>,
+    scope: RecordScope<'_>,
     registry: &'v Registry,
 ) -> Result<Vec<Entry<'v, 'a>>, EncodeError> {
     let mut slots: Vec<Option<&'v Value<'a>>> = alloc::vec![None; schema.fields.len()];

@@ -8,12 +8,13 @@ use alloc::vec::Vec;
 use accp_registry::{ErrorCode, Intent, Registry, Schema, Type, lexical};
 
 use crate::agent::AgentId;
-use crate::dynamic::{self, ByType, DefaultScope, Dynamic, twice};
+use crate::dynamic::{self, ByType, Dynamic, twice};
 use crate::envelope::Envelope;
 use crate::error::{DecodeError, EncodeError};
 use crate::externalise;
 use crate::frame::read_bytes;
 use crate::reader::{DecodeOptions, Header, Reader};
+use crate::record_scope::RecordScope;
 use crate::typed::missing_envelope;
 use crate::value::{Map, Value, are_others, into_pair};
 use crate::writer::{Absent, EncodeOptions, FrameType, Writer};
@@ -166,7 +167,7 @@ impl<'a> DynamicFrame<'a> {
             return Err(DecodeError::new(ErrorCode::INVALID_INTENT, at, expected));
         };
         let schema = find_schema(&params, &r, registry, &[code, operation])?;
-        let scope = DefaultScope::frame(code, operation);
+        let scope = RecordScope::Frame([code, operation]);
         let mut payload = read_params(&params, &r, schema, scope, registry)?;
         if let Some(schema) = schema {
             let entries = payload.into_iter().collect();
@@ -238,8 +239,8 @@ impl<'a> DynamicFrame<'a> {
     }
 
     /// Returns the scope of the defaults of the params.
-    pub(crate) fn scope(&self) -> DefaultScope<'_> {
-        DefaultScope::frame(self.intent.as_str(), &self.operation)
+    pub(crate) fn scope(&self) -> RecordScope<'_> {
+        RecordScope::Frame([self.intent.as_str(), &self.operation])
     }
 
     /// Returns the schema of this message; `None` if it names none, or if the registry lacks it. Errors have the
@@ -397,10 +398,9 @@ fn find_schema<'r>(
     }
     let code = r.fork_at(at).skip_value()?;
     registry.schema_of(code, head).map(Some).ok_or_else(|| {
-        let codes: Vec<_> = registry
-            .schemas()
-            .map(|schema| schema.code.as_str())
-            .collect();
+        // A record of a union stands in a field of a frame.
+        let schemas = registry.schemas().filter(|schema| schema.union.is_none());
+        let codes: Vec<_> = schemas.map(|schema| schema.code.as_str()).collect();
         let expected = format!("a schema of the registry: {}", codes.join(", "));
         DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
     })
@@ -410,7 +410,7 @@ fn read_params<'a>(
     params: &[(&'a str, usize)],
     r: &Reader<'a>,
     schema: Option<&Schema>,
-    scope: DefaultScope<'_>,
+    scope: RecordScope<'_>,
     registry: &Registry,
 ) -> Result<Map<'a>, DecodeError> {
     let mut payload = Map::new();

@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 
 use accp_registry::{Limits, Registry, Schema, Type, lexical};
 
-use crate::dynamic::{DefaultScope, Dynamic};
+use crate::dynamic::Dynamic;
 use crate::error::EncodeError;
 use crate::external::{Externals, Reason, put_external};
+use crate::record_scope::RecordScope;
 use crate::value::{Map, Value};
 use crate::writer::{EncodeOptions, EncodeValue as _, LONG_VALUE, Writer};
 
@@ -27,7 +28,7 @@ pub(crate) struct Externaliser<'p, 'e> {
     /// The schema of the payload.
     pub(crate) schema: Option<&'p Schema>,
     /// The scope of the defaults of its params.
-    pub(crate) scope: DefaultScope<'p>,
+    pub(crate) scope: RecordScope<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
     /// The number of elements of the frame outside the payload.
@@ -121,11 +122,12 @@ impl Externaliser<'_, '_> {
             }
             (Value::Map(map), ty) => {
                 let schema = ty.schema_code().and_then(|code| self.registry.schema(code));
+                let scope = schema.and_then(|schema| RecordScope::written(schema, map).ok());
                 for (key, item) in map.iter_mut() {
                     let found = schema.and_then(|schema| Some((schema, schema.field(key)?)));
                     let field = found.map(|(_, (_, field))| field);
                     if let Some((schema, (index, field))) = found {
-                        let default = DefaultScope::NESTED.default_of(schema, index);
+                        let default = scope.and_then(|scope| scope.default_of(schema, index));
                         let inline = field.inline && !self.options.strict;
                         if inline || self.is_default(item, &field.ty, default) {
                             continue;

@@ -19,7 +19,7 @@
 //! | `enum(..)` | an enum without data that derives `AccpFrame`, with these variants |
 //! | `[T]` | `Vec` of a type that holds `T` |
 //! | `{T}` | `BTreeMap` from texts to a type that holds `T`; of `{any}` also [`Map`](crate::Map) |
-//! | the code of a schema | a struct that derives `AccpFrame` with this schema |
+//! | the code of a schema | a struct that derives `AccpFrame` with this schema; for a union an enum |
 //! | `any` | [`Value`](crate::Value), and all of these but agents and structs of a schema |
 //!
 //! `Option`, `Box` and references hold what the type inside holds. An item that is `None` is refused, except in `[any]`,

@@ -30,18 +30,27 @@ pub use crate::writer::{Absent, FrameType, Writer};
 pub use const_error::ConstError;
 pub use enum_names::names_fault;
 pub use extras::{ExtraWriter, Extras, GiveExtras, extra, extra_field, extra_writer};
-pub use holds::{Holds, HoldsChrono, HoldsOwned, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid};
+pub use holds::{
+    Holds, HoldsChrono, HoldsOwned, HoldsRecord, HoldsRustDecimal, HoldsTime, HoldsUrl, HoldsUuid,
+};
 pub use no_variant::no_variant;
-pub use shape::{Probe, Shape, Shaped, Unshaped, has_schema, has_value, shape_of};
+pub use shape::{
+    Fits, HoldsDefault, Probe, Shape, Shaped, Unshaped, has_schema, has_value, holds_default,
+    shape_of,
+};
 pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
-pub use values::{Enumeration, MapReader, NameKind, decode_name, encode_name};
+pub use values::{
+    Enumeration, MapReader, NameKind, Tag, decode_name, encode_name, no_such_variant, read_tag,
+    tag_ahead,
+};
 pub use with::{converted, or_default_with, preset_with, read_with};
 
-use crate::dynamic::{required_null, twice};
+use crate::dynamic::twice;
 use crate::envelope::Envelope;
 use crate::error::DecodeError;
 use crate::reader::DecodeOptions;
+use crate::record_scope::required_null;
 use crate::typed::DecodeValue;
 use accp_registry::{ErrorCode, Intent};
 

@@ -450,8 +450,8 @@ impl Call<'_> {
                 return map.map(Value::Map);
             }
             (Json::Object(object), Type::Schema(code)) => {
-                let registry = self.registry;
-                let fields = registry.schema(code).map(fields_of).unwrap_or_default();
+                let schema = self.registry.schema(code);
+                let fields = schema.map_or_else(Vec::new, |schema| fields_of(schema, object));
                 return Some(Value::Map(self.fields(path, object, &fields)));
             }
             _ => None,
@@ -470,12 +470,15 @@ impl Call<'_> {
     }
 }
 
-fn fields_of(schema: &Schema) -> Vec<(&Field, bool)> {
-    schema
-        .fields
-        .iter()
-        .map(|field| (field, field.required))
-        .collect()
+/// Returns the fields of a record, and whether it has to have each. In a union the variant decides.
+fn fields_of<'s>(schema: &'s Schema, object: &JsonMap<String, Json>) -> Vec<(&'s Field, bool)> {
+    let tag = schema.tag().and_then(|(_, tag)| object.get(&tag.name));
+    let head: Vec<&str> = tag.and_then(Json::as_str).into_iter().collect();
+    let variant = schema.frame(&head);
+    let is_own = |field: &&Field| variant.is_none_or(|variant| variant.is_about(&field.name));
+    let own = schema.fields.iter().filter(is_own);
+    let own = own.map(|field| (field, schema.requires(field, &head)));
+    own.collect()
 }
 
 /// Returns a whole number, also one that is written as `7.0`.

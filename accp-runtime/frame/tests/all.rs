@@ -4,3 +4,4 @@ mod errors;
 mod foreign;
 mod lossless;
 mod nulls;
+mod unions;

@@ -289,4 +289,20 @@ fn transparent_around_another_enumeration() {
     }
 }
 
+fn union_that_is_the_struct_of_another_schema() {
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/payments.json", schema = "OD")]
+    struct Inner {
+        id: String,
+    }
+
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/payments.json", schema = "OD")]
+    #[accp(intent = "req", operation = "order")]
+    struct Order {
+        id: String,
+        pay: Inner,
+    }
+}
+
 fn main() {}

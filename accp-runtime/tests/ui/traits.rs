@@ -45,6 +45,21 @@ fn map_whose_keys_are_no_texts_inside_a_list() {
     }
 }
 
+fn union_without_the_derive() {
+    enum Payment {
+        Card { number: String },
+    }
+
+    #[derive(AccpFrame)]
+    #[accp(registry = "registry/payments.json", schema = "OD")]
+    #[accp(intent = "req", operation = "order")]
+    struct Order {
+        id: String,
+        pay: Payment,
+        others: Option<Vec<Payment>>,
+    }
+}
+
 fn nested_struct_without_the_derive() {
     struct Place {
         aisle: String,

@@ -15,6 +15,7 @@ mod one_agent;
 mod processes;
 mod registries;
 mod table;
+mod unions;
 
 /// The registry of these tests. It uses the codes of two standard profiles for frames of its own.
 const REGISTRY: &str = include_str!("doors/registry.json");

@@ -64,6 +64,8 @@ pub(super) const REFUSED_ENVELOPE: &str =
 pub(super) const REFUSED_TYPE: &str =
     "it refuses a value of the other type, or reads another value (E1004)";
 pub(super) const REFUSED_VALUE: &str = "it refuses the values that it does not know (E1004)";
+pub(super) const REFUSED_RECORD: &str = "it refuses the records that it does not know (E1004)";
+pub(super) const REFUSED_FOREIGN: &str = "it refuses the field, which another variant has (E1004)";
 pub(super) const UNDECLARED: &str = "the other side still sends a frame that is no longer declared";
 pub(super) const OTHER_VALUE: &str = "a field left out means another value";
 

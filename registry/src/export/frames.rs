@@ -28,6 +28,21 @@ pub(super) struct Param<'r> {
     pub(super) must: bool,
 }
 
+/// What a nested record may be.
+pub(super) struct Record<'r> {
+    /// The tag and the name of a variant of a union.
+    pub(super) variant: Option<(&'r Field, &'r str)>,
+    pub(super) params: Vec<Param<'r>>,
+}
+
+impl Record<'_> {
+    /// Returns the only value of a field: that of the tag is the name of the variant.
+    pub(super) fn constant(&self, field: &Field) -> Option<&str> {
+        let (tag, name) = self.variant?;
+        (tag.name == field.name).then_some(name)
+    }
+}
+
 /// A pair of the metadata.
 #[derive(Debug)]
 pub(super) struct Pair {
@@ -75,11 +90,34 @@ pub(super) fn choose<'r>(
         .collect())
 }
 
-/// Returns the fields of a nested record, in the order in which they are written.
-pub(super) fn record(schema: &Schema) -> Vec<Param<'_>> {
-    let mut params = params(schema, NO_HEAD);
-    params.sort_by_key(|param| &param.field.short);
-    params
+/// Returns what a nested record may be, each with its fields in the order in which they are written.
+pub(super) fn written(schema: &Schema) -> Vec<Record<'_>> {
+    let mut records = records(schema);
+    for Record { params, .. } in &mut records {
+        params.sort_by_key(|param| &param.field.short);
+    }
+    records
+}
+
+/// Returns what a nested record may be, each with its fields in their order: one record, or each variant of a union.
+pub(super) fn records(schema: &Schema) -> Vec<Record<'_>> {
+    let Some((_, tag)) = schema.tag() else {
+        let params = params(schema, NO_HEAD);
+        return Vec::from([Record {
+            variant: None,
+            params,
+        }]);
+    };
+    let variants = schema.variants.iter().map(|variant| {
+        let mut params = params(schema, &variant.head);
+        params.retain(|param| variant.is_about(&param.field.name));
+        let name = variant.head.first().map_or("", String::as_str);
+        Record {
+            variant: Some((tag, name)),
+            params,
+        }
+    });
+    variants.collect()
 }
 
 fn params<'r, S: AsRef<str>>(schema: &'r Schema, head: &[S]) -> Vec<Param<'r>> {

@@ -11,7 +11,7 @@ use ::serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::formats;
-use super::frames::{Frame, Pair, Param, record};
+use super::frames::{Frame, Pair, Param, written};
 use super::grammar::Expr;
 use super::{regex, tokens};
 use crate::format::Format;
@@ -96,6 +96,10 @@ fn formatted(format: Format) -> Node {
     schema
 }
 
+fn constant(value: &str) -> Node {
+    object([("const", text(value))])
+}
+
 fn any_of(options: Vec<Node>) -> Node {
     object([("anyOf", Node::Array(options))])
 }
@@ -124,7 +128,6 @@ struct Builder<'r> {
 
 impl Builder<'_> {
     fn frame(&mut self, frame: &Frame<'_>, depth: u32) -> Node {
-        let constant = |value: &str| object([("const", text(value))]);
         let protocol = self.registry.protocol();
         let mut entries = vec![("agent", pattern(&tokens::agent()))];
         let parts = protocol.head.iter().zip(frame.head);
@@ -223,8 +226,18 @@ impl Builder<'_> {
             (Type::List(item), Some(inner)) => vec![self.list(item, inner)],
             (Type::Map(item), Some(inner)) => vec![self.map(item, inner)],
             (Type::Schema(code), Some(inner)) => {
-                let params = self.registry.schema(code).map(record).unwrap_or_default();
-                vec![self.fields(&params, inner)]
+                let records = self.registry.schema(code).map(written).unwrap_or_default();
+                let options = records.iter().map(|record| {
+                    let entries = record.params.iter().map(|param| {
+                        let value = match record.constant(param.field) {
+                            Some(name) => constant(name),
+                            None => self.value(&param.field.ty, inner, !param.must),
+                        };
+                        (param.field.name.clone(), value, param.must)
+                    });
+                    closed(entries.collect())
+                });
+                options.collect()
             }
         }
     }

@@ -7,9 +7,10 @@ use alloc::vec::Vec;
 
 use super::builder::Builder;
 use super::formats;
-use super::frames::{Frame, Pair, Param, record};
+use super::frames::{Frame, Pair, Param, written};
 use super::grammar::{Expr, Grammar, choice, literal, many, optional, sequence, some};
 use super::tokens;
+use crate::lexical;
 use crate::model::Registry;
 use crate::protocol::List;
 use crate::tables::EnvelopeKind;
@@ -225,19 +226,28 @@ impl Text<'_> {
         sequence([literal("{"), optional(choice(options)), literal("}")])
     }
 
-    /// Returns a map of the fields of a schema.
+    /// Returns a map of the fields of a schema, or of a variant of a union.
     fn record(&mut self, code: &str, depth: u32) -> Expr {
-        let params = self.registry.schema(code).map(record).unwrap_or_default();
-        let entries = params
+        let records = self.registry.schema(code).map(written).unwrap_or_default();
+        let options: Vec<Expr> = records
             .iter()
-            .map(|param| (self.entry(param, depth), param.must))
+            .map(|record| {
+                let entries = record.params.iter();
+                let entries = entries.map(|param| match record.constant(param.field) {
+                    Some(name) => {
+                        let mut text = self.key(&param.field.short);
+                        lexical::write_string(&mut text, name);
+                        (literal(&text), true)
+                    }
+                    None => (self.entry(param, depth), param.must),
+                });
+                let entries = entries.collect();
+                let entries = separated(entries, ",");
+                let all = [Some(literal("{")), entries, Some(literal("}"))];
+                sequence(all.into_iter().flatten())
+            })
             .collect();
-        let entries = separated(entries, ",");
-        sequence(
-            [Some(literal("{")), entries, Some(literal("}"))]
-                .into_iter()
-                .flatten(),
-        )
+        choice(options)
     }
 }
 

@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
+use super::frames::records;
 use super::json_schema::{Node, closed, object, text};
 use crate::format::Format;
 use crate::model::{Field, Registry};
@@ -116,19 +117,36 @@ fn value(
         }
         Type::Schema(code) if !above.contains(&code.as_str()) => {
             let above = [above, &[code.as_str()]].concat();
-            let fields = registry.schema(code).map(|schema| schema.fields.iter());
-            let entries = fields
-                .into_iter()
-                .flatten()
-                .map(|field| argument(registry, form, field, field.required, &above));
-            match closed(entries.collect()) {
-                Node::Object(schema) => (schema, false),
+            let records = registry.schema(code).map(records).unwrap_or_default();
+            let is_union = records.iter().any(|record| record.variant.is_some());
+            let mut objects = records.iter().map(|record| {
+                let fields = record.params.iter();
+                let entries = fields.map(|param| match record.constant(param.field) {
+                    Some(name) => (param.field.name.clone(), only(name), true),
+                    None => argument(registry, form, param.field, param.must, &above),
+                });
+                closed(entries.collect())
+            });
+            if is_union {
+                let options = Node::Array(objects.collect());
+                return (vec![(String::from("anyOf"), options)], false);
+            }
+            match objects.next() {
+                Some(Node::Object(schema)) => (schema, false),
                 _ => (of("string"), true),
             }
         }
         Type::Map(_) | Type::Any | Type::Schema(_) => (of("string"), true),
         _ => (of("string"), false),
     }
+}
+
+/// Returns the schema of one text.
+fn only(name: &str) -> Node {
+    object([
+        ("type", text("string")),
+        ("enum", Node::Array(vec![text(name)])),
+    ])
 }
 
 /// Returns the name of a format in a schema. The strict mode of OpenAI knows no `uri`.
@@ -153,6 +171,7 @@ fn or_null(schema: &mut [(String, Node)]) {
                 let own = core::mem::replace(node, text("null"));
                 *node = Node::Array(vec![own, text("null")]);
             }
+            ("anyOf", Node::Array(options)) => options.push(object([("type", text("null"))])),
             ("enum", Node::Array(names)) => names.push(Node::Scalar(serde_json::Value::Null)),
             _ => {}
         }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use super::builder::Builder;
 use super::formats;
-use super::frames::{Frame, Param};
+use super::frames::{Frame, Param, records};
 use super::grammar::{
     Expr, Grammar, choice, class, literal, many, optional, repeat, sequence, some,
 };
@@ -263,7 +263,9 @@ impl View<'_> {
             }
             Type::List(item) => {
                 options.push(self.list(item, inner));
-                if let (Type::Schema(code), Some(inner)) = (&**item, inner.checked_sub(1)) {
+                if let (Type::Schema(code), Some(inner)) = (&**item, inner.checked_sub(1))
+                    && !self.is_union(code)
+                {
                     let rows = some(sequence([literal("\n"), self.row(code, inner)]));
                     options.push(sequence([literal(&format!("{code}[")), rows, literal("]")]));
                 }
@@ -291,30 +293,38 @@ impl View<'_> {
         sequence([literal("{"), optional(entries), literal("}")])
     }
 
-    /// Returns a record by position behind `shown`, or by the names of its fields.
+    fn is_union(&self, code: &str) -> bool {
+        let schema = self.registry.schema(code);
+        schema.is_some_and(|schema| schema.union.is_some())
+    }
+
+    /// Returns a record by position behind `shown`, or by the names of its fields; one of a union by names alone.
     fn record(&mut self, code: &str, shown: &str, depth: u32) -> Expr {
-        let by_position = [
-            literal(&format!("{shown}(")),
-            self.row(code, depth),
-            literal(")"),
-        ];
-        let mut params = params(self.registry, code);
-        params.sort_by_key(|param| &param.field.name);
-        let entries = params.iter().map(|param| {
-            let mut key = String::new();
-            match &*param.field.name {
-                name if is_bare_key(name) => key.push_str(name),
-                name => write_quoted(&mut key, name),
-            }
-            let value = self.value(&param.field.ty, depth, !param.must);
-            (sequence([literal(&format!("{key}:")), value]), param.must)
-        });
-        let entries = separated(entries.collect(), ",");
-        let by_name = [literal("{")]
-            .into_iter()
-            .chain(entries)
-            .chain([literal("}")]);
-        choice([sequence(by_position), sequence(by_name)])
+        let mut options = Vec::new();
+        if !self.is_union(code) {
+            let open = literal(&format!("{shown}("));
+            options.push(sequence([open, self.row(code, depth), literal(")")]));
+        }
+        let records = self.registry.schema(code).map(records);
+        for mut record in records.into_iter().flatten() {
+            record.params.sort_by_key(|param| &param.field.name);
+            let entries = record.params.iter().map(|param| {
+                let mut key = String::new();
+                match &*param.field.name {
+                    name if is_bare_key(name) => key.push_str(name),
+                    name => write_quoted(&mut key, name),
+                }
+                let value = match record.constant(param.field) {
+                    Some(name) => closed_text(name),
+                    None => self.value(&param.field.ty, depth, !param.must),
+                };
+                (sequence([literal(&format!("{key}:")), value]), param.must)
+            });
+            let entries = separated(entries.collect(), ",");
+            let all = [Some(literal("{")), entries, Some(literal("}"))];
+            options.push(sequence(all.into_iter().flatten()));
+        }
+        choice(options)
     }
 
     /// Returns the rule for the cells of a record.
@@ -412,13 +422,18 @@ fn agent() -> Expr {
 
 /// Returns the name of a value of an enumeration as a view writes it.
 fn enum_value(value: &EnumValue) -> Expr {
-    let mut name = String::new();
-    if is_bare(&value.name) {
-        name.push_str(&value.name);
+    closed_text(&value.name)
+}
+
+/// Returns one text.
+fn closed_text(text: &str) -> Expr {
+    let mut written = String::new();
+    if is_bare(text) {
+        written.push_str(text);
     } else {
-        write_quoted(&mut name, &value.name);
+        write_quoted(&mut written, text);
     }
-    literal(&name)
+    literal(&written)
 }
 
 /// Returns a number below zero, in its canonical spelling.

@@ -1,8 +1,9 @@
 //! Frames with one fault each, made of a frame without any.
 
-use accp_registry::protocol::NO_HEAD;
 use accp_registry::{Registry, Schema, Type};
 use accp_runtime::{DynamicFrame, EncodeOptions, Frame, Limits, Map, Value};
+use accp_tests::messages;
+use serde_json::json;
 
 /// A fault of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -14,13 +15,17 @@ pub(crate) enum Fault {
     Schema,
     Intent,
     Twice,
+    /// A record of a union with the name of no variant, or with none.
+    Tag,
+    /// A record of a union with a field of another variant.
+    Foreign,
     Elements,
     Bytes,
     Depth,
 }
 
 impl Fault {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Missing,
         Self::Null,
         Self::WrongType,
@@ -28,6 +33,8 @@ impl Fault {
         Self::Schema,
         Self::Intent,
         Self::Twice,
+        Self::Tag,
+        Self::Foreign,
         Self::Elements,
         Self::Bytes,
         Self::Depth,
@@ -74,8 +81,10 @@ pub(crate) fn faulty(message: &DynamicFrame<'static>, registry: &Registry) -> Ve
     let mut places = Vec::new();
     record(&message.payload, schema, &head, registry, &[], &mut places);
     let mut all = Vec::new();
+    let open = without_unions(registry);
     for place in &places {
         in_place(message, place, registry, &mut all);
+        in_union(message, place, registry, &open, &mut all);
     }
     envelope(message, schema, registry, &mut all);
     all.push(Faulty {
@@ -156,7 +165,9 @@ fn inside<'r>(
         }
         (Value::Map(map), Type::Schema(code)) => {
             let schema = registry.schema(code).unwrap();
-            record(map, schema, NO_HEAD, registry, &place.path, out);
+            let head = messages::variant_of(map, schema);
+            let head: Vec<&str> = head.iter().map(String::as_str).collect();
+            record(map, schema, &head, registry, &place.path, out);
         }
         _ => {}
     }
@@ -202,6 +213,85 @@ fn in_place(
         text: without(&text, &format!("{short}:{hole}")),
         message: Some(with(message, &place.path, None)),
     });
+}
+
+/// Returns the registry in which each record may have all its fields, and any text as its tag.
+fn without_unions(registry: &Registry) -> Registry {
+    let mut json = registry.to_json();
+    for schema in json["schemas"].as_object_mut().unwrap().values_mut() {
+        let schema = schema.as_object_mut().unwrap();
+        schema.remove("variants");
+        if let Some(tag) = schema.remove("union") {
+            schema.entry("types").or_insert_with(|| json!({}))[tag.as_str().unwrap()] =
+                "any".into();
+        }
+    }
+    Registry::from_json(&json.to_string()).unwrap()
+}
+
+/// Adds the faults that a record of a union may have.
+fn in_union(
+    message: &DynamicFrame<'static>,
+    place: &Place<'_>,
+    registry: &Registry,
+    open: &Registry,
+    out: &mut Vec<Faulty>,
+) {
+    let schema = place
+        .ty
+        .schema_code()
+        .filter(|_| matches!(place.ty, Type::Schema(_)));
+    let schema = schema.and_then(|code| registry.schema(code));
+    let Some((schema, (_, tag))) = schema.and_then(|schema| Some((schema, schema.tag()?))) else {
+        return;
+    };
+    let Some(Value::Map(map)) = at(&message.payload, &place.path) else {
+        return;
+    };
+    let mut add = |fault, name: &str, value| {
+        let path = [&place.path[..], &[Step::Key(name.to_owned())]].concat();
+        let message = with(message, &path, value);
+        // The map may nest too deep, which is another fault.
+        if let Some(text) = written(&message, open) {
+            out.push(Faulty {
+                fault,
+                text,
+                message: Some(message),
+            });
+        }
+    };
+    for wrong in [
+        None,
+        Some(Value::Null),
+        Some("unlisted".into()),
+        Some(Value::Ref("x".into())),
+    ] {
+        add(Fault::Tag, &tag.name, wrong);
+    }
+    let name = messages::variant_of(map, schema).unwrap();
+    let variant = schema.frame(&[name]).unwrap();
+    for field in schema
+        .fields
+        .iter()
+        .filter(|field| !variant.is_about(&field.name))
+    {
+        for value in [Value::Null, Value::Ref("x".into())] {
+            add(Fault::Foreign, &field.name, Some(value));
+        }
+    }
+}
+
+/// Returns the value in a place.
+fn at<'v>(map: &'v Map<'static>, path: &[Step]) -> Option<&'v Value<'static>> {
+    let Some((Step::Key(name), rest)) = path.split_first() else {
+        unreachable!("a place is in a field");
+    };
+    rest.iter()
+        .try_fold(map.get(name)?, |value, step| match (value, step) {
+            (Value::Map(map), Step::Key(name)) => map.get(name),
+            (Value::Array(items), Step::Index(index)) => items.get(*index),
+            _ => None,
+        })
 }
 
 /// Returns the text without an entry and the mark between it and its neighbour.

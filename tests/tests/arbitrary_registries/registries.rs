@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use accp_registry::protocol::NO_HEAD;
 use accp_registry::{Registry, Type};
 use accp_runtime::{Map, Value};
 use accp_tests::messages;
@@ -71,7 +70,7 @@ fn ty() -> impl Strategy<Value = String> {
     let word_of_an_enum = "[!-+.-<>-~-]{1,3}";
     let words = btree_set(word_of_an_enum, 1..4)
         .prop_map(|words| format!("enum({})", Vec::from_iter(words).join(",")));
-    let leaf = prop_oneof![6 => word, 2 => schema, 2 => listed, 1 => words];
+    let leaf = prop_oneof![6 => word, 3 => schema, 2 => listed, 1 => words];
     let wrap = select(
         &[
             ("", ""),
@@ -123,8 +122,9 @@ fn entry() -> impl Strategy<Value = (Json, u16, Option<u16>)> {
         })
 }
 
-fn schema() -> impl Strategy<Value = (Vec<FieldShape>, Json)> {
-    (vec(field(), 1..7), vec(entry(), 0..3)).prop_map(|(mut fields, entries)| {
+/// Returns a schema, which may be a union.
+fn schema(is_any: bool) -> impl Strategy<Value = (Vec<FieldShape>, Json)> {
+    let one = (vec(field(), 1..7), vec(entry(), 0..3)).prop_map(|(mut fields, entries)| {
         let mut seen = Vec::new();
         fields.retain(|field| {
             !seen.contains(&field.name) && {
@@ -166,12 +166,72 @@ fn schema() -> impl Strategy<Value = (Vec<FieldShape>, Json)> {
             "frames": frames,
         });
         (fields, json)
+    });
+    let variants = prop::option::weighted(0.4, vec(variant(), 1..4));
+    (one, variants).prop_map(move |((mut fields, mut json), variants)| {
+        if let Some(variants) = variants.filter(|_| is_any) {
+            json = union(&mut fields, &json, &variants);
+        }
+        (fields, json)
     })
+}
+
+/// Returns the name of a variant, and the bits of the fields that it has and of those that it requires.
+fn variant() -> impl Strategy<Value = (&'static str, u16, u16)> {
+    let name = select(&["card", "true", "007", "B_2", "x"][..]);
+    (name, any::<u16>(), any::<u16>())
+}
+
+/// Makes a union of a schema: its first field is the tag.
+fn union(fields: &mut [FieldShape], json: &Json, variants: &[(&str, u16, u16)]) -> Json {
+    let (tag, others) = fields.split_first_mut().expect("a schema has a field");
+    (tag.role, tag.inline, tag.ty) = (0, false, None);
+    for field in others.iter_mut().filter(|field| field.role != DEFAULTED) {
+        field.role = 0;
+    }
+    let mut taken = Vec::new();
+    let names = |wanted: &dyn Fn(&FieldShape) -> bool| -> Vec<&str> {
+        let wanted = others.iter().filter(|field| wanted(field));
+        wanted.map(|field| NAMES[field.name]).collect()
+    };
+    let mut list = Vec::new();
+    for (name, about, required) in variants {
+        if taken.contains(name) {
+            continue;
+        }
+        taken.push(*name);
+        // The first variant has each field, so that each field has a variant.
+        let about = if list.is_empty() {
+            u16::MAX
+        } else {
+            about & about.rotate_left(3)
+        };
+        let has = |bits: u16, field: &FieldShape| bits & (1 << field.name) != 0;
+        list.push(json!({
+            "name": name,
+            "fields": names(&|field| has(about, field)),
+            "required": names(&|field| has(about & required & required.rotate_left(5), field)),
+        }));
+    }
+    let mut json = json.clone();
+    let tag = NAMES[tag.name];
+    let all: Vec<&str> = [tag].into_iter().chain(names(&|_| true)).collect();
+    json["fields"] = json!(all);
+    json["union"] = tag.into();
+    json["variants"] = list.into();
+    json["types"].as_object_mut().unwrap().remove(tag);
+    json["inline"] = json!(names(&|field| field.inline));
+    for key in ["optional", "required", "frames"] {
+        json.as_object_mut().unwrap().remove(key);
+    }
+    json
 }
 
 /// Returns any registry whose defaults are of the types of their fields.
 pub(crate) fn registry() -> impl Strategy<Value = Described> {
-    vec(schema(), CODES.len())
+    // One schema at least has frames.
+    (schema(false), vec(schema(true), CODES.len() - 1))
+        .prop_map(|(first, others)| std::iter::once(first).chain(others).collect::<Vec<_>>())
         .prop_filter_map("records without end", |schemas| {
             let mut document = json!({ "schemas": {} });
             for ((_, schema), code) in schemas.iter().zip(CODES) {
@@ -269,7 +329,11 @@ impl Described {
                 };
                 Value::Map(map.iter().map(complete).collect())
             }
-            (Value::Map(map), Type::Schema(code)) => Value::Map(self.completed(map, code, NO_HEAD)),
+            (Value::Map(map), Type::Schema(code)) => {
+                let head = messages::variant_of(map, self.registry.schema(code).unwrap());
+                let head: Vec<&str> = head.iter().map(String::as_str).collect();
+                Value::Map(self.completed(map, code, &head))
+            }
             _ => value.clone(),
         }
     }

@@ -11,7 +11,7 @@ use proptest::sample::{Index, select};
 use crate::arbitrary_registries::faults::{Fault, Faulty, faulty};
 use crate::arbitrary_registries::{inline, shortened};
 use crate::generated::goldens::{
-    enums, every_type, formats, formats_owned, frames, names, nested, renamed,
+    enums, every_type, formats, formats_owned, frames, names, nested, renamed, unions,
 };
 
 /// Reads a text as a type, and writes it again.
@@ -94,6 +94,9 @@ static SUBJECTS: LazyLock<Vec<Subject>> = LazyLock::new(|| {
         of(renamed::REGISTRY_JSON) =>
             renamed::PayReq<'_>: "IV" "req" "pay",
             renamed::PayDone<'_>: "IV" "done" "pay";
+        of(unions::REGISTRY_JSON) =>
+            unions::OrderReq<'_>: "OD" "req" "order",
+            unions::OrderDone<'_>: "OD" "done" "order";
     }
 });
 

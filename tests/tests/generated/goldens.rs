@@ -43,6 +43,15 @@ pub mod nested_owned;
 /// Fields that were renamed.
 #[path = "../../goldens/renamed.rs"]
 pub mod renamed;
+/// Records of several forms.
+#[path = "../../goldens/unions.rs"]
+pub mod unions;
+/// Records of several forms, and of others.
+#[path = "../../goldens/unions_open.rs"]
+pub mod unions_open;
+/// Records of several forms, owned.
+#[path = "../../goldens/unions_owned.rs"]
+pub mod unions_owned;
 /// The workflows of AACP.
 #[rustfmt::skip]
 #[path = "../../goldens/workflows.rs"]

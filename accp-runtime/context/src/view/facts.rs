@@ -69,7 +69,9 @@ pub(super) fn registry(registry: &Registry) -> Registry {
         let is_taken = registry
             .schemas()
             .any(|other| other.code == code || other.name == name);
-        if keep.is_empty() || shape::is_full(schema, keep.len()) || is_taken {
+        // A record of a union stands with its keys, with few of them too.
+        let is_union = schema.union.is_some();
+        if keep.is_empty() || shape::is_full(schema, keep.len()) || is_taken || is_union {
             continue;
         }
         let kept = schema

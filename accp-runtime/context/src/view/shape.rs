@@ -5,7 +5,8 @@ use accp_registry::{Registry, Schema};
 use accp_frame::{Map, Value};
 
 /// Returns the schema under which a map is shown as a record, if that is shorter than its keys. The
-/// schema has all keys, and as few other fields as possible.
+/// schema has all keys, and as few other fields as possible. A record of a union has other fields than the next, so it is
+/// always shown with its keys.
 pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     let has_all = |schema: &&Schema| fits(schema, map);
     let fewest = |schema: &&Schema| schema.fields.len();
@@ -13,9 +14,9 @@ pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     (!map.is_empty() && is_full(schema, map.len())).then_some(schema)
 }
 
-/// Returns whether the schema has all keys of a map.
+/// Returns whether a map may be shown by the places of the schema's fields, which has all its keys.
 pub(super) fn fits(schema: &Schema, map: &Map<'_>) -> bool {
-    map.iter().all(|(key, _)| index(schema, key).is_some())
+    schema.union.is_none() && map.iter().all(|(key, _)| index(schema, key).is_some())
 }
 
 /// Returns whether this many values are shorter by position than with their keys. A key costs about

@@ -10,6 +10,7 @@ use accp_frame::{DynamicFrame, Map, Value};
 mod lenient;
 mod prompt;
 mod typed;
+mod unions;
 
 use typed::fit;
 

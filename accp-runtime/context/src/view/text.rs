@@ -52,3 +52,12 @@ pub(super) fn read_below(lines: &str, inline: bool) -> String {
     }
     out
 }
+
+/// Writes a text so that a reader finds its end in a note or a definition.
+pub(super) fn write_word(out: &mut String, text: &str) {
+    if is_bare(text) && !text.contains([' ', ';']) {
+        out.push_str(text);
+    } else {
+        write_quoted(out, text);
+    }
+}

@@ -57,22 +57,34 @@ pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
     }
 }
 
-/// Writes `@=TA(assignee,task)`.
+/// Writes `@=TA(assignee,task)`, and a union as `@=PM{kind:card,number|kind:cash}`: its records have keys.
 pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
-    let mut out = format!("@={}(", schema.code);
-    for (at, field) in schema.fields.iter().enumerate() {
-        if at > 0 {
-            out.push(',');
-        }
-        out.push_str(shown(registry, field));
-        if let Type::Schema(code) = &field.ty {
-            out.push(':');
-            out.push_str(code);
-        }
+    let code = &schema.code;
+    let Some((_, tag)) = schema.tag() else {
+        let fields = schema.fields.iter();
+        let names = fields.map(|field| defined(shown(registry, field), field));
+        let names = names.collect::<Vec<_>>().join(",");
+        return format!("@={code}({names})\n");
+    };
+    let variants = schema.variants.iter().map(|variant| {
+        let is_own = |field: &&Field| field.name != tag.name && variant.is_about(&field.name);
+        let fields = schema.fields.iter().filter(is_own);
+        let mut first = format!("{}:", tag.name);
+        text::write_word(&mut first, &variant.head.concat());
+        let names = fields.map(|field| defined(&field.name, field));
+        let all: Vec<String> = std::iter::once(first).chain(names).collect();
+        all.join(",")
+    });
+    let variants = variants.collect::<Vec<_>>().join("|");
+    format!("@={code}{{{variants}}}\n")
+}
+
+/// Returns the name of a field, with the code of a record.
+fn defined(name: &str, field: &Field) -> String {
+    match &field.ty {
+        Type::Schema(code) => format!("{name}:{code}"),
+        _ => String::from(name),
     }
-    out.push(')');
-    out.push('\n');
-    out
 }
 
 /// Returns the param whose text stands below the line: the longest that may stand there.

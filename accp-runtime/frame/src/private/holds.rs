@@ -21,9 +21,9 @@ pub trait Nothing {}
 /// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
 /// compiler would report them, and not this trait.
 macro_rules! holds {
-    ($(#[$about:meta])* $name:ident) => {
+    ($(#[$about:meta])* $name:ident $(<$code:ident>)?) => {
         $(#[$about])*
-        pub trait $name<'a, K, How>: Sized {
+        pub trait $name<'a, K, How $(, $code)?>: Sized {
             /// The type itself.
             type Type;
             /// Returns the value itself, for writing.
@@ -33,7 +33,7 @@ macro_rules! holds {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<'a, K, T: EncodeValue<K> + DecodeValue<'a, K>> $name<'a, K, Codec> for T {
+        impl<'a, K, T: EncodeValue<K> + DecodeValue<'a, K> $(, $code)?> $name<'a, K, Codec $(, $code)?> for T {
             type Type = Self;
 
             #[inline]
@@ -48,7 +48,7 @@ macro_rules! holds {
         }
 
         #[diagnostic::do_not_recommend]
-        impl<K, T: Nothing> $name<'_, K, Never> for T {
+        impl<K, T: Nothing $(, $code)?> $name<'_, K, Never $(, $code)?> for T {
             type Type = Self;
 
             fn of(&self) -> &Self {
@@ -94,6 +94,17 @@ holds! {
                 `#[accp(with = module)]`"
     )]
     Holds
+}
+
+holds! {
+    /// A type that holds records of the schema with the code that is the name of the type `Code`.
+    #[diagnostic::on_unimplemented(
+        message = "`{Self}` cannot hold a record of schema `{Code}`",
+        label = "the registry declares this field as `{Code}`",
+        note = "derive `AccpFrame` with this schema for a type of your own; for another crate's type, name a module that \
+                converts it: `#[accp(with = module)]`"
+    )]
+    HoldsRecord<Code>
 }
 
 /// An owned type (`Text<'static>`) that holds the type of its field, and is read as its borrowing twin `Read`.

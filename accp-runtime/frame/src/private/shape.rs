@@ -94,6 +94,22 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
     false
 }
 
+/// The result of [`has_value`].
+#[derive(Debug)]
+pub struct Fits<const HAS: bool>;
+
+/// A type that has the default of its field. The parameters have these texts as their names.
+#[diagnostic::on_unimplemented(
+    message = "schema `{Code}` has the default `{Text}` for `{Field}`: expected a variant of this name",
+    label = "none of its variants is `{Text}`"
+)]
+pub trait HoldsDefault<Code, Field, Text> {}
+
+impl<Code, Field, Text> HoldsDefault<Code, Field, Text> for Fits<true> {}
+
+/// Compiles where the type has the default.
+pub const fn holds_default<T: HoldsDefault<Code, Field, Text>, Code, Field, Text>() {}
+
 /// Returns whether a type can represent the fields of the schema with this code.
 pub const fn has_schema(shape: Option<Shape>, code: &str) -> bool {
     match shape {

@@ -58,6 +58,59 @@ impl MapReader {
     }
 }
 
+/// Returns the name of the variant of a record, which comes next. The tag may stand at any place of the record.
+pub fn tag_ahead<'a>(
+    r: &Reader<'a>,
+    name: &'static str,
+    keys: &[&str],
+    by: &'static str,
+) -> Result<Cow<'a, str>, DecodeError> {
+    let mut ahead = r.clone();
+    let mut map = MapReader::open(&mut ahead)?;
+    while let Some(found) = map.next(&mut ahead)? {
+        if keys.contains(&&*found) {
+            let mut tag = None;
+            read_tag(&mut ahead, &mut tag, name)?;
+            return Ok(tag.unwrap_or_default());
+        }
+        super::skip(&mut ahead)?;
+    }
+    super::demand(r, None, name, by)
+}
+
+/// The name of the variant of a record. It stays in the record, however long it is.
+#[derive(Debug)]
+pub struct Tag(pub &'static str);
+
+impl EncodeValue<kind::Enum> for Tag {
+    fn encode_value(&self, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
+        <kind::Enum as NameKind>::write(self.0, w)
+    }
+}
+
+/// Reads the tag of a record into its slot. It decides what the record is, so it is never behind a reference.
+pub fn read_tag<'a>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<Cow<'a, str>>,
+    name: &'static str,
+) -> Result<(), DecodeError> {
+    if let Ok(Token::Ref(_)) = r.clone().token() {
+        return no_such_variant(r, name, "the name of a variant; a reference is none");
+    }
+    super::read::<kind::String, _>(r, slot, name)
+}
+
+/// Refuses a record whose tag names no variant, or a field of another variant.
+#[cold]
+pub fn no_such_variant<T>(
+    r: &Reader<'_>,
+    name: &'static str,
+    expected: &'static str,
+) -> Result<T, DecodeError> {
+    let error = DecodeError::new(ErrorCode::INVALID_TYPE, r.at(), expected);
+    Err(error.within(name))
+}
+
 /// An enum without data.
 pub trait Enumeration: Sized {
     /// The name and the wire text of each variant, in the order of the declaration.

@@ -40,6 +40,9 @@ async fn plays_a_part() {
     if what == "evolution" {
         return super::evolution::play(text).await;
     }
+    if what == "unions" {
+        return super::unions::play().await;
+    }
     if what == "killed" {
         return super::killed::play(text).await;
     }

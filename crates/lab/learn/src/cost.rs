@@ -155,7 +155,9 @@ impl<'v, F: FnMut(&str, &str, &str)> Outline<'v, F> {
     fn schema(&self, value: &Json, expected: Option<&'v Schema>) -> Option<(&'v Schema, bool)> {
         match value {
             Json::Object(object) => {
-                let fits = |schema: &&Schema| object.keys().all(|key| field(schema, key).is_some());
+                let has_all =
+                    |schema: &Schema| object.keys().all(|key| field(schema, key).is_some());
+                let fits = |schema: &&Schema| schema.union.is_none() && has_all(schema);
                 match expected.filter(fits) {
                     Some(schema) => Some((schema, true)),
                     None => Some((self.schema_of(value)?, false)),

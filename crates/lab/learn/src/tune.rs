@@ -51,7 +51,10 @@ pub fn tune(registry: &Registry, counter: &impl TokenCounter) -> Result<Tuned, T
         let (mut types, mut abbreviated) = (Map::new(), Map::new());
         for (field, short) in schema.fields.iter().zip(shorts) {
             let ty = renamed(&field.ty, &codes);
-            types.insert(field.name.clone(), json!(ty.to_string()));
+            // The type of the tag of a union follows from its variants.
+            if schema.union.as_ref() != Some(&field.name) {
+                types.insert(field.name.clone(), json!(ty.to_string()));
+            }
             changed += usize::from(field.short != short);
             if short != abbreviate(&field.name).unwrap_or(&field.name) {
                 abbreviated.insert(field.name.clone(), json!(short));

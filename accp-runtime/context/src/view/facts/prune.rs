@@ -47,7 +47,10 @@ pub(super) fn prune_map(
         });
         let inner = inner.and_then(|code| registry.schema(code));
         let is_kept = match schema.and_then(|schema| schema.keep.as_ref()) {
-            Some(keep) => keep.iter().any(|kept| kept == name),
+            Some(keep) => {
+                let mut tag = schema.and_then(|schema| schema.union.as_ref()).into_iter();
+                keep.iter().chain(&mut tag).any(|kept| kept == name)
+            }
             None => true,
         };
         if !is_kept {

@@ -28,9 +28,7 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
     let groups = groups(schema);
     let needed = |group: &Group<'_>| {
         let needed = group.needed.iter();
-        let names: Vec<_> = needed
-            .map(|field| write::shown(view.registry(), field))
-            .collect();
+        let names: Vec<_> = needed.map(|field| name_of(view, schema, field)).collect();
         match names.as_slice() {
             [] => String::from("all optional"),
             names => format!("need {}", names.join(",")),
@@ -57,6 +55,14 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
         out.push('\n');
     }
     out
+}
+
+/// Returns the name of a field: the one that stands in the definition.
+fn name_of<'f>(view: &View, schema: &Schema, field: &'f Field) -> &'f str {
+    match schema.union {
+        Some(_) => &field.name,
+        None => write::shown(view.registry(), field),
+    }
 }
 
 /// Joins the parts that are not empty.
@@ -87,6 +93,19 @@ fn groups(schema: &Schema) -> Vec<Group<'_>> {
         needed,
     };
     let mut groups: Vec<Group<'_>> = Vec::new();
+    for variant in &schema.variants {
+        let mut needed: Vec<&Field> = schema.fields.iter().collect();
+        let is_tag = |field: &Field| schema.union.as_ref() == Some(&field.name);
+        needed.retain(|field| schema.requires(field, &variant.head) && !is_tag(field));
+        let name = variant.head.concat();
+        match groups.iter_mut().find(|group| group.needed == needed) {
+            Some(group) => group.heads = format!("{},{name}", group.heads),
+            None => groups.push(Group {
+                heads: name,
+                ..group(needed)
+            }),
+        }
+    }
     for frame in &schema.frames {
         let (intent, operation) = (frame.intent(), frame.operation());
         let needed = needed(intent, operation);
@@ -118,8 +137,10 @@ fn groups(schema: &Schema) -> Vec<Group<'_>> {
 /// are marked.
 fn fields(view: &View, schema: &Schema, needed: Option<&[&Field]>) -> String {
     let mut notes: Vec<(String, String)> = Vec::new();
-    for field in &schema.fields {
-        let name = write::shown(view.registry(), field);
+    // The definition of a union has its tag, with the values.
+    let is_tag = |field: &&Field| schema.union.as_ref() == Some(&field.name);
+    for field in schema.fields.iter().filter(|field| !is_tag(field)) {
+        let name = name_of(view, schema, field);
         let note = note(view, field);
         let is_marked = needed.is_some_and(|needed| !needed.contains(&field));
         let same = notes.iter_mut().find(|(_, other)| *other == note);
@@ -153,7 +174,7 @@ fn note(view: &View, field: &Field) -> String {
     if let Some(default) = &field.default {
         let mut shown = String::new();
         match Value::from_data(default) {
-            Value::String(text) => write_word(&mut shown, &text),
+            Value::String(text) => text::write_word(&mut shown, &text),
             value => shown = view.value(&value).text,
         }
         let is_short = shown.len() <= LONG && !shown.contains('\n');
@@ -169,7 +190,7 @@ fn write_type(out: &mut String, ty: &Type) {
         Type::Enum(values) => {
             for (at, value) in values.iter().enumerate() {
                 out.push_str(if at > 0 { "|" } else { "" });
-                write_word(out, &value.name);
+                text::write_word(out, &value.name);
             }
         }
         Type::List(item) => {
@@ -185,14 +206,5 @@ fn write_type(out: &mut String, ty: &Type) {
         other => {
             let _ = write!(out, "{other}");
         }
-    }
-}
-
-/// Writes a text so that a reader finds its end in a note.
-fn write_word(out: &mut String, text: &str) {
-    if text::is_bare(text) && !text.contains([' ', ';']) {
-        out.push_str(text);
-    } else {
-        text::write_quoted(out, text);
     }
 }

@@ -52,7 +52,16 @@ pub(in crate::view) fn value(registry: &Registry, text: &str) -> Result<Value<'s
 impl<'r> Cursor<'r, '_> {
     pub(super) fn schema(&mut self, code: &str, at: usize) -> Result<&'r Schema, Broken> {
         if let Some(schema) = self.registry.schema(code) {
-            return Ok(schema);
+            let Some((_, tag)) = schema.tag() else {
+                return Ok(schema);
+            };
+            let names = schema.variants.iter().map(|variant| variant.head.concat());
+            let names = names.collect::<Vec<_>>().join("|");
+            let what = format!(
+                "a record of {code} with its keys, as in {{{}:{names}}}",
+                tag.name
+            );
+            return self.broken(ErrorCode::INVALID_TYPE, at, what);
         }
         let codes = || self.registry.schemas().map(|schema| schema.code.as_str());
         let near = nearest(code, codes()).map(|near| format!("; did you mean {near}?"));
@@ -77,8 +86,11 @@ impl<'r> Cursor<'r, '_> {
 
     fn definition(&mut self) -> Result<(), Broken> {
         self.at = 2;
-        let code = self.until(|c| c == '(');
-        let schema = self.schema(code, 2)?;
+        let code = self.until(|c| matches!(c, '(' | '{'));
+        let schema = match self.registry.schema(code) {
+            Some(schema) => schema,
+            None => self.schema(code, 2)?,
+        };
         let own = definition(self.registry, schema);
         let own = own.trim_end_matches('\n');
         if own == self.text || self.defines(own) {

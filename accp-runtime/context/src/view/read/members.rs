@@ -64,6 +64,30 @@ impl Cursor<'_, '_> {
         self.required_at(self.at, schema, head, map);
     }
 
+    /// Notes what a nested record lacks, and the fields that only another variant of its union has.
+    pub(super) fn record_at(&mut self, at: usize, schema: &Schema, map: &Map<'_>) {
+        let tag = schema.tag().map(|(_, tag)| tag);
+        let key = tag.and_then(|tag| Members::Of(schema).taken(&tag.name, map));
+        let value = key.and_then(|key| map.get(key));
+        let head: Vec<&str> = value.and_then(Value::as_str).into_iter().collect();
+        match (tag.and_then(|_| schema.frame(&head)), value) {
+            (Some(variant), _) => {
+                let fields = map.iter().filter_map(|(key, _)| schema.field(key));
+                for (_, field) in fields.filter(|(_, field)| !variant.is_about(&field.name)) {
+                    let head = head.concat();
+                    let what = format!("a field of the variant {head}, and not {}", field.name);
+                    self.fault(ErrorCode::INVALID_TYPE, at, what);
+                }
+            }
+            (None, Some(Value::Ref(_))) => {
+                let what = format!("the name of a variant of {}", schema.code);
+                self.fault(ErrorCode::INVALID_TYPE, at, what);
+            }
+            _ => {}
+        }
+        self.required_at(at, schema, &head, map);
+    }
+
     pub(super) fn required_at<S: AsRef<str>>(
         &mut self,
         at: usize,

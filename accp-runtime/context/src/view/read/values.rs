@@ -1,7 +1,6 @@
 //! Values: scalars, lists, maps, records and tables.
 
 use accp_registry::lexical::Literal;
-use accp_registry::protocol::NO_HEAD;
 use accp_registry::view::{ABSENT, BELOW};
 use accp_registry::{ErrorCode, Field, Schema, Type};
 
@@ -92,7 +91,7 @@ impl<'r> Cursor<'r, '_> {
     /// Notes what a record lacks, at its last character.
     fn complete(&mut self, members: Members<'_>, map: &Map<'_>) {
         if let Members::Of(schema) = members {
-            self.required_at(self.at.saturating_sub(1), schema, NO_HEAD, map);
+            self.record_at(self.at.saturating_sub(1), schema, map);
         }
     }
 
@@ -398,7 +397,7 @@ impl<'r> Cursor<'r, '_> {
             self.within(&at, |cursor| {
                 cursor.cells(schema, members, &mut row, &constant, depth + 1, None)?;
                 if let Members::Of(schema) = members {
-                    cursor.required(schema, NO_HEAD, &row);
+                    cursor.record_at(cursor.at, schema, &row);
                 }
                 Ok(())
             })?;

@@ -5,7 +5,7 @@ pub(crate) mod program;
 #[allow(unreachable_pub, reason = "the types are those of a module of its own")]
 mod types;
 
-use accp_frame::AccpFrame;
+use accp_frame::{AccpFrame, Map};
 
 /// A level, for a program that expects newer peers.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -15,4 +15,16 @@ pub(super) enum Level {
     High,
     #[accp(other)]
     Other(String),
+}
+
+/// A payment, for a program that expects newer peers.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[accp(crate = accp_frame)]
+#[accp(registry = "tests/doors/evolution/old/registry.json", schema = "PM")]
+pub(super) enum AnyPayment {
+    Card {
+        no: String,
+    },
+    #[accp(other)]
+    Other(Map<'static>),
 }

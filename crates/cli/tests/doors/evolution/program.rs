@@ -5,7 +5,7 @@ use accp_frame::{DynamicFrame, Envelope, Frame, Registry, Typed};
 use accp_runtime::AgentId;
 use accp_runtime::session::Options;
 use accp_store::SqliteStore;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::types::{AnyFrame, REGISTRY_JSON};
 
@@ -64,11 +64,11 @@ fn said(typed: &Typed<'_, AnyFrame>) -> Json {
     let held = if let Ok(frame) = DynamicFrame::decode(&text, &registry) {
         frame.to_json()["payload"].clone()
     } else {
-        // The registry does not know a value of an open enumeration.
-        let frame = Frame::parse(&text).unwrap();
-        let params = frame.payload.iter();
-        let params = params.map(|param| (param.key.to_string(), param.value.as_str().into()));
-        Json::Object(params.collect::<Map<_, _>>())
+        // The registry does not know a value of an open type.
+        let (start, _) = text.rsplit_once("|schema:").unwrap();
+        let frame = format!("{start}}}");
+        let frame = DynamicFrame::decode(&frame, &Registry::empty()).unwrap();
+        frame.to_json()["payload"].clone()
     };
     json!({ "held": held, "dropped": typed.dropped() })
 }

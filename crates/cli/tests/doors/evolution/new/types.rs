@@ -9,7 +9,7 @@ pub const REGISTRY_VERSION: u64 = 1;
 /// The hash of the registry, all of it; its first digits are the `hash` of
 /// `sync:registry`.
 #[allow(dead_code)]
-pub const REGISTRY_HASH: &str = "a3c41cd3e97037817a98c4bc9b9e2d0f45d6e41781a9253fb0028feaaf4108fa";
+pub const REGISTRY_HASH: &str = "82b3fa6913e53630783849c1e86699b640a02fdb6c2e7fac08be10e5598025ad";
 
 /// The frame `req:aliased` of schema `AL`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
@@ -109,6 +109,40 @@ pub struct OptionalFieldReq {
     pub note: Option<String>,
 }
 
+/// Schema `PM` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "PM")]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub enum Payment {
+    /// `card` on the wire.
+    Card {
+        /// `no` on the wire: a string.
+        no: String,
+    },
+    /// `cash` on the wire.
+    Cash,
+}
+
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
+/// Schema `RL` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "RL")]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub enum Rail {
+    /// `rail` on the wire.
+    Rail {
+        /// `line` on the wire: an integer. Absent and `~` mean `None`.
+        line: Option<i64>,
+    },
+    /// `tram` on the wire.
+    Tram {
+        /// `line` on the wire: an integer. Absent and `~` mean `None`.
+        line: Option<i64>,
+    },
+}
+
 /// The frame `req:renamed` of schema `RN`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -129,6 +163,20 @@ pub struct RequiredFieldReq {
     pub item: Option<Value<'static>>,
     /// `note` on the wire: a text.
     pub note: String,
+}
+
+#[allow(clippy::enum_variant_names)]
+/// Schema `RD` as a value inside a frame.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "RD")]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub enum Road {
+    /// `road` on the wire.
+    Road {
+        /// `toll` on the wire: an integer. Absent and `~` mean `None`.
+        toll: Option<i64>,
+    },
 }
 
 /// The frame `req:schema_added` of schema `SA`.
@@ -208,6 +256,46 @@ pub enum ValueRemovedLevel {
     High,
 }
 
+/// The frame `req:variant_added` of schema `UA`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "UA", intent = "req", operation = "variant_added", new)]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub struct VariantAddedReq {
+    /// `pay` on the wire: a record of schema `PM`. Absent and `~` mean `None`.
+    pub pay: Option<Payment>,
+}
+
+/// The frame `req:variant_field` of schema `UF`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "UF", intent = "req", operation = "variant_field", new)]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub struct VariantFieldReq {
+    /// `way` on the wire: a record of schema `RD`. Absent and `~` mean `None`.
+    pub way: Option<Road>,
+}
+
+/// The frame `req:variant_other` of schema `UO`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "UO", intent = "req", operation = "variant_other", new)]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub struct VariantOtherReq {
+    /// `pay` on the wire: a record of schema `PM`. Absent and `~` mean `None`.
+    pub pay: Option<Payment>,
+}
+
+/// The frame `req:variant_shared` of schema `US`.
+#[derive(AccpFrame, Debug, Clone, PartialEq)]
+#[allow(dead_code)]
+#[accp(schema = "US", intent = "req", operation = "variant_shared", new)]
+#[accp(registry = "tests/doors/evolution/new/registry.json", crate = accp_frame)]
+pub struct VariantSharedReq {
+    /// `by` on the wire: a record of schema `RL`. Absent and `~` mean `None`.
+    pub by: Option<Rail>,
+}
+
 /// The frame `req:widened` of schema `WI`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
@@ -220,6 +308,8 @@ pub struct WidenedReq {
 
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant)]
 /// Any frame of this file.
+///
+/// It has no frames of the schemas that list none: `PM`, `RD`, `RL`.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[allow(dead_code)]
 #[accp(crate = accp_frame)]
@@ -254,6 +344,14 @@ pub enum AnyFrame {
     ValueOtherReq(ValueOtherReq),
     /// The frame `req:value_removed` of schema `VR`.
     ValueRemovedReq(ValueRemovedReq),
+    /// The frame `req:variant_added` of schema `UA`.
+    VariantAddedReq(VariantAddedReq),
+    /// The frame `req:variant_field` of schema `UF`.
+    VariantFieldReq(VariantFieldReq),
+    /// The frame `req:variant_other` of schema `UO`.
+    VariantOtherReq(VariantOtherReq),
+    /// The frame `req:variant_shared` of schema `US`.
+    VariantSharedReq(VariantSharedReq),
     /// The frame `req:widened` of schema `WI`.
     WidenedReq(WidenedReq),
 }
@@ -424,6 +522,28 @@ pub const REGISTRY_JSON: &str = r#"{
       "types": { "item": "any", "note": "text" },
       "version": 1
     },
+    "payment": {
+      "code": "PM",
+      "fields": ["kind", "no"],
+      "types": { "no": "string" },
+      "union": "kind",
+      "variants": [
+        { "fields": ["no"], "name": "card", "required": ["no"] },
+        { "name": "cash" }
+      ],
+      "version": 1
+    },
+    "rail": {
+      "code": "RL",
+      "fields": ["kind", "line"],
+      "types": { "line": "integer" },
+      "union": "kind",
+      "variants": [
+        { "fields": ["line"], "name": "rail" },
+        { "fields": ["line"], "name": "tram" }
+      ],
+      "version": 1
+    },
     "renamed": {
       "code": "RN",
       "fields": ["total"],
@@ -437,6 +557,14 @@ pub const REGISTRY_JSON: &str = r#"{
       "frames": [{ "intent": "req", "operation": "required_field" }],
       "required": ["note"],
       "types": { "item": "any", "note": "text" },
+      "version": 1
+    },
+    "road": {
+      "code": "RD",
+      "fields": ["kind", "toll"],
+      "types": { "toll": "integer" },
+      "union": "kind",
+      "variants": [{ "fields": ["toll"], "name": "road" }],
       "version": 1
     },
     "schema_added": {
@@ -668,6 +796,34 @@ pub const REGISTRY_JSON: &str = r#"{
       "fields": ["level"],
       "frames": [{ "intent": "req", "operation": "value_removed" }],
       "types": { "level": "enum(low,high)" },
+      "version": 1
+    },
+    "variant_added": {
+      "code": "UA",
+      "fields": ["pay"],
+      "frames": [{ "intent": "req", "operation": "variant_added" }],
+      "types": { "pay": "PM" },
+      "version": 1
+    },
+    "variant_field": {
+      "code": "UF",
+      "fields": ["way"],
+      "frames": [{ "intent": "req", "operation": "variant_field" }],
+      "types": { "way": "RD" },
+      "version": 1
+    },
+    "variant_other": {
+      "code": "UO",
+      "fields": ["pay"],
+      "frames": [{ "intent": "req", "operation": "variant_other" }],
+      "types": { "pay": "PM" },
+      "version": 1
+    },
+    "variant_shared": {
+      "code": "US",
+      "fields": ["by"],
+      "frames": [{ "intent": "req", "operation": "variant_shared" }],
+      "types": { "by": "RL" },
       "version": 1
     },
     "widened": {

@@ -1,0 +1,150 @@
+//! What a record has to carry, and which defaults it takes.
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use accp_registry::protocol::NO_HEAD;
+use accp_registry::{ErrorCode, Field, FrameSpec, Schema};
+
+use crate::error::{DecodeError, EncodeError};
+use crate::value::{Map, Value};
+use crate::writer::Absent;
+
+/// A frame with this intent and operation, a nested map, or a record of a variant of a union.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum RecordScope<'p> {
+    Frame([&'p str; 2]),
+    Nested,
+    Variant([&'p str; 1]),
+}
+
+impl<'p> RecordScope<'p> {
+    /// Returns the words of the head: none in a nested map, and the name of a variant.
+    fn head(&self) -> &[&'p str] {
+        match self {
+            Self::Frame(head) => head,
+            Self::Nested => NO_HEAD,
+            Self::Variant(head) => head,
+        }
+    }
+
+    /// Returns the scope of a nested record that was read. A record of a union has the name of its variant, all that the
+    /// variant requires, and no field of another variant.
+    pub(crate) fn read(
+        schema: &'p Schema,
+        entries: &[(Cow<'_, str>, Value<'_>)],
+        at: usize,
+    ) -> Result<Self, DecodeError> {
+        let Some((_, tag)) = schema.tag() else {
+            return Ok(Self::Nested);
+        };
+        let Some((_, value)) = entries.iter().find(|(name, _)| *name == tag.name) else {
+            // The tag is required, and reported as missing.
+            return Ok(Self::Nested);
+        };
+        let wrong = |expected: String, name: &str| {
+            DecodeError::new(ErrorCode::INVALID_TYPE, at, expected).within(String::from(name))
+        };
+        let Some(variant) = named(schema, value) else {
+            let names = schema.variants.iter().map(name_of);
+            let names = names.collect::<Vec<_>>().join(", ");
+            let expected = format!("a variant of {}: {names}", schema.code);
+            return Err(wrong(expected, &tag.name));
+        };
+        for (name, value) in entries {
+            let Some((_, field)) = schema.field(name) else {
+                continue;
+            };
+            if !variant.is_about(&field.name) {
+                let expected = format!("a field of the variant `{}`", name_of(variant));
+                return Err(wrong(expected, name));
+            }
+            if matches!(value, Value::Null) && schema.requires(field, &variant.head) {
+                let by = format!("schema {}", schema.code);
+                return Err(required_null(at, &by).within(name.clone().into_owned()));
+            }
+        }
+        Ok(Self::Variant([name_of(variant)]))
+    }
+
+    /// Returns the scope of a nested record that is to be written.
+    pub(crate) fn written(schema: &'p Schema, map: &Map<'_>) -> Result<Self, EncodeError> {
+        let Some((_, tag)) = schema.tag() else {
+            return Ok(Self::Nested);
+        };
+        let Some(value) = tag.keys().find_map(|key| map.get(key)) else {
+            // The tag is required, and reported as missing.
+            return Ok(Self::Nested);
+        };
+        let wrong = |message, name: &str| {
+            EncodeError::new(ErrorCode::INVALID_TYPE, message).within(String::from(name))
+        };
+        let Some(variant) = named(schema, value) else {
+            let message = format!("this is not the name of a variant of {}", schema.code);
+            return Err(wrong(message, &tag.name));
+        };
+        for (name, _) in map.iter() {
+            let field = schema.field(name).map(|(_, field)| field);
+            if field.is_some_and(|field| !variant.is_about(&field.name)) {
+                let message = format!("the variant `{}` has no such field", name_of(variant));
+                return Err(wrong(message, name));
+            }
+        }
+        Ok(Self::Variant([name_of(variant)]))
+    }
+
+    /// Returns whether the field has to be there, with a value.
+    pub(crate) fn requires(self, schema: &Schema, field: &Field) -> bool {
+        schema.requires(field, self.head())
+    }
+
+    /// Returns the full names of the fields that have to be there.
+    pub(crate) fn required<'s>(
+        self,
+        schema: &'s Schema,
+    ) -> impl Iterator<Item = &'s str> + use<'s, 'p> {
+        schema.required(self.head())
+    }
+
+    /// Returns what a reader takes from a payload without the field at this index.
+    pub(crate) fn absent(self, schema: &Schema, index: usize) -> Absent<'_> {
+        let is_required = |field| self.requires(schema, field);
+        match self.default_of(schema, index) {
+            Some(text) => Absent::Default(text),
+            None if schema.fields.get(index).is_some_and(is_required) => Absent::Fault,
+            None => Absent::Nothing,
+        }
+    }
+
+    /// Returns the text of the default; a field with this text is left out.
+    pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
+        let applies = schema.has_default(index, self.head());
+        schema
+            .fields
+            .get(index)?
+            .default_wire
+            .as_deref()
+            .filter(|_| applies)
+    }
+}
+
+/// Returns the error for a null in a field that `by` requires.
+#[cold]
+pub(crate) fn required_null(at: usize, by: &str) -> DecodeError {
+    let expected = format!("a value, which {by} requires; null is none");
+    DecodeError::new(ErrorCode::INVALID_TYPE, at, expected)
+}
+
+fn name_of(variant: &FrameSpec) -> &str {
+    variant.head.first().map_or("", String::as_str)
+}
+
+/// Returns the variant that the value of a tag names.
+fn named<'s>(schema: &'s Schema, value: &Value<'_>) -> Option<&'s FrameSpec> {
+    match value {
+        Value::String(name) => schema.frame(&[&**name]),
+        _ => None,
+    }
+}
