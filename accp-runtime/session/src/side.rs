@@ -194,8 +194,10 @@ impl Side {
         }
         if entry.kind == EntryKind::Repeat && entry.to.is_some_and(|to| to != self.me()) {
             // Another member has the request now.
-            let given = self.given.remove(&entry.mid);
-            given.into_iter().for_each(|at| self.mark_handled(at));
+            if let Some(at) = self.given.remove(&entry.mid) {
+                self.batch.get().inbound.retain(|one| one.position() != at);
+                self.mark_handled(at);
+            }
         }
         if applied.cancelled {
             self.fire();

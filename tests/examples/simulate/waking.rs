@@ -8,6 +8,7 @@ use accp_runtime::{DynamicFrame, ErrorCode, Value};
 use accp_session::Batch;
 
 use super::World;
+use super::addresses::kind_of;
 use super::node::{Result, said};
 use super::text::{Goal, goal, meta};
 
@@ -198,6 +199,12 @@ impl World {
             SendError::Refused { code, .. }
                 if *code == ErrorCode::REF_NOT_FOUND
                     && self.observer.is_for_nobody(node.id, &text) =>
+            {
+                who == 0
+            }
+            // Somebody has just said what it takes.
+            SendError::Refused { code, .. }
+                if *code == ErrorCode::REF_NOT_FOUND && kind_of(&text).is_some() && is_ahead =>
             {
                 who == 0
             }

@@ -7,7 +7,7 @@ use crate::interface::event::Event;
 use crate::interface::outbound::{Outbound, SendError};
 use crate::interface::output::Read;
 use crate::log::entry::{Entry, EntryKind};
-use crate::log::mid::{MemberId, Mid};
+use crate::log::mid::MemberId;
 use crate::send::encode::{Peer, last_put_of};
 use crate::state::chain::Waiting;
 use crate::state::effect::Effect;
@@ -70,9 +70,7 @@ impl Host {
                 }
             } else if !state.may_be_taken(one.by, &one.head) {
                 let why = nobody_takes(&one.head);
-                if let Err(error) = self.fail(&one.chain, &one.mid, why, now) {
-                    self.side.emit(Event::NotWritten(error.to_string()));
-                }
+                self.fail(&one, ErrorCode::REF_NOT_FOUND, why, now);
             }
         }
     }
@@ -86,8 +84,13 @@ impl Host {
         let one = state.chains.waiting().find(|one| one.position == at);
         let one = one.filter(|one| state.is_without_taker(one.to, at));
         let entry = entry.filter(|entry| entry.position == at && !entry.text.is_empty());
-        let (Some(one), Some(entry)) = (one, entry) else {
+        let Some(one) = one else {
             return;
+        };
+        let Some(entry) = entry else {
+            let code = ErrorCode::REF_EXPIRED;
+            let why = "the text of the request was discarded before an agent could take it".into();
+            return self.fail(&one, code, why, now);
         };
         let taker = state.taker(one.by, &one.head, |member| self.is_here(member));
         let is_present = |member: &MemberId| {
@@ -112,10 +115,16 @@ impl Host {
     }
 
     /// Ends a request with an error of the host.
-    fn fail(&mut self, chain: &Mid, mid: &Mid, why: String, now: Time) -> Result<(), SendError> {
-        let error = Outbound::error(ErrorCode::REF_NOT_FOUND, why);
-        let error = error.in_chain(chain.to_string()).caused_by(mid);
-        let encoded = self.side.encode_all([&error], Peer::References, now)?;
+    fn fail(&mut self, one: &Waiting, code: ErrorCode, why: String, now: Time) {
+        let error = Outbound::error(code, why);
+        let error = error.in_chain(one.chain.to_string()).caused_by(&one.mid);
+        if let Err(error) = self.say(&error, now) {
+            self.side.emit(Event::NotWritten(error.to_string()));
+        }
+    }
+
+    fn say(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<(), SendError> {
+        let encoded = self.side.encode_all([outbound], Peer::References, now)?;
         let last_put = last_put_of(&encoded, self.side.last_put);
         let frames = encoded.iter().flat_map(|encoded| &encoded.frames);
         let effects = self.check(frames.clone(), last_put)?;
