@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use accp_registry::protocol::NO_HEAD;
 use accp_registry::{
-    ErrorCode, Field, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
+    ErrorCode, Field, FrameSpec, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
 };
 
 use crate::error::{DecodeError, EncodeError};
@@ -36,12 +36,12 @@ impl<'p> DefaultScope<'p> {
         self.0.as_ref().map_or(NO_HEAD, |head| head)
     }
 
-    /// Returns what a reader takes from a payload without the field at this index.
-    pub(crate) fn absent(self, schema: &Schema, index: usize) -> Absent<'_> {
-        let is_required = |field| schema.requires(field, self.head());
+    /// Returns what a reader takes from a payload without a field of `schema`, in which the scope is `frame`.
+    fn absent<'s>(self, schema: &'s Schema, index: usize, frame: Option<&FrameSpec>) -> Absent<'s> {
+        let of_frame = |field: &Field| frame.map_or(field.required, |frame| frame.requires(field));
         match self.default_of(schema, index) {
             Some(text) => Absent::Default(text),
-            None if schema.fields.get(index).is_some_and(is_required) => Absent::Fault,
+            None if schema.fields.get(index).is_some_and(of_frame) => Absent::Fault,
             None => Absent::Nothing,
         }
     }
@@ -174,10 +174,10 @@ pub(crate) fn required_null(at: usize, by: &str) -> DecodeError {
 
 fn read_map<'a>(
     r: &mut Reader<'a>,
-    mut read: impl FnMut(&mut Reader<'a>, &str) -> Result<Value<'a>, DecodeError>,
+    read: impl FnMut(&mut Reader<'a>, &str) -> Result<Value<'a>, DecodeError>,
 ) -> Result<Value<'a>, DecodeError> {
     let insert = |map: &mut Map<'a>, key: Cow<'a, str>, value| map.insert(key, value).is_none();
-    decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
+    decode_entries(r, Map::new(), read, insert).map(Value::Map)
 }
 
 /// Fills in the defaults, and checks the required fields and that no name occurs twice. `at` is the place of what is
@@ -394,9 +394,10 @@ pub(crate) fn fields<'v, 'a>(
             }),
         }
     }
+    let frame = schema.frame(scope.head());
     let mut entries = Vec::with_capacity(map.len());
     for (index, (field, slot)) in schema.fields.iter().zip(slots).enumerate() {
-        let absent = scope.absent(schema, index);
+        let absent = scope.absent(schema, index, frame);
         if let Some(value) = slot {
             entries.push(Entry {
                 name: &field.name,
