@@ -302,6 +302,23 @@ fn text<'a>(
     code: ErrorCode,
     what: &'static str,
 ) -> Result<(), DecodeError> {
+    if slot.is_none()
+        && let Some(raw) = r.plain()
+    {
+        *slot = Some(Cow::Borrowed(raw));
+        return Ok(());
+    }
+    marked(r, slot, code, what)
+}
+
+/// Reads a text that has an escape or a mark, or refuses another value.
+#[cold]
+fn marked<'a>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<Cow<'a, str>>,
+    code: ErrorCode,
+    what: &'static str,
+) -> Result<(), DecodeError> {
     let at = r.at();
     match r.scalar()? {
         Some(raw) => once(slot, r.string_of(raw), at, what),

@@ -62,6 +62,17 @@ impl<'a> Reader<'a> {
         Ok(Some(self.split(length)))
     }
 
+    /// Consumes a scalar that stands for itself in a `string` field: one without an escape and a mark. Of any
+    /// other value it consumes nothing.
+    pub(crate) fn plain(&mut self) -> Option<&'a str> {
+        let bytes = self.rest.as_bytes();
+        let length = safe_run(bytes);
+        let is_plain = length > 0
+            && bytes.get(length) != Some(&b'\\')
+            && bytes.first() != Some(&lexical::MARK);
+        is_plain.then(|| self.split(length))
+    }
+
     /// Consumes a scalar that is an integer of at most 18 digits without a sign, and returns it. Of any
     /// other value it consumes nothing.
     #[inline]
