@@ -115,10 +115,10 @@ pub(super) fn decode(
     let Made { taken, fields } = construct(input, fields, name);
     quote! {
         _p::decode(header, r, &#constant, |r, code| -> _p::Result<Self, _accp::DecodeError> {
-            const KEYS: &[_p::Key] = &[#keys];
+            const __ACCP_KEYS: &[_p::Key] = &[#keys];
             #slots
             let mut next = 0;
-            while let _p::Some(key) = _p::param(r, KEYS, &mut next)? {
+            while let _p::Some(key) = _p::param(r, __ACCP_KEYS, &mut next)? {
                 match key { #arms }
             }
             #taken
