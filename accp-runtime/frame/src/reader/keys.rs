@@ -7,6 +7,8 @@ use super::{Reader, Result};
 pub struct Key {
     /// The key and its colon in the first eight bytes, or the first eight bytes of a longer key.
     head: u64,
+    /// The bits of `head` that hold something.
+    mask: u64,
     text: &'static str,
     meaning: usize,
 }
@@ -14,13 +16,15 @@ pub struct Key {
 impl Key {
     /// Returns a key with a meaning, a number of the caller's.
     pub const fn new(text: &'static str, meaning: usize) -> Self {
-        let (bytes, mut head, mut at) = (text.as_bytes(), [0; 8], 0);
+        let (bytes, mut head, mut mask, mut at) = (text.as_bytes(), [0; 8], [0; 8], 0);
         while at < 8 && at <= bytes.len() {
             head[at] = if at < bytes.len() { bytes[at] } else { b':' };
+            mask[at] = u8::MAX;
             at += 1;
         }
         Self {
             head: u64::from_le_bytes(head),
+            mask: u64::from_le_bytes(mask),
             text,
             meaning,
         }
@@ -34,6 +38,12 @@ impl Key {
                 .strip_prefix(self.text.as_bytes())
                 .is_some_and(|rest| rest.first() == Some(&b':'))
     }
+}
+
+/// Returns the place of the first key with this head.
+fn place_of(head: u64, keys: &[Key]) -> usize {
+    let found = keys.iter().position(|key| key.head == head);
+    found.unwrap_or(keys.len())
 }
 
 /// Returns the first eight bytes of a text, without those behind the first colon.
@@ -50,9 +60,9 @@ fn head_of(bytes: [u8; 8]) -> u64 {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the key of a param as [`param`](Self::param) does, and returns the meaning of the key among
-    /// `keys`, or [`Self::UNKNOWN`]. The key at `next` is expected, and
-    /// the one behind it after that: a key is found at once if the keys of the text stand in the order of `keys`.
+    /// Reads the key of a param as [`param`](Self::param) does, and returns the meaning of the key among `keys`, or
+    /// [`Self::UNKNOWN`]. The key at `next` is expected, and the one behind the found key after that: so a key is found
+    /// at once if the keys of the text stand in the order of `keys`.
     #[inline]
     pub(crate) fn param_of(&mut self, keys: &[Key], next: &mut usize) -> Result<Option<usize>> {
         match self.before_param()? {
@@ -82,13 +92,9 @@ impl<'a> Reader<'a> {
     fn key_of(&mut self, keys: &[Key], next: &mut usize, what: &'static str) -> Result<usize> {
         let text = self.rest.as_bytes();
         if let Some(head) = text.first_chunk::<8>() {
-            let head = head_of(*head);
             let at = match keys.get(*next) {
-                Some(key) if key.head == head => *next,
-                _ => keys
-                    .iter()
-                    .position(|key| key.head == head)
-                    .unwrap_or(keys.len()),
+                Some(key) if u64::from_le_bytes(*head) & key.mask == key.head => *next,
+                _ => place_of(head_of(*head), keys),
             };
             if let Some(key) = keys.get(at).filter(|key| key.begins(text)) {
                 *next = at + 1;
