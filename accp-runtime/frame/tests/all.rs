@@ -2,5 +2,6 @@
 
 mod errors;
 mod foreign;
+mod keys;
 mod lossless;
 mod nulls;
