@@ -101,10 +101,29 @@ const FRAME: &str = "@planner>req:schedule{asgn:dev|task:impl_auth_module|pri:hi
     |deps:[design_review,db_schema]|schema:TA}[mid:100001000008,seq:8,ts:1714000000,\
     cid:100001000001,aid:100001000007,sid:abc-session,ttl:300]";
 
+/// The same frame with its keys in another order.
+const SHUFFLED: &str = "@planner>req:schedule{schema:TA|deps:[design_review,db_schema]|pri:high\
+    |task:impl_auth_module|dead:sprint_14|asgn:dev}[ttl:300,sid:abc-session,seq:8,mid:100001000008,\
+    aid:100001000007,ts:1714000000,cid:100001000001]";
+/// The same frame under full names.
+const FULL_NAMES: &str = "@planner>req:schedule{assignee:dev|task:impl_auth_module|priority:high\
+    |deadline:sprint_14|deps:[design_review,db_schema]|schema:TA}[msg_id:100001000008,sequence:8,\
+    timestamp:1714000000,correlation_id:100001000001,causation_id:100001000007,\
+    session_id:abc-session,ttl:300]";
+/// The same frame with a field that the struct does not have.
+const UNKNOWN: &str = "@planner>req:schedule{asgn:dev|task:impl_auth_module|pri:high|dead:sprint_14\
+    |deps:[design_review,db_schema]|colour:red|schema:TA}[mid:100001000008,seq:8,ts:1714000000,\
+    cid:100001000001,aid:100001000007,sid:abc-session,ttl:300]";
+
 fn main() {
     let registry = Registry::shared();
     let typed = Typed::<ScheduleTask<'_>>::decode(FRAME).expect("the frame is valid");
     assert_eq!(typed.encode().as_deref(), Ok(FRAME));
+    for other in [SHUFFLED, FULL_NAMES, UNKNOWN] {
+        let other = Typed::<ScheduleTask<'_>>::decode(other).expect("the frame is valid");
+        assert_eq!(other.frame, typed.frame);
+        assert_eq!(other.envelope, typed.envelope);
+    }
     let message = DynamicFrame::decode(FRAME, registry).expect("the frame is valid");
 
     let peer = Peer {
@@ -165,6 +184,15 @@ fn main() {
             }),
             contender("accp, typed", || {
                 Typed::<ScheduleTask<'_>>::decode(FRAME).expect("valid")
+            }),
+            contender("accp, typed, shuffled", || {
+                Typed::<ScheduleTask<'_>>::decode(SHUFFLED).expect("valid")
+            }),
+            contender("accp, typed, full names", || {
+                Typed::<ScheduleTask<'_>>::decode(FULL_NAMES).expect("valid")
+            }),
+            contender("accp, typed, unknown field", || {
+                Typed::<ScheduleTask<'_>>::decode(UNKNOWN).expect("valid")
             }),
             contender("serde_json::Value", || {
                 serde_json::from_str::<Value>(&json).expect("valid")

@@ -26,7 +26,7 @@ use core::fmt::{self, Write as _};
 use self::class::{CLASS, PLAIN, SAFE, shared_classes};
 pub use self::class::{
     DELIMITERS, ESCAPE, is_agent_char, is_agent_id, is_delimiter, is_key, is_key_char, is_ref_char,
-    is_ref_key, is_safe_char,
+    is_ref_key, is_safe_char, safe_run,
 };
 use crate::decimal::{Decimal, DecimalError};
 

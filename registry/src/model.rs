@@ -320,10 +320,8 @@ impl Schema {
 
     /// Returns whether a frame with this head must carry this field, with a value.
     pub fn requires<S: AsRef<str>>(&self, field: &Field, head: &[S]) -> bool {
-        let here = |frame: &FrameSpec| {
-            field.required && frame.is_about(&field.name) || frame.required.contains(&field.name)
-        };
-        self.frame(head).map_or(field.required, here)
+        let frame = self.frame(head);
+        frame.map_or(field.required, |frame| frame.requires(field))
     }
 
     /// Returns whether two schemas differ only in their docs, aliases, `keep`, `rules` and `to`.
@@ -417,6 +415,12 @@ impl FrameSpec {
     fn has_head<S: AsRef<str>>(&self, head: &[S]) -> bool {
         let words = head.iter().map(AsRef::as_ref);
         self.head.iter().map(String::as_str).eq(words)
+    }
+
+    /// Returns whether this frame must carry a field of its schema, with a value.
+    pub fn requires(&self, field: &Field) -> bool {
+        let is_required = field.required && self.is_about(&field.name);
+        is_required || self.required.contains(&field.name)
     }
 
     /// Returns whether a field with a default takes it when this frame leaves the field out.

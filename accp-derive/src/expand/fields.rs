@@ -182,14 +182,79 @@ fn keys(wire: &Wire, span: Span) -> TokenStream {
 
 /// Returns a match arm for each field, under each of its names, and one for all other keys.
 pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> TokenStream {
+    let Reads { known, others } = reads(input, fields, owner);
+    let known = known.into_iter().map(
+        |Known {
+             wire, span, read, ..
+         }| {
+            let keys = keys(wire, span);
+            quote_spanned!(span=> #keys => #read,)
+        },
+    );
+    quote!(#(#known)* _ => #others,)
+}
+
+/// Returns the keys of a frame, each with a number, and a match arm for each number, with one for all other keys. The
+/// keys that a writer writes stand first, in the order of the wire.
+pub(super) fn numbered_arms(
+    input: &Input<'_>,
+    fields: &Fields<'_>,
+    owner: &str,
+    schema_key: Option<&str>,
+) -> (TokenStream, TokenStream) {
+    let Reads { mut known, others } = reads(input, fields, owner);
+    known.sort_by_key(|known| known.place);
+    let keys = |is_written: bool| {
+        known.iter().enumerate().flat_map(move |(at, known)| {
+            let keys = known.wire.keys();
+            let keys = keys.filter(move |key| (**key == known.wire.key) == is_written);
+            keys.map(move |key| quote!(_p::Key::new(#key, #at),))
+        })
+    };
+    let count = known.len();
+    let schema = schema_key.map(|key| quote!(_p::Key::new(#key, #count),));
+    let (written, read) = (keys(true), keys(false));
+    let keys = quote!(#(#written)* #schema #(#read)*);
+    let code = schema_key.map(|_| quote!(#count => _p::code(r, code)?,));
+    let known = known
+        .iter()
+        .enumerate()
+        .map(|(at, Known { span, read, .. })| quote_spanned!(*span=> #at => #read,));
+    let arms = quote! {
+        #(#known)*
+        #code
+        _ => {
+            let key = _p::unknown_key(r);
+            #others
+        }
+    };
+    (keys, arms)
+}
+
+/// The code that reads the value of a key.
+struct Known<'f> {
+    wire: &'f Wire,
+    span: Span,
+    /// The place on the wire: before which member, and whether the field is one of a member.
+    place: (usize, bool),
+    read: TokenStream,
+}
+
+/// The code that reads the values of the known keys and of others.
+struct Reads<'f> {
+    known: Vec<Known<'f>>,
+    others: TokenStream,
+}
+
+fn reads<'f>(input: &Input<'_>, fields: &'f Fields<'_>, owner: &str) -> Reads<'f> {
     let by_schema = by_schema(fields);
-    let arms = wires(fields).map(|(at, ty, wire)| {
+    let members = wires(fields).enumerate().map(|(place, (at, ty, wire))| {
         let span = span_of(ty);
         let (kind, slot) = (
             kind(span, &wire.ty),
             Ident::new(&slot(at).to_string(), span),
         );
-        let (name, keys) = (&wire.name, keys(wire, span));
+        let name = &wire.name;
         let field = fields.members[at].field;
         let ty = read_as(input, field, wire);
         let by = by_schema.as_deref();
@@ -206,7 +271,12 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 quote_spanned!(span=> _p::read::<#kind, #ty>(r, &mut #slot, #name)?)
             }
         };
-        quote_spanned!(span=> #keys => #read,)
+        Known {
+            wire,
+            span,
+            place: (place, true),
+            read,
+        }
     });
     let flatten = fields
         .members
@@ -217,18 +287,20 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
             let (ty, known) = (fields.members[at].field.ty, &fields.known);
             let (span, ty) = (span_of(ty), type_to_read(input, ty));
             let slot = Ident::new(&slot(at).to_string(), span);
-            quote_spanned!(span=> _ => _p::extra::<#ty>(r, &mut #slot, key, &[#(#known),*])?,)
+            quote_spanned!(span=> _p::extra::<#ty>(r, &mut #slot, key, &[#(#known),*])?)
         }
         None if fields.is_closed => {
             let names: Vec<_> = wires(fields).map(|(.., wire)| wire.name.as_str()).collect();
             let expected = format!("a field of {owner}: {}", names.join(", "));
-            quote!(_ => _p::unknown(r, &key, #expected)?,)
+            quote!(_p::unknown(r, &key, #expected)?)
         }
-        None => quote!(_ => _p::pass_over(r, key)?,),
+        None => quote!(_p::pass_over(r, key)?),
     };
     let unheld = fields.unheld.iter().filter_map(
         |UnheldField {
-             wire, is_ignored, ..
+             before,
+             wire,
+             is_ignored,
          }| {
             let Wire { name, ty, .. } = wire;
             let read = match flatten {
@@ -242,11 +314,17 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
                 _ if fields.is_closed && !is_ignored => return None,
                 _ => quote!(_p::pass_over(r, #name)?),
             };
-            let keys = keys(wire, Span::call_site());
-            Some(quote!(#keys => #read,))
+            let (span, place) = (Span::call_site(), (*before, false));
+            Some(Known {
+                wire,
+                span,
+                place,
+                read,
+            })
         },
     );
-    quote!(#(#arms)* #(#unheld)* #others)
+    let known = members.chain(unheld).collect();
+    Reads { known, others }
 }
 
 /// The end of reading.

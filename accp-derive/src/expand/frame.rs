@@ -4,9 +4,8 @@ use accp_registry::Protocol;
 use accp_registry::protocol::Vocabulary;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::LitByteStr;
 
-use super::fields::{Access, Made, arms, construct, encode_params, slots};
+use super::fields::{Access, Made, construct, encode_params, numbered_arms, slots};
 use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::text_lifetime;
 use super::{optional, shapes};
@@ -111,20 +110,16 @@ pub(super) fn decode(
     name: &str,
 ) -> TokenStream {
     let fields = &frame.fields;
-    let (slots, arms) = (slots(input, fields), arms(input, fields, name));
+    let slots = slots(input, fields);
+    let (keys, arms) = numbered_arms(input, fields, name, protocol.schema_key);
     let Made { taken, fields } = construct(input, fields, name);
-    let schema = protocol.schema_key.map(|key| {
-        let key = LitByteStr::new(key.as_bytes(), Span::call_site());
-        quote!(#key => _p::code(r, code)?,)
-    });
     quote! {
         _p::decode(header, r, &#constant, |r, code| -> _p::Result<Self, _accp::DecodeError> {
+            const __ACCP_KEYS: &[_p::Key] = &[#keys];
             #slots
-            while let _p::Some(key) = r.param()? {
-                match key.as_bytes() {
-                    #schema
-                    #arms
-                }
+            let mut next = 0;
+            while let _p::Some(key) = _p::param(r, __ACCP_KEYS, &mut next)? {
+                match key { #arms }
             }
             #taken
             _p::Ok(#path { #fields })

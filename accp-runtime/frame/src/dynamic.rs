@@ -123,10 +123,10 @@ pub(crate) fn read_field<'a>(
 
 fn read_map<'a>(
     r: &mut Reader<'a>,
-    mut read: impl FnMut(&mut Reader<'a>, &str) -> Result<Value<'a>, DecodeError>,
+    read: impl FnMut(&mut Reader<'a>, &str) -> Result<Value<'a>, DecodeError>,
 ) -> Result<Value<'a>, DecodeError> {
     let insert = |map: &mut Map<'a>, key: Cow<'a, str>, value| map.insert(key, value).is_none();
-    decode_entries(r, Map::new(), |r, key| read(r, key), insert).map(Value::Map)
+    decode_entries(r, Map::new(), read, insert).map(Value::Map)
 }
 
 /// Fills in the defaults, and checks the required fields and that no name occurs twice. `at` is the place of what is
@@ -344,9 +344,10 @@ pub(crate) fn fields<'v, 'a>(
             }),
         }
     }
+    let frame = scope.frame(schema);
     let mut entries = Vec::with_capacity(map.len());
     for (index, (field, slot)) in schema.fields.iter().zip(slots).enumerate() {
-        let absent = scope.absent(schema, index);
+        let absent = scope.absent(schema, index, frame);
         if let Some(value) = slot {
             entries.push(Entry {
                 name: &field.name,

@@ -417,10 +417,13 @@ fn read_params<'a>(
     for &(key, at) in params.iter().filter(|(key, _)| *key != SCHEMA) {
         let mut value = r.fork_at(at);
         let field = schema.and_then(|schema| Some((schema, schema.field(key)?.1)));
-        let name = match field {
-            Some((_, field)) if field.name == key => Cow::Borrowed(key),
-            Some((_, field)) => Cow::Owned(field.name.clone()),
-            None => Cow::Borrowed(dynamic::full_name(key, schema)),
+        let (name, full) = match field {
+            Some((_, field)) if field.name == key => (Cow::Borrowed(key), key),
+            Some((_, field)) => (Cow::Owned(field.name.clone()), &*field.name),
+            None => {
+                let full = dynamic::full_name(key, schema);
+                (Cow::Borrowed(full), full)
+            }
         };
         let value = match field {
             Some((schema, field)) => {
@@ -428,7 +431,7 @@ fn read_params<'a>(
             }
             None => Value::read(&mut value),
         };
-        let value = value.map_err(|error| error.within(name.clone().into_owned()))?;
+        let value = value.map_err(|error| error.within(String::from(full)))?;
         match value {
             Value::Array(pairs) if key == OTHERS && r.options().marks && are_others(&pairs) => {
                 for (key, value) in pairs.into_iter().filter_map(into_pair) {
@@ -438,8 +441,8 @@ fn read_params<'a>(
                 }
             }
             value => {
-                if payload.insert(name.clone(), value).is_some() {
-                    return Err(twice(&name, at));
+                if payload.insert(name, value).is_some() {
+                    return Err(twice(full, at));
                 }
             }
         }

@@ -7,7 +7,7 @@ use alloc::string::String;
 use accp_registry::{ErrorCode, lexical};
 
 use crate::error::{DecodeError, EncodeError};
-use crate::reader::Reader;
+use crate::reader::{Key, Reader};
 use crate::value::{Map, Value};
 
 /// The envelope fields of a frame's metadata (draft section 3.5).
@@ -40,6 +40,24 @@ pub struct Envelope<'a> {
     /// All other pairs, under the key as written.
     pub extra: Map<'a>,
 }
+
+/// The keys of the envelope's own fields, each with its place in the order of the writer, in which the short keys
+/// stand first.
+const KEYS: &[Key] = &[
+    Key::new("mid", 0),
+    Key::new("seq", 1),
+    Key::new("ts", 2),
+    Key::new("cid", 3),
+    Key::new("aid", 4),
+    Key::new("sid", 5),
+    Key::new("ttl", 6),
+    Key::new("msg_id", 0),
+    Key::new("sequence", 1),
+    Key::new("timestamp", 2),
+    Key::new("correlation_id", 3),
+    Key::new("causation_id", 4),
+    Key::new("session_id", 5),
+];
 
 impl<'a> Envelope<'a> {
     /// Returns an envelope with a message id and a sequence number.
@@ -119,59 +137,35 @@ impl<'a> Envelope<'a> {
 
     /// Reads the metadata as [`Envelope::read`] does, into an existing empty envelope.
     pub(crate) fn read_from(&mut self, r: &mut Reader<'a>) -> Result<(), DecodeError> {
-        let envelope = self;
-        while let Some(key) = r.metadata()? {
-            match key.as_bytes() {
-                b"mid" | b"msg_id" => {
-                    text(
-                        r,
-                        &mut envelope.msg_id,
-                        ErrorCode::PARSE_ERROR,
-                        "one msg_id",
-                    )?;
-                }
-                b"seq" | b"sequence" => {
+        use ErrorCode as E;
+        let mut next = 0;
+        while let Some(key) = r.metadata_of(KEYS, &mut next)? {
+            match key {
+                0 => text(r, &mut self.msg_id, E::PARSE_ERROR, "one msg_id")?,
+                1 => {
                     let what = "one sequence number, an integer from 0";
                     let at = r.at();
-                    let value = integer(r, ErrorCode::PARSE_ERROR, what)?;
+                    let value = integer(r, E::PARSE_ERROR, what)?;
                     let Ok(value) = u64::try_from(value) else {
-                        return Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, what));
+                        return Err(DecodeError::new(E::PARSE_ERROR, at, what));
                     };
-                    once(&mut envelope.sequence, value, at, what)?;
+                    once(&mut self.sequence, value, at, what)?;
                 }
-                b"ts" | b"timestamp" => {
-                    seconds(
-                        r,
-                        &mut envelope.timestamp,
-                        "one timestamp, integer Unix seconds",
-                    )?;
+                2 => {
+                    let what = "one timestamp, integer Unix seconds";
+                    seconds(r, &mut self.timestamp, what)?;
                 }
-                b"cid" | b"correlation_id" => {
-                    text(
-                        r,
-                        &mut envelope.correlation_id,
-                        ErrorCode::INVALID_TYPE,
-                        "one correlation_id",
-                    )?;
+                3 => {
+                    let what = "one correlation_id";
+                    text(r, &mut self.correlation_id, E::INVALID_TYPE, what)?;
                 }
-                b"aid" | b"causation_id" => {
-                    text(
-                        r,
-                        &mut envelope.causation_id,
-                        ErrorCode::INVALID_TYPE,
-                        "one causation_id",
-                    )?;
+                4 => {
+                    let what = "one causation_id";
+                    text(r, &mut self.causation_id, E::INVALID_TYPE, what)?;
                 }
-                b"sid" | b"session_id" => {
-                    text(
-                        r,
-                        &mut envelope.session_id,
-                        ErrorCode::INVALID_TYPE,
-                        "one session_id",
-                    )?;
-                }
-                b"ttl" => seconds(r, &mut envelope.ttl, "one ttl, integer seconds")?,
-                _ => envelope.read_extra(key, r)?,
+                5 => text(r, &mut self.session_id, E::INVALID_TYPE, "one session_id")?,
+                6 => seconds(r, &mut self.ttl, "one ttl, integer seconds")?,
+                _ => self.read_extra(r.unknown_key(), r)?,
             }
         }
         r.finish()
@@ -308,6 +302,23 @@ fn text<'a>(
     code: ErrorCode,
     what: &'static str,
 ) -> Result<(), DecodeError> {
+    if slot.is_none()
+        && let Some(raw) = r.plain()
+    {
+        *slot = Some(Cow::Borrowed(raw));
+        return Ok(());
+    }
+    marked(r, slot, code, what)
+}
+
+/// Reads a text that has an escape or a mark, or refuses another value.
+#[cold]
+fn marked<'a>(
+    r: &mut Reader<'a>,
+    slot: &mut Option<Cow<'a, str>>,
+    code: ErrorCode,
+    what: &'static str,
+) -> Result<(), DecodeError> {
     let at = r.at();
     match r.scalar()? {
         Some(raw) => once(slot, r.string_of(raw), at, what),
@@ -317,6 +328,9 @@ fn text<'a>(
 
 #[inline]
 fn integer(r: &mut Reader<'_>, code: ErrorCode, what: &'static str) -> Result<i64, DecodeError> {
+    if let Some(value) = r.digits() {
+        return Ok(value);
+    }
     let at = r.at();
     r.scalar()?
         .and_then(lexical::parse_integer)

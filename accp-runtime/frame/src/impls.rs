@@ -53,6 +53,12 @@ fn scalar<'a>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<&'a str> {
     }
 }
 
+/// Reads a string that has an escape or a mark, or refuses another value.
+#[cold]
+fn marked<'a>(r: &mut Reader<'a>) -> Decoded<Cow<'a, str>> {
+    scalar(r, "a string").map(|raw| r.string_of(raw))
+}
+
 #[cold]
 fn no_scalar<T>(r: &mut Reader<'_>, expected: &'static str) -> Decoded<T> {
     let at = r.at();
@@ -117,7 +123,10 @@ impl EncodeValue<kind::Agent> for str {
 impl<'a> DecodeValue<'a, kind::String> for Cow<'a, str> {
     #[inline]
     fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
-        scalar(r, "a string").map(|raw| r.string_of(raw))
+        match r.plain() {
+            Some(raw) => Ok(Cow::Borrowed(raw)),
+            None => marked(r),
+        }
     }
 }
 

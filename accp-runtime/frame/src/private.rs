@@ -25,7 +25,7 @@ pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
 pub use crate::frame_types::FrameTypes;
-pub use crate::reader::{Header, Reader};
+pub use crate::reader::{Header, Key, Reader};
 pub use crate::writer::{Absent, FrameType, Writer};
 pub use const_error::ConstError;
 pub use enum_names::names_fault;
@@ -87,6 +87,22 @@ pub fn decode<'a, T>(
         )),
         Err(error) => Err(first_fault(error, &r.fork_at(start), frame)),
     }
+}
+
+/// Reads the key of the next param and returns its meaning among `keys`; `None` once the payload ends. The writer's
+/// order of the keys is the fastest.
+#[inline]
+pub fn param(
+    r: &mut Reader<'_>,
+    keys: &[Key],
+    next: &mut usize,
+) -> Result<Option<usize>, DecodeError> {
+    r.param_of(keys, next)
+}
+
+/// Returns the key of the param that has no meaning among the known ones.
+pub fn unknown_key<'a>(r: &Reader<'a>) -> &'a str {
+    r.unknown_key()
 }
 
 /// Reads the schema code of the payload.

@@ -1,5 +1,6 @@
 //! The scanner: one pass over the text of a frame; it borrows as much as possible.
 
+mod keys;
 mod values;
 
 use alloc::borrow::Cow;
@@ -9,6 +10,8 @@ use accp_registry::lexical::{is_agent_char, is_key_char};
 use accp_registry::{ErrorCode, Limits};
 
 use crate::error::DecodeError;
+
+pub use keys::Key;
 
 /// The options for reading a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +73,8 @@ pub struct Reader<'a> {
     options: DecodeOptions,
     /// Whether the last scalar has escapes.
     escaped: bool,
+    /// The last key that was not among the known ones.
+    unknown: &'a str,
     /// The fields that were read and that the type does not hold.
     pub(crate) dropped: Vec<Cow<'a, str>>,
 }
@@ -125,6 +130,7 @@ impl<'a> Reader<'a> {
             params: 0,
             options,
             escaped: false,
+            unknown: "",
             dropped: Vec::new(),
         })
     }
@@ -231,8 +237,43 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and the expectation there.
     #[inline]
     pub fn header(&mut self) -> Result<Header<'a>> {
+        let agent = self.agent()?;
+        self.words(agent)
+    }
+
+    /// Reads a header as [`header`](Self::header) does, fastest for these words.
+    #[inline]
+    pub(crate) fn header_with(
+        &mut self,
+        intent: &'static str,
+        operation: &'static str,
+    ) -> Result<Header<'a>> {
+        let agent = self.agent()?;
+        let behind = self.rest.strip_prefix('>');
+        let behind = behind.and_then(|rest| rest.strip_prefix(intent)?.strip_prefix(':'));
+        let behind = behind.and_then(|rest| rest.strip_prefix(operation)?.strip_prefix('{'));
+        match behind {
+            Some(rest) => {
+                self.rest = rest;
+                Ok(Header {
+                    agent,
+                    intent,
+                    operation,
+                })
+            }
+            None => self.words(agent),
+        }
+    }
+
+    /// Reads the start of a header.
+    #[inline]
+    fn agent(&mut self) -> Result<&'a str> {
         self.expect('@', "'@' at the start of the frame")?;
-        let agent = self.take(is_agent_char, "an agent id after '@'")?;
+        self.take(is_agent_char, "an agent id after '@'")
+    }
+
+    /// Reads the rest of a header.
+    fn words(&mut self, agent: &'a str) -> Result<Header<'a>> {
         self.expect('>', "'>' after the agent id")?;
         let intent = self.take(|b| b.is_ascii_alphabetic(), "an intent after '>'")?;
         self.expect(':', "':' after the intent")?;
@@ -255,7 +296,17 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and the expectation there, or when there are more params than the limit.
     #[inline]
     pub fn param(&mut self) -> Result<Option<&'a str>> {
-        let what = if self.params > 0 && self.eat('|') {
+        match self.before_param()? {
+            Some(what) => self.pair_key(what).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Consumes what stands before the key of a param, and returns the expectation there; `None` once
+    /// `}` is consumed.
+    #[inline]
+    fn before_param(&mut self) -> Result<Option<&'static str>> {
+        Ok(Some(if self.params > 0 && self.eat('|') {
             "a key after '|'"
         } else if self.eat('}') {
             self.params = 0;
@@ -264,8 +315,7 @@ impl<'a> Reader<'a> {
             "a key or '}' after '{'"
         } else {
             return self.expected("'|' or '}' after a value");
-        };
-        self.pair_key(what).map(Some)
+        }))
     }
 
     /// ```abnf
@@ -279,7 +329,17 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and the expectation there, or when there are more pairs than the limit.
     #[inline]
     pub fn metadata(&mut self) -> Result<Option<&'a str>> {
-        let what = if self.params == 0 {
+        match self.before_pair()? {
+            Some(what) => self.pair_key(what).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Consumes what stands before the key of a pair, and returns the expectation there; `None` once
+    /// `]` is consumed or when there is no metadata.
+    #[inline]
+    fn before_pair(&mut self) -> Result<Option<&'static str>> {
+        Ok(Some(if self.params == 0 {
             if self.rest.is_empty() {
                 return Ok(None);
             }
@@ -292,8 +352,7 @@ impl<'a> Reader<'a> {
             return Ok(None);
         } else {
             return self.expected("',' or ']' after a value");
-        };
-        self.pair_key(what).map(Some)
+        }))
     }
 
     /// Consumes `key ":"`, and returns the key.
@@ -321,12 +380,18 @@ impl<'a> Reader<'a> {
     #[inline(always)]
     fn pair_key(&mut self, what: &'static str) -> Result<&'a str> {
         let key = self.key(what)?;
+        self.pair_read()?;
+        Ok(key)
+    }
+
+    /// Counts a param or a pair, whose key has been read.
+    #[inline]
+    fn pair_read(&mut self) -> Result<()> {
         self.params += 1;
         if self.params > self.options.limits.params {
             return self.over_limit(self.options.limits.params, "params");
         }
-        self.element_read()?;
-        Ok(key)
+        self.element_read()
     }
 
     /// Checks for the end of the frame.

@@ -108,12 +108,22 @@ impl<'p> RecordScope<'p> {
         schema.required(self.head())
     }
 
-    /// Returns what a reader takes from a payload without the field at this index.
-    pub(crate) fn absent(self, schema: &Schema, index: usize) -> Absent<'_> {
-        let is_required = |field| self.requires(schema, field);
+    /// Returns the demands of the frame or the variant, if the schema declares them.
+    pub(crate) fn frame(self, schema: &Schema) -> Option<&FrameSpec> {
+        schema.frame(self.head())
+    }
+
+    /// Returns what a reader takes from a payload without the field at this index, in which the scope is `frame`.
+    pub(crate) fn absent<'s>(
+        self,
+        schema: &'s Schema,
+        index: usize,
+        frame: Option<&FrameSpec>,
+    ) -> Absent<'s> {
+        let of_frame = |field: &Field| frame.map_or(field.required, |frame| frame.requires(field));
         match self.default_of(schema, index) {
             Some(text) => Absent::Default(text),
-            None if schema.fields.get(index).is_some_and(is_required) => Absent::Fault,
+            None if schema.fields.get(index).is_some_and(of_frame) => Absent::Fault,
             None => Absent::Nothing,
         }
     }

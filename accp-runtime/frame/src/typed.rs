@@ -275,7 +275,10 @@ impl<'a, T> Typed<'a, T> {
         T: DecodeFrame<'a>,
     {
         let mut r = Reader::new(text, *options)?;
-        let header = r.header()?;
+        let header = match T::TYPES {
+            FrameTypes::One(frame) => r.header_with(frame.intent.as_str(), frame.operation)?,
+            _ => r.header()?,
+        };
         let (frame, required) = T::decode_fields(&header, &mut r)?;
         let agent = AgentId::scanned(header.agent);
         let mut typed = Self {

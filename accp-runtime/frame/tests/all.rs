@@ -2,6 +2,7 @@
 
 mod errors;
 mod foreign;
+mod keys;
 mod lossless;
 mod nulls;
 mod unions;

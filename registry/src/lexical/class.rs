@@ -23,6 +23,24 @@ pub const fn is_safe_char(byte: u8) -> bool {
     CLASS[byte as usize] & SAFE != 0
 }
 
+/// Returns the length of `*safe-char` at the start of `bytes`.
+#[inline]
+pub fn safe_run(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    // The compiler unrolls a loop over an array, and tests no bounds in it.
+    while let Some(block) = bytes.get(length..).and_then(<[u8]>::first_chunk::<8>) {
+        for (at, &byte) in block.iter().enumerate() {
+            if !is_safe_char(byte) {
+                return length + at;
+            }
+        }
+        length += block.len();
+    }
+    let rest = bytes.get(length..).unwrap_or_default();
+    let end = rest.iter().position(|&byte| !is_safe_char(byte));
+    length + end.unwrap_or(rest.len())
+}
+
 /// ```abnf
 /// key = 1*( ALPHA / DIGIT / "_" )
 /// ```

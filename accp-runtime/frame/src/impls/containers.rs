@@ -122,10 +122,8 @@ pub(crate) fn decode_list<'a, T>(
     r: &mut Reader<'a>,
     mut read: impl FnMut(&mut Reader<'a>) -> Decoded<T>,
 ) -> Decoded<Vec<T>> {
-    let at = r.at();
-    match r.token()? {
-        Token::Array => {}
-        token => return wrong(at, token, "an array"),
+    if !r.array()? {
+        return no_array(r);
     }
     if !r.element(0)? {
         return Ok(Vec::new());
@@ -139,6 +137,13 @@ pub(crate) fn decode_list<'a, T>(
             return Ok(items);
         }
     }
+}
+
+/// Refuses a value that is not an array.
+#[cold]
+fn no_array<T>(r: &mut Reader<'_>) -> Decoded<T> {
+    let at = r.at();
+    r.token().and_then(|token| wrong(at, token, "an array"))
 }
 
 /// Appends a map: plain, or as pairs when a key does not fit the production `key`. An entry is a

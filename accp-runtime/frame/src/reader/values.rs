@@ -3,7 +3,7 @@
 use alloc::borrow::Cow;
 
 use accp_registry::Limits;
-use accp_registry::lexical::{self, is_delimiter, is_ref_char, is_safe_char};
+use accp_registry::lexical::{self, is_delimiter, is_ref_char, is_safe_char, safe_run};
 
 use super::{Reader, Result, Token};
 
@@ -51,7 +51,7 @@ impl<'a> Reader<'a> {
     /// E1001 with the byte and the expectation there.
     #[inline]
     pub(crate) fn scalar(&mut self) -> Result<Option<&'a str>> {
-        let length = self.run(is_safe_char);
+        let length = safe_run(self.rest.as_bytes());
         if self.rest.as_bytes().get(length) == Some(&b'\\') {
             return self.escaped_string().map(Some);
         }
@@ -60,6 +60,42 @@ impl<'a> Reader<'a> {
         }
         self.escaped = false;
         Ok(Some(self.split(length)))
+    }
+
+    /// Consumes a scalar that stands for itself in a `string` field: one without an escape and a mark. Of any
+    /// other value it consumes nothing.
+    pub(crate) fn plain(&mut self) -> Option<&'a str> {
+        let bytes = self.rest.as_bytes();
+        let length = safe_run(bytes);
+        let is_plain = length > 0
+            && bytes.get(length) != Some(&b'\\')
+            && bytes.first() != Some(&lexical::MARK);
+        is_plain.then(|| self.split(length))
+    }
+
+    /// Consumes a scalar that is an integer of at most 18 digits without a sign, and returns it. Of any
+    /// other value it consumes nothing.
+    #[inline]
+    pub(crate) fn digits(&mut self) -> Option<i64> {
+        let (bytes, mut length, mut value) = (self.rest.as_bytes(), 0, 0);
+        let end = loop {
+            let &byte = bytes.get(length)?;
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                break byte;
+            }
+            value = value * 10 + i64::from(digit);
+            length += 1;
+            if length > 18 {
+                return None;
+            }
+        };
+        if length == 0 || !matches!(end, b',' | b']' | b'|' | b'}') {
+            return None;
+        }
+        self.split(length);
+        self.escaped = false;
+        Some(value)
     }
 
     #[cold]
@@ -139,6 +175,19 @@ impl<'a> Reader<'a> {
         let key = self.key(what)?;
         self.element_read()?;
         Ok(Some(key))
+    }
+
+    /// Consumes the opening bracket of an array, if one is next.
+    ///
+    /// # Errors
+    /// E1001 when nesting is deeper than the limit.
+    #[inline]
+    pub(crate) fn array(&mut self) -> Result<bool> {
+        let is_array = self.peek() == Some(b'[');
+        if is_array {
+            self.open()?;
+        }
+        Ok(is_array)
     }
 
     /// Skips one value and returns its text.
