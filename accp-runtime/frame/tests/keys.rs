@@ -74,7 +74,7 @@ proptest! {
         }).collect();
         let mut text = format!("@a>req:measure{{{}}}", params.join("|"));
         if !metadata.is_empty() {
-            text += &format!("[{}]", metadata.join(","));
+            text = format!("{text}[{}]", metadata.join(","));
         }
 
         let read = Typed::<Measure>::decode(&text).unwrap();
