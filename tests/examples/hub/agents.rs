@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use accp_client::{Agent, Error};
 use accp_runtime::AgentId;
-use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::profiles::{ChatDone, ChatReq, ScheduleDone, ScheduleReq};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -26,7 +26,7 @@ pub(crate) struct Agents {
 }
 
 /// The senders of each session.
-pub(crate) const SENDERS: [&str; 4] = ["a", "b", "asker", "poster"];
+pub(crate) const SENDERS: [&str; 5] = ["a", "b", "asker", "open", "poster"];
 
 /// How many of its tasks a sender is ahead of the worker at most. Without a bound, what the worker has not
 /// had yet grows with each accident, and a question waits behind all of it.
@@ -71,9 +71,21 @@ pub(crate) async fn start(
             others.push(agent.clone());
             all.push(tokio::spawn(send(agent, at, tally.clone(), stops.clone())));
         }
-        let asker = connect("asker").await?;
-        others.push(asker.clone());
-        all.push(tokio::spawn(ask(asker, stops.clone())));
+        for (name, to) in [("asker", Some("worker")), ("open", None)] {
+            let asker = connect(name).await?;
+            others.push(asker.clone());
+            all.push(tokio::spawn(ask(asker, to, stops.clone())));
+        }
+        let stays = connect("stays").await?;
+        take(&stays, at, tally);
+        others.push(stays);
+        let comes = Taker {
+            hub: hub(),
+            session: session.clone(),
+            at,
+            tally: Arc::clone(tally),
+        };
+        tokio::spawn(comes.run(stops.clone()));
         let (hub, stops) = (hub(), stops.clone());
         let had = Arc::clone(tally);
         all.push(tokio::task::spawn_blocking(move || {
@@ -176,20 +188,72 @@ async fn send(
     Ok((agent.name().to_owned(), count))
 }
 
-/// Asks, and waits for each answer.
-async fn ask(agent: Agent, stops: watch::Receiver<bool>) -> Result<(String, u64), String> {
+/// Asks the worker, or whoever takes the question, and waits for each answer.
+async fn ask(
+    agent: Agent,
+    of: Option<&str>,
+    stops: watch::Receiver<bool>,
+) -> Result<(String, u64), String> {
     let mut count = 0;
     while !*stops.borrow() {
         let asked = task(agent.name(), count)?;
         let wanted = asked.task.clone();
-        let done = agent.ask::<ScheduleDone<'_>>(asked.priority("high"));
-        let done = done.await.map_err(|error| format!("{wanted}: {error}"))?;
-        if done.task != wanted {
-            return Err(format!("the answer to {wanted} is {}", done.task));
+        let answer = if of.is_some() {
+            let done = agent.ask::<ScheduleDone<'_>>(asked.priority("high")).await;
+            done.map(|done| done.task)
+        } else {
+            let done = agent
+                .ask::<ChatDone<'_>>(ChatReq::new(wanted.clone()))
+                .await;
+            done.map(|done| done.content)
+        };
+        let answer = answer.map_err(|error| format!("{wanted}: {error}"))?;
+        if answer != wanted {
+            return Err(format!("the answer to {wanted} is {answer}"));
         }
         count += 1;
     }
     Ok((agent.name().to_owned(), count))
+}
+
+/// Serves the questions that name no agent.
+fn take(agent: &Agent, at: usize, tally: &Arc<Tally>) {
+    let had = Arc::clone(tally);
+    agent.serve(move |asked: ChatReq<'static>, cx| {
+        had.had_by_one(at, &asked.content, cx.inbound().redelivered());
+        async move { cx.reply(ChatDone::new(asked.content)).await }
+    });
+}
+
+/// An agent that takes some questions, leaves its session, and comes back, again and again.
+struct Taker {
+    hub: String,
+    session: String,
+    at: usize,
+    tally: Arc<Tally>,
+}
+
+impl Taker {
+    /// The questions for which the agent stays.
+    const STAYS: u64 = 40;
+
+    async fn run(self, mut stops: watch::Receiver<bool>) {
+        let mut asked = 0;
+        while !*stops.borrow() {
+            // A hub that is away is no fault.
+            let Ok(agent) = Agent::connect(&*self.hub, &*self.session, "comes").await else {
+                sleep(Duration::from_millis(50)).await;
+                continue;
+            };
+            take(&agent, self.at, &self.tally);
+            asked += Self::STAYS;
+            tokio::select! {
+                () = self.tally.reach_of(self.at, "open", asked) => {}
+                _ = stops.wait_for(|stops| *stops) => {}
+            }
+            let _ = agent.leave().await;
+        }
+    }
 }
 
 /// Posts tasks over HTTP, each under one id until the hub has it.

@@ -51,6 +51,16 @@ impl Tally {
         self.handled.send_modify(|handled| *handled += 1);
     }
 
+    /// Notes a task that one of several agents has had. The next one may have it again, and knows it.
+    pub(crate) fn had_by_one(&self, session: usize, task: &str, again: bool) {
+        let (sender, number) = task.rsplit_once('_').unwrap_or((task, ""));
+        let next = self.session(session).had_of(sender);
+        let was_had = number.parse::<u64>().is_ok_and(|number| number < next);
+        if !(again && was_had) {
+            self.had(session, task);
+        }
+    }
+
     pub(crate) fn handled(&self) -> u64 {
         *self.handled.borrow()
     }
