@@ -305,15 +305,14 @@ fn given(
         Type::Map(item) => map(inner(item)).boxed(),
         Type::Schema(code) => {
             let schema = registry.schema(code).unwrap();
-            match schema.tag() {
-                Some((_, tag)) => variants(registry, schema, tag, depth - 1),
-                None => {
-                    let required: Vec<&str> = schema.required(NO_HEAD).collect();
-                    fields(registry, &schema.fields, &required, depth - 1)
-                        .prop_map(Value::from)
-                        .boxed()
-                }
+            if let Some((_, tag)) = schema.tag() {
+                return prop_oneof![8 => variants(registry, schema, tag, depth - 1), 1 => carried]
+                    .boxed();
             }
+            let required: Vec<&str> = schema.required(NO_HEAD).collect();
+            fields(registry, &schema.fields, &required, depth - 1)
+                .prop_map(Value::from)
+                .boxed()
         }
         _ => any_value(depth).boxed(),
     };
