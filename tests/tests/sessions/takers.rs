@@ -110,7 +110,7 @@ fn a_request_that_nobody_takes_is_an_error_at_once() {
     assert_eq!(entry.unwrap().to, Some(MemberId::NOBODY));
     says(&mut room, DESK, &["req:plan"]);
     let failed = room.members[SHOP].inbox.iter();
-    let failed: Vec<_> = failed.map(|inbound| inbound.text()).collect();
+    let failed: Vec<_> = failed.map(accp_runtime::session::Inbound::text).collect();
     assert!(
         failed[0].starts_with("@hub>fail:error{code:E2001|"),
         "{failed:?}"
@@ -237,8 +237,8 @@ fn a_request_in_parts_goes_to_its_agent() {
     let taken = room.say(SHOP, &long().to_a_taker());
     let is_whole = |entry: &accp_session::Entry| entry.kind == EntryKind::Frame;
     let to = |room: &mut Room, mid: &Mid| {
-        let mut log = room.host.log().into_iter().filter(is_whole);
-        log.find(|entry| entry.mid == *mid).unwrap().to
+        let mut frames = room.host.log().into_iter().filter(is_whole);
+        frames.find(|entry| entry.mid == *mid).unwrap().to
     };
     assert_eq!(to(&mut room, &named), Some(member(103)));
     assert_eq!(to(&mut room, &taken), Some(member(102)));

@@ -30,7 +30,7 @@ use crate::handle::{End, SIDE};
 use crate::wire::{Frame, Wire};
 use guest::Guest;
 use sender::SessionSender;
-use work::Work;
+use work::{Takes, Work};
 
 /// The error of calls on an agent or a hub that was closed.
 const CLOSED: &str = "it was closed";
@@ -271,13 +271,17 @@ impl Side {
                 .session_mut()?
                 .handle(Input::Takes(&heads), now());
             // A host that was rolled back takes it later.
-            self.work.is_news = told.is_err();
+            if told.is_err() {
+                self.work.takes = Takes::News;
+            }
         }
         for guest in self.guests.values_mut() {
             if let Some(heads) = guest.work.untold(self.driver.session(), guest.member) {
                 let session = self.driver.session_mut()?;
                 let told = session.takes_as(guest.member, &heads, now());
-                guest.work.is_news = told.is_err();
+                if told.is_err() {
+                    guest.work.takes = Takes::News;
+                }
             }
         }
         Ok(())

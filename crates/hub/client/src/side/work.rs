@@ -31,12 +31,10 @@ pub(super) struct Work {
     handlers: Handlers,
     /// True once a handler was registered.
     pub(super) listens: bool,
-    /// True if the session has still to hear which requests the handlers take.
-    pub(super) is_news: bool,
+    /// What the session has heard of the requests that the handlers take.
+    pub(super) takes: Takes,
     /// When the agent was opened. An agent without handlers says soon after that it takes nothing, if somebody asks.
     opened: Instant,
-    /// True if the session has heard what an earlier run took, too.
-    has_early: bool,
     /// True if the agent leaves its session once its work is done.
     pub(super) leaves: bool,
     /// The positions of frames that handlers have.
@@ -50,6 +48,17 @@ pub(super) struct Work {
     pub(super) late: VecDeque<Marked>,
     /// Gets the end of an agent that was closed; `None` before it was closed.
     draining: Option<Vec<Done<()>>>,
+}
+
+/// What a session has heard of the requests that an agent takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Takes {
+    /// All that there is to say.
+    Heard,
+    /// What an earlier run took, too.
+    Early,
+    /// There are more handlers since.
+    News,
 }
 
 /// How long an agent may be open before it has to have handlers for the requests that nobody takes.
@@ -70,9 +79,8 @@ impl Work {
             own,
             handlers: Handlers::new(),
             listens: false,
-            is_news: false,
+            takes: Takes::Heard,
             opened: Instant::now(),
-            has_early: false,
             leaves: false,
             begun: BTreeSet::new(),
             questions: Vec::new(),
@@ -107,20 +115,24 @@ impl Work {
     pub(super) fn serve(&mut self, add: impl FnOnce(Handlers) -> Handlers) {
         let handlers = std::mem::take(&mut self.handlers);
         self.handlers = add(handlers);
-        (self.listens, self.is_news) = (true, true);
+        (self.listens, self.takes) = (true, Takes::News);
     }
 
     /// Returns the requests that the handlers take, if the session has still to hear it. An agent that has just been opened may still
     /// get handlers, so what it took in an earlier run stays for a moment.
     pub(super) fn untold(&mut self, session: &Session, member: MemberId) -> Option<Vec<String>> {
         let is_young = self.opened.elapsed() < SILENT;
-        let is_over = !is_young && (self.has_early || session.is_asked_what_takes(member));
-        if !std::mem::take(&mut self.is_news) && !is_over {
-            return None;
+        let is_over = !is_young && session.is_asked_what_takes(member);
+        match self.takes {
+            Takes::News => {}
+            Takes::Early if !is_young => {}
+            _ if is_over => {}
+            _ => return None,
         }
         let mut heads = self.handlers.heads();
-        self.has_early = is_young;
+        self.takes = Takes::Heard;
         if is_young {
+            self.takes = Takes::Early;
             let mut members = session.state().members();
             let party = members.find(|(other, _)| *other == member);
             let before = party.and_then(|(_, party)| party.takes.clone());
@@ -149,7 +161,7 @@ impl Work {
             _ => None,
         });
         // Until then the agent may still get handlers.
-        let waits = self.has_early || !self.listens;
+        let waits = self.takes == Takes::Early || !self.listens;
         let spoken = waits.then(|| self.opened + SILENT);
         let spoken = spoken.filter(|spoken| *spoken > Instant::now());
         asked.chain(early).chain(spoken).min()
