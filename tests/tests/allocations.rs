@@ -12,7 +12,7 @@ static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 /// Counts the allocations of one decode of a frame with these `deps`.
 fn allocations(deps: &str) -> usize {
     let text = format!(
-        "@planner>req:schedule{{asgn:\\@dev|task:impl_auth|pri:high|dead:sprint_14{deps}|zzz:[x,{{a:1}}]|schema:TA}}\
+        "@planner>req:schedule{{asgn:\\@dev|task:impl_auth|pri:high|dead:sprint_14{deps}|schema:TA}}\
          [mid:100001000008,seq:8,ts:1714000000,cid:100001000001,aid:100001000007,sid:abc-session,ttl:300]"
     );
     let region = Region::new(ALLOCATOR);
@@ -52,6 +52,8 @@ fn main() {
     assert_eq!(allocations(""), 0);
     assert_eq!(allocations("|deps:[]"), 0);
     assert_eq!(allocations("|deps:[design_review,db_schema]"), 1);
+    // A field that the type does not know is listed by its name.
+    assert_eq!(allocations("|zzz:[x,{a:1}]"), 1);
     // An escape cannot be borrowed, so it costs one more string.
     assert_eq!(allocations(r"|deps:[a\:b,db_schema]"), 2);
     println!("a borrowed decode allocates for its Vecs alone");

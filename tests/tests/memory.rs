@@ -206,8 +206,9 @@ impl ScriptedMember {
             next: Vec::new(),
             sent: 0,
         };
+        let hash = scripted.host.options().registry.hash().short(6);
         let hello = format!(
-            "@dev>sync:registry{{ext:[log,proof]|hash:ffffff|pos:{first}|v:1}}[mid:910100000001,seq:{first}]"
+            "@dev>sync:registry{{ext:[log,proof]|hash:{hash}|pos:{first}|v:1}}[mid:910100000001,seq:{first}]"
         );
         scripted.hears(&hello, NOW);
         scripted

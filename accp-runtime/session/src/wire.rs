@@ -1,5 +1,6 @@
 //! Link frames and control frames.
 
+pub(crate) mod addressee;
 pub(crate) mod control;
 #[expect(
     unreachable_pub,

@@ -11,7 +11,7 @@ use crate::log::mid::MemberId;
 use crate::send::encode::{Peer, last_put_of};
 use crate::state::chain::Waiting;
 use crate::state::effect::Effect;
-use crate::state::takers::{head_of, in_order};
+use crate::state::takers::{head_of, in_order, nobody_takes};
 use crate::wire::control::Control;
 use crate::wire::frames::ByeSync;
 use crate::wire::scan::Scanned;
@@ -132,9 +132,4 @@ impl Host {
         self.side.keep(encoded, last_put, &mid);
         Ok(())
     }
-}
-
-/// Returns what a request that nobody takes is told.
-pub(crate) fn nobody_takes(head: &str) -> String {
-    format!("an agent of the session that takes {head}: none that has joined does")
 }

@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use accp_registry::ErrorCode;
 
 use crate::delivery::parts::{Part, Split, split};
-use crate::gate::address::names_agent;
 use crate::interface::outbound::{A_TAKER, Content, Outbound, SendError, TO, To};
 use crate::interface::output::Cold;
 use crate::log::mid::{MemberId, Mid};
 use crate::reference::UNBOUNDED;
+use crate::wire::addressee::names_agent;
 use crate::wire::control::{Control, put_key};
 use accp_context::Time;
 use accp_frame::{

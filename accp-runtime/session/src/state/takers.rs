@@ -30,6 +30,11 @@ pub(crate) fn head(intent: Intent, operation: &str, schema: Option<&str>) -> Str
     }
 }
 
+/// Returns what a request that nobody takes is told.
+pub(crate) fn nobody_takes(head: &str) -> String {
+    format!("an agent of the session that takes {head}: none that has joined does")
+}
+
 /// Returns heads as the log has them: each once, in order. A member that takes more kinds than an entry names, or one with a
 /// very long name, takes all others, too.
 pub(crate) fn in_order(heads: &[String]) -> Vec<String> {
