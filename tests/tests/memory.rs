@@ -25,7 +25,7 @@ const NOW: Time = Time::from_secs(1_714_000_000);
 const MIB: usize = 1024 * 1024;
 
 /// Hosts in a process, and the heap that they may take at rest.
-const HOSTS: (usize, usize) = (100_000, 256 * MIB);
+const HOSTS: (usize, usize) = (100_000, 272 * MIB);
 /// Frames that a member does not acknowledge, and the heap that the host may take for them.
 const FRAMES: (u64, usize) = (1_000_000, 8 * MIB);
 /// Refusals of a member's first frame, each of which asks for a new id, and the heap that the member
