@@ -250,7 +250,7 @@ fn frame(n: u64) -> String {
     let id = |n: u64| 101_000_001_000 + (n - 1) / 999 * 1_000 + 1 + (n - 1) % 999;
     let tail = format!("mid:{},seq:{n},ts:1714000000", id(n));
     if n % 2 == 1 {
-        format!("@dev>req:schedule{{asgn:qa|task:impl_auth|pri:high|schema:TA}}[{tail}]")
+        format!("@dev>req:schedule{{asgn:dev|task:impl_auth|pri:high|schema:TA}}[{tail}]")
     } else {
         let chain = id(n - 1);
         format!("@dev>done:schedule{{task:impl_auth|stat:complete|schema:TA}}[{tail},cid:{chain}]")
