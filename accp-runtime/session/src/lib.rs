@@ -123,7 +123,7 @@ pub use log::mid::{MemberId, Mid};
 pub use log::vouch::{LogId, LogKey, Voucher};
 pub use options::{DraftPeers, GroupLimits, Options, Rules, SchemaClashes, Scope, ValueLimits};
 pub use reference::{ColdKey, Reference, Target, Walk, read_value, references};
-pub use send::compose::{EncodedFrames, compose};
+pub use send::compose::{EncodedFrames, asking, compose};
 pub use session::Session;
 pub use session::codec::Codec;
 pub use session::resolve::{Found, Item, Need, Resolved, Resolver};

@@ -115,7 +115,7 @@ fn a_request_that_nobody_takes_is_an_error_at_once() {
         failed[0].starts_with("@hub>fail:error{code:E2001|"),
         "{failed:?}"
     );
-    let why = "an agent of the session that takes req:chat:CH: none that has joined does";
+    let why = "an agent of the session that takes req:chat:CH, and none that has joined does: start one, or name an agent";
     let (code, message) = refusal(&mut room, SHOP, &soup()).unwrap();
     assert_eq!((code, &*message), (ErrorCode::REF_NOT_FOUND, why));
     room.check_replicas();

@@ -1,10 +1,16 @@
 //! Frames for a host that is reached without a session, as by HTTP.
 
-use crate::interface::outbound::{Outbound, SendError};
+use std::borrow::Cow;
+
+use accp_registry::Registry;
+
+use crate::interface::outbound::{A_TAKER, Outbound, SendError, TO, asks};
 use crate::interface::output::Cold;
 use crate::log::mid::MemberId;
 use crate::options::Options;
 use crate::send::encode::{Composed, Encoder, Peer};
+use crate::wire::addressee::of_field;
+use crate::wire::scan::Scanned;
 use accp_context::Time;
 
 /// The frames and values of an encoded message.
@@ -66,4 +72,37 @@ pub fn compose(
         frames: made.frames.iter().map(Composed::unnumbered).collect(),
         values: made.values,
     })
+}
+
+/// Returns a frame as a question to one agent: a `req` or a `qry` that names no agent leaves the choice to the host, as
+/// [`Outbound::to_a_taker`] does. A frame that names an agent, says that it is for all (`to:~`), asks nothing or cannot be read
+/// comes back as it is.
+///
+/// This is for senders without a session that wait for the answer, as by a POST of HTTP with `Prefer: wait`.
+///
+/// ```
+/// use accp_runtime::Registry;
+/// use accp_session::asking;
+///
+/// let registry = Registry::standard();
+/// let chat = "@dev>req:chat{content:hello|schema:CHAT}[mid:0,seq:0]";
+/// assert_eq!(asking(chat, &registry), "@dev>req:chat{content:hello|schema:CHAT}[mid:0,seq:0,to:?]");
+/// let task = "@dev>req:schedule{assignee:lab|schema:TA}[mid:0,seq:0]";
+/// assert_eq!(asking(task, &registry), task);
+/// ```
+pub fn asking<'f>(frame: &'f str, registry: &Registry) -> Cow<'f, str> {
+    let Ok(scanned) = Scanned::of_entry(frame) else {
+        return frame.into();
+    };
+    let is_for_somebody = scanned.envelope.extra.get(TO).is_some()
+        || !matches!(of_field(registry, &scanned), Ok(None));
+    let metadata = frame.get(scanned.end..).unwrap_or_default();
+    match metadata.strip_suffix(']') {
+        Some(pairs) if asks(scanned.intent) && !is_for_somebody => {
+            let comma = if pairs == "[" { "" } else { "," };
+            let head = scanned.head();
+            format!("{head}{pairs}{comma}{TO}:{A_TAKER}]").into()
+        }
+        _ => frame.into(),
+    }
 }

@@ -142,7 +142,7 @@ impl Encoder<'_> {
         let mut envelope = self.envelope(outbound);
         // Steps 1 to 4: schema, abbreviations, references for large values, defaults.
         let mut head = self.write(outbound, &agent, &envelope, &mut puts)?;
-        if matches!(outbound.to, To::Taker) && !names_agent(self.registry, &head) {
+        if matches!(outbound.to, To::Taker) && !self.names_agent(outbound, &head) {
             envelope.extra.insert(TO, Value::from(A_TAKER));
         }
         let tail = tail_of(&envelope)?;
@@ -259,6 +259,18 @@ impl Encoder<'_> {
             ttl: outbound.ttl,
             extra,
         }
+    }
+
+    /// Returns whether a field of the frame names the agent that the frame is for.
+    fn names_agent(&self, outbound: &Outbound<'_>, head: &str) -> bool {
+        let (intent, operation) = outbound.kind();
+        let kind = [intent.as_str(), operation];
+        let mut specs = self
+            .registry
+            .schemas()
+            .filter_map(|schema| schema.frame(&kind));
+        // Reading the frame again costs more than this look.
+        specs.any(|spec| spec.to.is_some()) && names_agent(self.registry, head)
     }
 
     /// Returns whether the frame must name its session.

@@ -32,7 +32,9 @@ pub(crate) fn head(intent: Intent, operation: &str, schema: Option<&str>) -> Str
 
 /// Returns what a request that nobody takes is told.
 pub(crate) fn nobody_takes(head: &str) -> String {
-    format!("an agent of the session that takes {head}: none that has joined does")
+    format!(
+        "an agent of the session that takes {head}, and none that has joined does: start one, or name an agent"
+    )
 }
 
 /// Returns heads as the log has them: each once, in order. A member that takes more kinds than an entry names, or one with a

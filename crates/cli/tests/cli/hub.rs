@@ -142,9 +142,13 @@ fn what_cannot_be_sent_says_why() {
             .code_is(code)
             .stderr_has(part);
     }
-    run(["ask", "--hub", &url, "--timeout", "0", "@guest>req:plan{}"])
-        .code_is(1)
-        .stderr_has("E3001");
+    let ask = |question| run(["ask", "--hub", &url, "--timeout", "0", question]);
+    ask("@guest>req:plan{}").code_is(1).stderr_has(
+        "E2001: the hub expects an agent of the session that takes req:plan, and none that has joined does",
+    );
+    // Agents that speak HTTP alone never say what they take, so this one may answer.
+    run(["send", "--hub", &url, "@cook>sync:note{}"]).code_is(0);
+    ask("@guest>req:plan{}").code_is(1).stderr_has("E3001");
     run(["tail", "--hub", &url, "--session", "other"])
         .code_is(1)
         .stderr_has("a session that is there");

@@ -87,3 +87,59 @@ fn a_request_for_one_agent_ends_without_an_answer() {
     let (_, said) = hub.accp(("ask", "@desk>req:order{cook:ann|dish:soup|schema:OR}"));
     assert!(said.starts_with("@ann>end:order{}["), "{said}");
 }
+
+/// `accp ask` waits for one answer, so the hub chooses one agent; `accp send` still reaches all.
+#[test]
+fn a_question_that_names_nobody_has_one_agent_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), REGISTRY);
+    hub.start();
+    let question = "@desk>req:order{dish:soup|schema:OR}";
+    let (is_fine, said) = hub.accp(("ask", question));
+    let why = "an agent of the session that takes req:order:OR, and none that has joined does";
+    assert!(
+        !is_fine && said.contains("E2001: ") && said.contains(why),
+        "{said}"
+    );
+
+    let (_ann, _bob) = (cook(&hub, "ann"), cook(&hub, "bob"));
+    let takes = || frames(&hub, "sync:takes{").len();
+    within(Duration::from_secs(20), || (takes() >= 2).then_some(()));
+    for _ in 0..4 {
+        let (is_fine, said) = hub.accp(("ask", question));
+        assert!(is_fine && said.contains(">done:order{dish:by_"), "{said}");
+    }
+    hub.kill();
+    hub.start();
+    let (is_fine, said) = hub.accp(("ask", question));
+    assert!(is_fine && said.contains(">done:order{dish:by_"), "{said}");
+    assert_eq!(frames(&hub, ">done:order{").len(), 5);
+    assert_eq!(frames(&hub, ">end:").len(), 0);
+
+    hub.output(("send", question));
+    within(Duration::from_secs(20), || {
+        let answers = frames(&hub, ">done:order{").len();
+        (answers == 7).then_some(())
+    });
+}
+
+/// `DELETE` takes an agent out. One that still runs connects again, and is in the session as before.
+#[test]
+fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut hub = Hub::with(folder.path(), REGISTRY);
+    hub.start();
+    let _ann = cook(&hub, "ann");
+    within(Duration::from_secs(20), || {
+        (!frames(&hub, "sync:takes{").is_empty()).then_some(())
+    });
+    let path = "/accp/v1/sessions/team/agents/ann?agent=ann";
+    let url = format!("{}{path}", hub.http());
+    let removed = ureq::delete(&url).call().unwrap();
+    assert_eq!(removed.status(), 200);
+    let question = "@desk>req:order{cook:ann|dish:soup|schema:OR}";
+    let (is_fine, said) = hub.accp(("ask --timeout 20", question));
+    assert!(is_fine && said.starts_with("@ann>done:order{"), "{said}");
+    let (is_fine, said) = hub.accp(("ask --timeout 20", "@desk>req:order{dish:tea|schema:OR}"));
+    assert!(is_fine && said.starts_with("@ann>done:order{"), "{said}");
+}

@@ -14,9 +14,12 @@ mod programs;
 mod session;
 mod types;
 
+use std::time::Duration;
+
 use accp_runtime::{Envelope, Frame, exact_numbers};
 use serde_json::{Value as Json, json};
 
+use super::answers::within;
 use super::processes::{Hub, Program};
 
 /// A way into the session `team`, as the program of a stranger takes it.
@@ -127,6 +130,12 @@ impl Setup {
         let told = self.hub.start_with(more);
         let mut lab = Program::start(self.folder.path(), &self.hub, "table lab");
         assert_eq!(lab.says(), "ready");
+        // A question that names nobody needs an agent that has said what it takes.
+        within(Duration::from_secs(20), || {
+            let frames = self.hub.frames();
+            let says = frames.iter().any(|frame| frame.contains("sync:takes{"));
+            says.then_some(())
+        });
         self.lab = Some(lab);
         told
     }

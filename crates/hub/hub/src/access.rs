@@ -153,7 +153,9 @@ pub enum Denied {
     #[error("a session that the token opens")]
     Session,
     /// The caller may not erase data.
-    #[error("a token with `admin = true`; without tokens nobody erases data of a hub that runs")]
+    #[error(
+        "a token with `admin = true`; without tokens nobody erases data of a hub that runs, or takes out another agent than itself (`?agent=`)"
+    )]
     Admin,
     /// The tokens cannot be read now.
     #[error("tokens that can be read; the hub's log says why they cannot")]

@@ -1,12 +1,13 @@
 //! `POST /accp/v1/frames` (draft section 11.1).
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Frames, Hub};
 use accp_frame::{Frame, Intent, Registry};
-use accp_session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted};
+use accp_session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted, asking};
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
@@ -81,7 +82,11 @@ async fn take(
         Some(_) => Some(position(&hub).await? + 1),
         None => None,
     };
-    let posted = send(app, &hub, &caller, frame).await?;
+    let frame = match wait {
+        Some(_) => as_question(&hub, frame).await?,
+        None => frame.into(),
+    };
+    let posted = send(app, &hub, &caller, &frame).await?;
     let response = match (posted, wait, after) {
         (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
             let registry = hub.registry().await;
@@ -166,6 +171,22 @@ fn prefer_wait(headers: &HeaderMap) -> Option<u64> {
 fn is_stream(frame: &[u8]) -> bool {
     let frame = Frame::parse_bytes(frame);
     frame.is_ok_and(|frame| frame.intent == Intent::STREAM.as_str())
+}
+
+/// Returns the frame of a client that waits for the answer. One agent answers it, and the host chooses that agent if the frame
+/// names none.
+async fn as_question<'f>(hub: &Hub, frame: &'f [u8]) -> Result<Cow<'f, [u8]>, Refused> {
+    let Ok(text) = std::str::from_utf8(frame) else {
+        return Ok(frame.into());
+    };
+    let registry = hub
+        .registry()
+        .await
+        .map_err(|error| Refused::store(&error))?;
+    Ok(match asking(text, &registry) {
+        Cow::Borrowed(text) => text.as_bytes().into(),
+        Cow::Owned(text) => text.into_bytes().into(),
+    })
 }
 
 async fn position(hub: &Hub) -> Result<u64, Refused> {

@@ -55,16 +55,19 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
 fn an_answer_in_pieces_without_its_end_is_not_whole() {
     let hub = TestHub::start("--memory");
     let client = hub.client();
-    let asked = frame("@dev>req:plan{}", "dea101000001", 1, "sid:lunch");
+    // One that may answer is in the session.
+    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let asked = frame("@dev>req:plan{}", "dea102000001", 1, "sid:lunch");
     let kind = ("content-type", "application/accp");
     let headers = [kind, ("prefer", "wait=2"), ("connection", "close")];
     let mut asking = client.open("POST", "/accp/v1/frames", &headers, asked.as_bytes());
     until_the_log_has(&client, "req:plan");
     let piece = frame(
         "@cook>stream:infer{idx:0|d:rye|schema:ST}",
-        "c00102000001",
-        1,
-        "sid:lunch,cid:dea101000001",
+        "c00101000002",
+        2,
+        "sid:lunch,cid:dea102000001",
     );
     assert_eq!(client.post_frame(&piece).status, 200);
     asking.until("d:rye");

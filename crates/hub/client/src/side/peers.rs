@@ -105,7 +105,8 @@ impl Side {
         Ok(())
     }
 
-    /// Takes an agent out of the session, and ends its guest. Its link stays, and brings the agent back when it is opened again.
+    /// Takes an agent out of the session, and ends its guest and its link. An agent that still runs elsewhere comes back with its next
+    /// link.
     pub(super) fn remove(
         &mut self,
         agent: &AgentId<'_>,
@@ -128,6 +129,9 @@ impl Side {
         }
         session.end_guest(member);
         self.end_guests_of(member, "the agent was taken out of the session");
+        if self.peers.remove(&member).is_some() {
+            self.input(Input::Disconnected(member))?;
+        }
         let tell = move |kept: Result<(), Error>| drop(done.send(kept.map(|()| true)));
         self.durable.push(Box::new(tell));
         Ok(())
