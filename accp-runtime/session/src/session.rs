@@ -7,6 +7,7 @@ mod shorthands;
 mod summaries;
 
 use accp_context::{TokenBudget, view_context};
+use accp_registry::Change;
 
 use crate::host::Host;
 use crate::interface::event::Event;
@@ -324,6 +325,18 @@ impl Session {
         let waits = is_silent && state.chains.open_of(MemberId::NOBODY) > 0;
         let is_open = |one: Waiting| one.to == MemberId::NOBODY && one.by != member;
         waits && state.chains.waiting().any(is_open)
+    }
+
+    /// Returns what breaks a reader between the schemas of a member and those of this host, at most 16 changes, as
+    /// [`Event::SchemasDiffer`] told them when the member came. Empty if nothing does, if the member speaks HTTP alone, and on
+    /// the side of a member.
+    pub fn schema_clashes(&self, member: MemberId) -> &[Change] {
+        let Role::Host(host) = &self.role else {
+            return &[];
+        };
+        let cursor = host.relays.cursors.get(member);
+        let clashes = cursor.and_then(|cursor| cursor.clashes.as_deref());
+        clashes.unwrap_or_default()
     }
 
     /// Returns whether the frame at this position was delivered and is not yet handled.

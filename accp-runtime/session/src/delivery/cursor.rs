@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_registry::Hash;
+use accp_registry::{Change, Hash};
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::draft::DraftMember;
 use crate::log::mid::Mid;
 use crate::wire::link::Hello;
 use accp_context::Time;
+
+/// How many changes a host keeps of those that break a reader beside one member.
+pub(crate) const SHOWN: usize = 16;
 
 /// The progress of one member through the log.
 #[derive(Debug)]
@@ -34,8 +37,8 @@ pub(crate) struct Cursor {
     pub ack: Option<(Mid, u64)>,
     /// The hash of the schemas that the host last asked the member for.
     pub schemas: Option<String>,
-    /// Whether these schemas and those of the host break a reader, once they are here.
-    pub breaks: Option<bool>,
+    /// What breaks a reader between these schemas and those of the host, once they are here: the first [`SHOWN`] changes.
+    pub clashes: Option<Vec<Change>>,
     /// The fold that the member may fetch.
     pub offer: Option<Offer<Arc<[u8]>>>,
     /// The hello that waits for the hash at a position, which the store reads.
@@ -77,7 +80,7 @@ impl Cursor {
             reading: None,
             ack: None,
             schemas: None,
-            breaks: None,
+            clashes: None,
             offer: None,
             claim: None,
             doubts: 0,

@@ -95,8 +95,9 @@ impl Host {
     }
 
     fn settle_schemas(&mut self, member: MemberId, theirs: &Registry, now: Time) {
-        let breaks = self.side.compare_schemas(member, theirs);
-        self.relays.cursor(member).breaks = Some(breaks);
+        let clashes = self.side.compare_schemas(member, theirs);
+        let breaks = !clashes.is_empty();
+        self.relays.cursor(member).clashes = Some(clashes);
         // The hello of the member waits for this.
         if self.rules.clashes == SchemaClashes::Refused && !breaks {
             self.greet(member, None, now);
@@ -109,11 +110,11 @@ impl Host {
         let own = self.side.schemas.to_string();
         let cursor = self.relays.cursor(from);
         if hello.hash.len() > 64 || own.starts_with(&hello.hash) {
-            cursor.breaks = None;
+            cursor.clashes = None;
             return true;
         }
         if cursor.schemas.as_ref() != Some(&hello.hash) {
-            (cursor.schemas, cursor.breaks) = (Some(hello.hash.clone()), None);
+            (cursor.schemas, cursor.clashes) = (Some(hello.hash.clone()), None);
             let standard = Registry::shared();
             if self.rules.learn_schemas {
                 self.side.transfers.want(ALL_SCHEMAS, from, None);
@@ -126,7 +127,8 @@ impl Host {
         if self.rules.clashes == SchemaClashes::Served {
             return true;
         }
-        let breaks = self.relays.cursor(from).breaks;
+        let clashes = self.relays.cursor(from).clashes.as_ref();
+        let breaks = clashes.map(|clashes| !clashes.is_empty());
         if breaks == Some(true) {
             let expected = "a registry by which all sides of the session read each other's frames; \
                 `accp registry diff --breaking` says what breaks";

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use accp_registry::Hash;
+use accp_registry::{Change, Hash};
 
 use super::Side;
+use crate::delivery::cursor::SHOWN;
 use crate::interface::event::Event;
 use crate::log::mid::MemberId;
 use crate::wire::inline;
@@ -18,14 +19,14 @@ impl Side {
         self.options.registry = Arc::new(registry);
     }
 
-    /// Reports what breaks between the registry of a peer and that of this side, and returns whether anything does.
-    pub(crate) fn compare_schemas(&mut self, peer: MemberId, theirs: &Registry) -> bool {
+    /// Reports what breaks between the registry of a peer and that of this side, and returns the first [`SHOWN`] changes.
+    pub(crate) fn compare_schemas(&mut self, peer: MemberId, theirs: &Registry) -> Vec<Change> {
         let changes = inline::clashes(theirs, &self.options.registry);
-        let clashes = !changes.is_empty();
-        if clashes {
+        let shown = changes.iter().take(SHOWN).cloned().collect();
+        if !changes.is_empty() {
             self.emit(Event::SchemasDiffer(peer, changes));
         }
-        clashes
+        shown
     }
 
     /// Keeps a registry in the store.

@@ -476,6 +476,35 @@ fn a_hub_says_what_breaks_at_joining() {
             assert!(added.iter().all(|name| !line.contains(name)), "{line}");
         }
         assert_eq!(told.len(), 3, "the hub has ended");
+
+        // Who reads the state of the session sees it, too, and so does the page of the hub.
+        let url = format!("{}/accp/v1/sessions/team/state", hub.http());
+        let state = ureq::get(&url).call().unwrap().into_body().read_to_string();
+        let state: serde_json::Value = serde_json::from_str(&state.unwrap()).unwrap();
+        let members = state["members"].as_array().unwrap();
+        let member = |name| members.iter().find(|member| member["agents"][0] == name);
+        let clashes = |name| member(name).unwrap()["clashes"].as_array().unwrap();
+        assert_eq!(clashes("same").len(), 0);
+        let clashes: Vec<_> = clashes("other").iter().map(|text| text.as_str()).collect();
+        for clash in &clashes {
+            assert!(clash.unwrap().contains("breaks "), "{clashes:?}");
+        }
+        assert!(clashes.len() >= told.len(), "{clashes:?}");
+
+        let registry = New.file("registry.json").canonicalize().unwrap();
+        let agent = [
+            "agent",
+            "third",
+            "--registry",
+            registry.to_str().unwrap(),
+            "--",
+            "true",
+        ];
+        if !strict.is_empty() {
+            let (is_fine, said) = hub.accp(agent);
+            let why = "refuses the agent: E5001: it expects a registry by which all sides";
+            assert!(!is_fine && said.contains(why), "{said}");
+        }
     }
 }
 

@@ -46,7 +46,7 @@ impl Agent {
     /// it, except what reads the session by [`look`](Self::look) or [`context`](Self::context).
     ///
     /// # Errors
-    /// [`Error::Ended`].
+    /// [`Error::Refused`] when the hub does not let the agent in, because its registry breaks a reader, say. [`Error::Ended`].
     pub async fn joined(&self) -> Result<(), Error> {
         self.handle.call(Command::Joined).await
     }

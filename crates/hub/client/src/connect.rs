@@ -143,11 +143,18 @@ impl Connect {
         tokio::spawn(carrier.run(socket));
         // The call returns after the agent has joined. From then on it gets the frames of the
         // others.
-        if !has_joined(&handle).await? {
-            let why = format!("nothing has come from the session for {JOIN:?}");
-            return Err(Error::Unreachable(self.hub, why));
+        match has_joined(&handle).await {
+            Ok(true) => Ok(Agent::of(handle)),
+            Ok(false) => {
+                let why = format!("nothing has come from the session for {JOIN:?}");
+                Err(Error::Unreachable(self.hub, why))
+            }
+            Err(Error::Refused(error)) => {
+                let why = format!("{}: it expects {}", error.code, error.message);
+                Err(Error::Denied(self.hub, why))
+            }
+            Err(error) => Err(error),
         }
-        Ok(Agent::of(handle))
     }
 }
 

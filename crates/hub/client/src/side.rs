@@ -203,6 +203,7 @@ impl Side {
         let has_sent = self.work.send_early(&mut own)? | has_cancelled;
         self.inbox.extend(outcome.inbound);
         self.catch_up().await?;
+        self.tell_refused(&outcome.events);
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
         if outcome.events.iter().any(is_news) {
             for (key, done) in std::mem::take(&mut self.readings) {

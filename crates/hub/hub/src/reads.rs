@@ -1,6 +1,7 @@
 //! What participants may read of a session.
 
 use accp_client::{Error, Frames, Hub};
+use accp_registry::Change;
 use accp_session::{Session, Time};
 use axum::Json;
 use axum::body::Bytes;
@@ -171,7 +172,11 @@ fn describe(session: &Session) -> Json_ {
         .collect();
     let members = state.members().map(|(id, party)| {
         let put = state.last_put(id).unwrap_or_default();
-        json!({ "number": id.number(), "agents": party.agents, "present": party.present, "put": put })
+        let clashes = session.schema_clashes(id).iter().map(Change::to_string);
+        json!({
+            "number": id.number(), "agents": party.agents, "present": party.present, "put": put,
+            "clashes": clashes.collect::<Vec<_>>(),
+        })
     });
     json!({
         "session": session.id(),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use accp_frame::Frame;
-use accp_session::{Entry, Inbound, MemberId, Mid, Transmit};
+use accp_frame::{ErrorCode, Frame};
+use accp_session::{Entry, Event, Inbound, MemberId, Mid, Transmit};
 use accp_store::{AsyncDriver, DriverError};
 
 use super::Side;
@@ -37,6 +37,24 @@ impl Side {
         }
         self.tell_joined();
         Ok(())
+    }
+
+    /// Tells those who wait until this side has joined that its host does not let it in. The host says the same to each later hello.
+    pub(super) fn tell_refused(&mut self, events: &[Event]) {
+        let refusal = events.iter().find_map(|event| match event {
+            Event::PeerError(MemberId::HOST, error)
+                if error.of.is_none() && error.code == ErrorCode::POLICY_DENIED =>
+            {
+                Some(error)
+            }
+            _ => None,
+        });
+        let Some(refusal) = refusal.filter(|_| !self.driver.session().has_joined()) else {
+            return;
+        };
+        for done in self.joining.drain(..) {
+            let _ = done.send(Err(Error::Refused(refusal.clone())));
+        }
     }
 
     pub(super) fn tell_joined(&mut self) {

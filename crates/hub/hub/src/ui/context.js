@@ -65,8 +65,12 @@ function drawState(state) {
     box.open = isOpen.has(box.dataset.id);
     return make('li', '', box);
   }));
-  at('agents').replaceChildren(...members.map(({ number, agents, present }) => make('li', present ? '' : 'gone',
-    make('span', '', agents.join(', ')), make('span', 'note', number === 100 ? 'host' : present ? `member ${number}` : 'has left'))));
+  at('agents').replaceChildren(...members.map(({ number, agents, present, clashes }) => {
+    const item = make('li', present ? '' : 'gone',
+      make('span', '', agents.join(', ')), make('span', 'note', number === 100 ? 'host' : present ? `member ${number}` : 'has left'));
+    if (present && clashes.length) item.append(make('pre', 'clash', `Its schemas and those of the hub clash:\n${clashes.join('\n')}`));
+    return item;
+  }));
   const shared = Object.entries(state.state);
   at('version').textContent = state.version ? `version ${state.version}` : '';
   at('shared-none').hidden = shared.length > 0;
