@@ -255,6 +255,15 @@ impl Session {
         }
     }
 
+    /// Returns whether the schemas of the session are on their way to this side. When they no longer are, this side has them
+    /// ([`Event::Schemas`]), or goes on with its own ([`Event::SchemasUnavailable`]).
+    pub fn awaits_schemas(&self) -> bool {
+        match &self.role {
+            Role::Host(_) => false,
+            Role::Member(member) => member.learning.is_some(),
+        }
+    }
+
     /// Returns the state that the log folds to on this side.
     pub fn state(&self) -> &State {
         &self.side().state

@@ -172,12 +172,17 @@ impl Addresses {
         Some((to, all.map(|(at, _)| *at).collect()))
     }
 
-    /// Checks that each request has a taker, as far as the members of the session take it.
-    pub(super) fn judge_waiting(&self) -> Result<(), String> {
-        for one in self.asked.values().flatten() {
+    /// Checks that each request has a taker, as far as the members of the session take it. A cancelled request needs none.
+    pub(super) fn judge_waiting(&self, is_cancelled: impl Fn(&Mid) -> bool) -> Result<(), String> {
+        let asked = self.asked.iter();
+        let asked = asked.flat_map(|(chain, asked)| asked.iter().map(move |one| (chain, one)));
+        for (chain, one) in asked {
             let Some((kind, at)) = &one.chosen else {
                 continue;
             };
+            if is_cancelled(chain) {
+                continue;
+            }
             let best = self.best(one.by, kind);
             let is_here = best.is_some_and(|(has_left, _)| !has_left);
             if self.is_free(one, *at) && (is_here || best.is_none() && !self.may_be_taken(one.by)) {

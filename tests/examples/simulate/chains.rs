@@ -112,6 +112,18 @@ impl Chains {
         })
     }
 
+    /// Checks that each request has a taker, unless its chain or one above it is cancelled.
+    pub(super) fn judge_waiting(&self) -> Result<(), String> {
+        self.addresses.judge_waiting(|chain| {
+            Self::any(vec![chain.clone()], |chain| {
+                let above = self.above.get(chain);
+                let above = above.map(|above| vec![above.chain.clone(), above.aid.clone()]);
+                let is_it = self.cancelled.contains_key(chain);
+                (is_it, above.unwrap_or_default())
+            })
+        })
+    }
+
     fn cause(&self, text: &str) -> Option<Cause> {
         let aid = mid_in(text, "aid")?;
         let alone = || (aid.clone(), true);

@@ -230,11 +230,8 @@ impl Observer {
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         let is_cancelled = !(self.is_flooded || is_put || is_copy)
             && self.chains.is_cancelled(&entry.text, position, false);
-        if entry.kind == EntryKind::Repeat && entry.to.is_some() {
-            let chain = chain_of(&entry.text).unwrap_or_else(|| mid.clone());
-            self.chains.addresses.hands_on(entry, &chain)?;
+        if self.is_handed_on(entry)? {
             counts.handed_on += 1;
-            self.log.push(entry.clone());
             return Ok(());
         }
         self.is_new(entry)?;
@@ -275,6 +272,17 @@ impl Observer {
         self.gathers(entry)?;
         self.log.push(entry.clone());
         Ok(())
+    }
+
+    /// Takes a request that is handed on into the log. Returns false for any other entry.
+    pub(super) fn is_handed_on(&mut self, entry: &Entry) -> Result<bool> {
+        if entry.kind != EntryKind::Repeat || entry.to.is_none() {
+            return Ok(false);
+        }
+        let chain = chain_of(&entry.text).unwrap_or_else(|| entry.mid.clone());
+        self.chains.addresses.hands_on(entry, &chain)?;
+        self.log.push(entry.clone());
+        Ok(true)
     }
 
     /// Notes which parts the host waits for, and checks that a member has not too many under way.

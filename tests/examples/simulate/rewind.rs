@@ -105,6 +105,9 @@ impl Observer {
                 entry.text
             ));
         }
+        if self.is_handed_on(entry)? {
+            return Ok(());
+        }
         self.is_new(entry)?;
         if entry.sequence > 0 {
             self.consumed_by(entry)?;

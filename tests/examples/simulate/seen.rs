@@ -114,7 +114,9 @@ impl Seen {
                 if let Some(at) = waits.filter(|_| !is_mine) {
                     self.taken.insert(at);
                 }
-                is_mine && waits.is_none()
+                // The handler may have finished before the request came again, or after.
+                let has_ended = waits.is_some_and(|at| self.answers.contains_key(&at));
+                is_mine && (waits.is_none() || has_ended && entry.is_due())
             }
             // The copy of an answer is for the side that has asked again.
             EntryKind::Repeat => entry.sender == id && intent(&entry.text) != "req",

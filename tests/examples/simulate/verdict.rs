@@ -177,7 +177,7 @@ impl World {
         self.judge_streams()?;
         self.observer.judge_payments()?;
         if !self.observer.is_flooded {
-            self.observer.chains.addresses.judge_waiting()?;
+            self.observer.chains.judge_waiting()?;
         }
         self.judge_words()
     }

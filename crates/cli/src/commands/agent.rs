@@ -117,17 +117,17 @@ fn options(args: &Args) -> Result<Options, Failure> {
 /// Waits until the agent has the registry of its session. Returns false if it has not got it in time.
 async fn knows_schemas(agent: &Agent) -> Result<bool, accp_client::Error> {
     let until = Instant::now() + SCHEMAS;
-    let knows = |session: &Session| {
+    let look = |session: &Session| {
         let in_force = session.state().schemas();
-        in_force.is_none_or(|hash| hash == session.options().registry.hash())
+        let knows = in_force.is_none_or(|hash| hash == session.options().registry.hash());
+        (knows, session.awaits_schemas())
     };
-    while !agent.look(knows).await? {
-        if Instant::now() > until {
-            return Ok(false);
+    loop {
+        match agent.look(look).await? {
+            (false, true) if Instant::now() < until => sleep(LOOK).await,
+            (knows, _) => return Ok(knows),
         }
-        sleep(LOOK).await;
     }
-    Ok(true)
 }
 
 fn agent_end(agent: &Agent) -> String {

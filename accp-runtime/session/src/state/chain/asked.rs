@@ -102,7 +102,7 @@ impl Chains {
         self.taken.get(member).copied().unwrap_or_default()
     }
 
-    /// Returns the open requests whose takers the host chooses.
+    /// Returns the open requests whose takers the host chooses. Nobody takes one below a cancelled chain.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> {
         let asked = |(chain, open): (&Mid, &Chain)| {
             let chosen = open.asked.iter().filter_map(|asked| {
@@ -119,7 +119,8 @@ impl Chains {
             chosen.collect::<Vec<_>>()
         };
         let is_empty = self.taken.is_empty();
-        let open = self.open.iter().filter(move |_| !is_empty);
+        let open = self.open.iter();
+        let open = open.filter(move |(chain, _)| !is_empty && !self.reaches(chain));
         open.flat_map(asked)
     }
 

@@ -65,10 +65,16 @@ function drawState(state) {
     box.open = isOpen.has(box.dataset.id);
     return make('li', '', box);
   }));
+  const isShown = new Set([...at('agents').querySelectorAll('details[open]')].map((one) => one.dataset.id));
   at('agents').replaceChildren(...members.map(({ number, agents, present, clashes }) => {
     const item = make('li', present ? '' : 'gone',
       make('span', '', agents.join(', ')), make('span', 'note', number === 100 ? 'host' : present ? `member ${number}` : 'has left'));
-    if (present && clashes.length) item.append(make('pre', 'clash', `Its schemas and those of the hub clash:\n${clashes.join('\n')}`));
+    if (present && clashes.length) {
+      const box = make('details', 'clash', make('summary', '', 'Its schemas and those of the hub clash'), make('pre', '', clashes.join('\n')));
+      box.dataset.id = String(number);
+      box.open = isShown.has(box.dataset.id);
+      item.append(box);
+    }
     return item;
   }));
   const shared = Object.entries(state.state);
