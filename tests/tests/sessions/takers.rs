@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use accp_runtime::profiles::{ChatDone, ChatReq};
 use accp_runtime::session::{Event, Input, MemberId, Mid, Outbound, Rules, Scope};
-use accp_runtime::{AgentId, ErrorCode};
+use accp_runtime::{AgentId, DynamicFrame, ErrorCode};
 use accp_session::EntryKind;
 use proptest::prelude::*;
 
@@ -119,6 +119,33 @@ fn a_request_that_nobody_takes_is_an_error_at_once() {
     let (code, message) = refusal(&mut room, SHOP, &soup()).unwrap();
     assert_eq!((code, &*message), (ErrorCode::REF_NOT_FOUND, why));
     room.check_replicas();
+}
+
+/// Nobody takes a request whose chain was cancelled from above, and it does not end with an error.
+#[test]
+fn a_request_below_a_cancelled_chain_waits_for_nobody() {
+    for heads in [&["req:plan"][..], &["req:chat:CH"]] {
+        let mut room = room();
+        says(&mut room, SHOP, &[]);
+        let above = Outbound::owned(ChatReq::new("lunch?"));
+        let above = room.say(SHOP, &above);
+        let asked = room.say(SHOP, &soup().caused_by(&above));
+        let cancel = DynamicFrame::new("shop", "cancel", "task").unwrap();
+        room.say(
+            SHOP,
+            &Outbound::message(&cancel).in_chain(above.to_string()),
+        );
+        for index in [LAB, BANK, DESK] {
+            says(&mut room, index, heads);
+        }
+        assert_eq!(have(&room, &asked), []);
+        let unwritten = |event: &Event| matches!(event, Event::NotWritten(_));
+        assert!(!room.host.events.iter().any(unwritten));
+        assert_eq!(room.members[SHOP].inbox.len(), 0);
+        let silent = MemberId::new(101).unwrap();
+        assert!(!room.host.session().is_asked_what_takes(silent));
+        room.check_replicas();
+    }
 }
 
 #[test]
