@@ -8,7 +8,7 @@ use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, MemberId, Mid, Scope, Time};
 use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 
-use super::chains::{Chains, chain_of};
+use super::chains::Chains;
 use super::counts::Counts;
 use super::draft::Plain;
 use super::node::{Result, said};
@@ -272,17 +272,6 @@ impl Observer {
         self.gathers(entry)?;
         self.log.push(entry.clone());
         Ok(())
-    }
-
-    /// Takes a request that is handed on into the log. Returns false for any other entry.
-    pub(super) fn is_handed_on(&mut self, entry: &Entry) -> Result<bool> {
-        if entry.kind != EntryKind::Repeat || entry.to.is_none() {
-            return Ok(false);
-        }
-        let chain = chain_of(&entry.text).unwrap_or_else(|| entry.mid.clone());
-        self.chains.addresses.hands_on(entry, &chain)?;
-        self.log.push(entry.clone());
-        Ok(true)
     }
 
     /// Notes which parts the host waits for, and checks that a member has not too many under way.

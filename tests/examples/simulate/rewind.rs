@@ -2,6 +2,7 @@
 
 use accp_session::{Entry, EntryKind};
 
+use super::chains::chain_of;
 use super::counts::Counts;
 use super::draft::Plain;
 use super::node::Result;
@@ -128,5 +129,16 @@ impl Observer {
         }
         self.log.push(entry.clone());
         Ok(())
+    }
+
+    /// Takes a request that is handed on into the log. Returns false for any other entry.
+    pub(super) fn is_handed_on(&mut self, entry: &Entry) -> Result<bool> {
+        if entry.kind != EntryKind::Repeat || entry.to.is_none() {
+            return Ok(false);
+        }
+        let chain = chain_of(&entry.text).unwrap_or_else(|| entry.mid.clone());
+        self.chains.addresses.hands_on(entry, &chain)?;
+        self.log.push(entry.clone());
+        Ok(true)
     }
 }

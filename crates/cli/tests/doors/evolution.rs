@@ -3,6 +3,7 @@
 //!
 //! `ACCP_BLESS=1 cargo test -p accp-cli --test all evolution` writes the table anew.
 
+mod joining;
 #[allow(
     clippy::duplicate_mod,
     reason = "the program has the types of either registry"
@@ -456,56 +457,6 @@ fn the_table_of_changes() {
         shown(&name, each(&|writer| session(&rows, hub, writer)));
     }
     shown("log", each(&|writer| log(&rows, writer)));
-}
-
-/// A hub logs what breaks between its registry and that of an agent, and not what was only added. A strict hub serves an agent
-/// with its own registry; what it does with others, a test of the sessions says.
-#[test]
-fn a_hub_says_what_breaks_at_joining() {
-    for strict in ["", "--strict-registry"] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut hub = Hub::with(folder.path(), &Old.registry());
-        let mut said = hub.start_with(strict);
-        drop(Program::of(Old, "same", folder.path(), &hub));
-        let _other = Program::start(folder.path(), &hub, "evolution new other");
-        let is_told = |line: &String| line.contains("the registry of a peer differs");
-        let told: Vec<String> = said.by_ref().filter(is_told).take(3).collect();
-        for line in &told {
-            assert!(line.contains("other") && line.contains("breaks "), "{line}");
-            let added = ["optional_field", "default_field", "schema_added"];
-            assert!(added.iter().all(|name| !line.contains(name)), "{line}");
-        }
-        assert_eq!(told.len(), 3, "the hub has ended");
-
-        // Who reads the state of the session sees it, too, and so does the page of the hub.
-        let url = format!("{}/accp/v1/sessions/team/state", hub.http());
-        let state = ureq::get(&url).call().unwrap().into_body().read_to_string();
-        let state: serde_json::Value = serde_json::from_str(&state.unwrap()).unwrap();
-        let members = state["members"].as_array().unwrap();
-        let member = |name| members.iter().find(|member| member["agents"][0] == name);
-        let clashes = |name| member(name).unwrap()["clashes"].as_array().unwrap();
-        assert_eq!(clashes("same").len(), 0);
-        let clashes: Vec<_> = clashes("other").iter().map(|text| text.as_str()).collect();
-        for clash in &clashes {
-            assert!(clash.unwrap().contains("breaks "), "{clashes:?}");
-        }
-        assert!(clashes.len() >= told.len(), "{clashes:?}");
-
-        let registry = New.file("registry.json").canonicalize().unwrap();
-        let agent = [
-            "agent",
-            "third",
-            "--registry",
-            registry.to_str().unwrap(),
-            "--",
-            "true",
-        ];
-        if !strict.is_empty() {
-            let (is_fine, said) = hub.accp(agent);
-            let why = "refuses the agent: E5001: it expects a registry by which all sides";
-            assert!(!is_fine && said.contains(why), "{said}");
-        }
-    }
 }
 
 /// The types are those that the command makes of the registries.

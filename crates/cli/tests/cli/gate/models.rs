@@ -144,8 +144,8 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
     assert_eq!(guest.post_frame(&plan("guest", "x", 1)).status, 200);
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";
     let mut log = guest.open("GET", frames, &[], b"");
-    let with_session = open_tool(&dev, &session, 7, "accp_ask", &asks("one", 2));
-    let call = tool("accp_ask", &asks("two", 2));
+    let with_session = open_tool(&dev, &session, 7, "accp_ask", &asks("one", 5));
+    let call = tool("accp_ask", &asks("two", 5));
     let without = open_stateless(&dev, PLACE, "tools/call", &call);
     log.until("goal:one");
     log.until("goal:two");
@@ -154,7 +154,7 @@ fn nothing_is_sent_for_a_question_whose_right_is_over() {
         assert!(ended.body.contains("E5001"), "{ended:?}");
     }
     // The third question times out last. Then the time of the first two is over, too.
-    let call = tool("accp_ask", &asks("three", 3));
+    let call = tool("accp_ask", &asks("three", 6));
     let asked = stateless(&cook, "/mcp/lunch/cook", "tools/call", &call);
     assert!(asked.body.contains("E3001"), "{asked:?}");
     log.until("@cook>cancel:task");
