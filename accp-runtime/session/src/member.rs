@@ -212,8 +212,9 @@ impl Member {
         self.to_send.hello = true;
     }
 
-    /// Returns whether the log has every frame sent, the host has answered the last hello, and this
-    /// side fetches neither a fold nor schemas and has told what it takes.
+    /// Returns whether this side has nothing left to do: the log has every frame sent, the host has
+    /// answered the last hello and knows which requests this side takes, and this side fetches neither
+    /// a fold nor schemas.
     pub(crate) fn is_quiet(&self) -> bool {
         let transfers = &self.side.transfers;
         let fetches =

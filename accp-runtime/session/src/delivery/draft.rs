@@ -73,7 +73,7 @@ impl DraftMember {
         }
     }
 
-    /// Goes back to the number after which the member goes on.
+    /// Starts again after this number: drops the entries and values that wait for the member.
     pub(crate) fn go_back(&mut self, number: u64) {
         self.number = number;
         self.waiting.clear();

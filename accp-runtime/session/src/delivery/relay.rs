@@ -43,7 +43,8 @@ pub(crate) struct Relays {
 }
 
 impl Relayed {
-    /// Sends the entry to a member that has the log as far as it was sent, and notes that it was.
+    /// Queues the entry for a member that was sent the whole log before it, and moves the member's
+    /// cursor to it.
     fn to(
         &self,
         member: MemberId,
@@ -270,7 +271,7 @@ impl Relays {
         }
     }
 
-    /// Forgets the progress of a member, which is relayed nothing from now on.
+    /// Forgets the progress of a member. The host relays nothing to it from now on.
     pub(crate) fn forget(&mut self, member: MemberId) {
         self.cursors.remove(member);
         self.trim();

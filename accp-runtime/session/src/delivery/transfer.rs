@@ -13,7 +13,7 @@ use accp_context::Time;
 
 /// The greatest number of values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;
-/// Tries without an answer after which this is reported.
+/// The number of tries without an answer after which this side reports the key as unavailable.
 const TRIES: u32 = 8;
 
 /// The values that this side fetches.

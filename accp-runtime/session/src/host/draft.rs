@@ -55,8 +55,8 @@ impl Host {
         );
     }
 
-    /// Tells a peer of the draft the registry, in answer to a hello outside of a link. Whatever numbers the frames
-    /// of this session, such a peer can be served: it gets answers alone, and nothing of the log.
+    /// Sends the registry to a peer of the draft, in answer to a hello by POST. Such a peer gets answers only and
+    /// nothing of the log. So the host can serve it however the session numbers its frames.
     pub(crate) fn introduce(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_none() {
             self.learn_inline(hello, now);
@@ -356,8 +356,8 @@ impl Host {
         }
     }
 
-    /// Returns the text of an entry with its values in it, or `None` while the store reads them. A
-    /// value that cannot be had, or that has no room, stays a reference.
+    /// Returns the text of an entry with its values in it, or `None` while the store reads them. A value that is
+    /// lost, or for which the frame has no room, stays a reference.
     fn with_values(&mut self, member: MemberId, entry: &Relayed) -> Option<Arc<str>> {
         if entry.sender == member {
             return Some(Arc::clone(&entry.text));
@@ -424,7 +424,7 @@ impl Host {
         if Control::is_host_s(&frame) {
             return;
         }
-        // The member has had a request that was handed on, under its number.
+        // The member already got this request, under its first number, before the host handed it on.
         if entry.repeat && entry.to.is_some() {
             return;
         }

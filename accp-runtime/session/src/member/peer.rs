@@ -70,7 +70,7 @@ impl Member {
         self.side.stamp(now).for_draft(number)
     }
 
-    /// Returns what the host makes of a message that is too large for a frame.
+    /// Returns the forms in which the host can take a message that is too large for one frame.
     pub(crate) fn takes(&self) -> Peer {
         match self.draft {
             Some(_) => Peer::Draft,

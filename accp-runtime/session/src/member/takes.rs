@@ -9,15 +9,15 @@ use crate::wire::frames::ByeSync;
 use crate::wire::link::serves;
 use accp_context::Time;
 
-/// What a member tells its host until the host has heard it.
+/// What a member has to tell its host, repeated until the host has heard it.
 #[derive(Debug)]
 pub(crate) struct Word {
-    /// The requests that this side takes, once it has said so.
+    /// The requests that this side takes; `None` before the agent has named any.
     takes: Option<Vec<String>>,
-    /// True from the wish to leave on.
+    /// True once the agent wants to leave.
     leaves: bool,
     retry: Backoff,
-    /// True if the word goes out with the next batch.
+    /// True if the message goes out with the next batch.
     is_due: bool,
 }
 
@@ -31,7 +31,7 @@ impl Word {
         }
     }
 
-    /// Returns when the word goes out again.
+    /// Returns when the message goes out again.
     pub(crate) fn at(&self) -> Option<Time> {
         self.retry.at()
     }
@@ -81,13 +81,13 @@ impl Member {
         self.word.takes.is_some() && heard != self.word.takes.as_ref()
     }
 
-    /// Tells the host what it has not heard.
+    /// Sends what the host has not heard yet: that this side leaves, or which requests it takes.
     pub(super) fn speak(&mut self, now: Time) {
         if !self.word.leaves && !self.has_untold_takes() {
             self.word.retry.rest();
             return;
         }
-        // After a new start the word waits for the host, and goes out when the host has answered.
+        // After a restart this waits until the host has answered the hello.
         if !std::mem::take(&mut self.word.is_due) && self.word.retry.at().is_some() {
             return;
         }

@@ -47,7 +47,7 @@ pub(crate) struct Chains {
     order: ByMember<BTreeMap<u64, Mid>>,
     /// The cancelled chains, by the member that cancelled them.
     cancelled: Names,
-    /// The frames that open and cancelled chains know.
+    /// The known frames: those of open and of cancelled chains that an `aid` can name.
     frames: BTreeMap<Mid, Known>,
     /// The number of known frames of open chains, by the member that made their ids.
     known: ByMember<usize>,
@@ -72,7 +72,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Returns whether a request for one member is among those of the member that began the chain.
+    /// Returns whether the member that began the chain has an open request for one member in it.
     fn is_addressed(&self) -> bool {
         self.asked.iter().any(|asked| asked.by == self.starter)
     }
@@ -208,7 +208,7 @@ impl Chains {
         only(chain.asked.iter().filter(|asked| asked.by == chain.starter))
     }
 
-    /// Returns whether this member was asked by the frame with this id, alone, and has not answered.
+    /// Returns whether this frame is an open request that this member alone has to answer.
     pub(crate) fn is_asked(&self, member: MemberId, frame: &Scanned<'_>) -> bool {
         self.holder(frame) == Some(member)
     }

@@ -37,8 +37,8 @@ pub(crate) fn lacking(own: &Registry, hash: Hash, theirs: &str) -> Vec<(String, 
         .collect()
 }
 
-/// Returns a schema in the form of section 6.2 of the draft: without its documents, and without what
-/// is nested deeper than a frame may be.
+/// Returns a schema in the form of section 6.2 of the draft: without its documentation, and without the parts that are
+/// nested deeper than a frame allows.
 fn value_of(schema: &Json) -> Value<'static> {
     let mut schema = schema.clone();
     if let Some(schema) = schema.as_object_mut() {

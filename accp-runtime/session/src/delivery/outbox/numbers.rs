@@ -24,7 +24,8 @@ impl Outbox {
         }
     }
 
-    /// Takes the position by which the log has what the host has consumed up to this frame.
+    /// Sets the position by which the log has the consumed frames up to `last`, where it was not known
+    /// yet.
     pub(crate) fn logged_by(&mut self, last: &Mid, until: u64) {
         for taken in &mut self.taken {
             if taken.until == LATER && is_not_after(&taken.frame.mid, last) {
