@@ -10,9 +10,9 @@ pub(super) static ANY: Type = Type::Any;
 /// The values of a map without a declared type.
 pub(super) const UNTYPED: Members<'static> = Members::Same(&ANY);
 
-/// The types of the values in a map. They follow from the place of the map, and not from the code
-/// that is written in front of a record: in a place without a declared type, values tell their own
-/// type, as they do in a frame.
+/// The types of the values in a map. They follow from the declared type of the map's place, not from
+/// a schema code before the record. In a place without a declared type, each value shows its own
+/// type, as in a frame.
 #[derive(Clone, Copy)]
 pub(super) enum Members<'r> {
     /// All values have this type.
@@ -41,8 +41,8 @@ impl<'r> Members<'r> {
         }
     }
 
-    /// Returns the key under which a map has the value of this key already, if it has: each field
-    /// has several names.
+    /// Returns the key under which the map already has the field of `key`, if it has: each field has
+    /// several names.
     pub(super) fn taken<'k>(self, key: &'k str, map: &Map<'_>) -> Option<&'k str>
     where
         'r: 'k,

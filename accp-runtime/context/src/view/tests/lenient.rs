@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// Wherever a word is put, it is in a message, in a repair, or the text is refused.
+    /// A word at any place of the text ends up in a message or in a repair, or the text is refused.
     #[test]
     fn nothing_is_dropped_unseen(
         messages in prop::collection::vec(any_message(), 1..4),
