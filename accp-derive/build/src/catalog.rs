@@ -29,7 +29,7 @@ pub(crate) struct Catalog<'r> {
     owned: bool,
     /// Whether each union has a variant that keeps the records of other variants.
     open: bool,
-    /// The types of the user that stand for others.
+    /// The user's own types that replace generated types.
     pub(crate) overrides: Overrides,
 }
 

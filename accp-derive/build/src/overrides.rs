@@ -31,8 +31,8 @@ enum Instead {
 impl Overrides {
     /// Finds what each path of the options names.
     ///
-    /// # Errors
-    /// Every type that is none, and every path that names nothing, or several types where only one can be meant.
+    /// # Errors Every text that is not a type. Every path that names nothing, or several types where only one can be
+    /// meant.
     pub(crate) fn new(options: &Options, items: &[Item<'_>]) -> Result<Self, Vec<AttributeFault>> {
         let mut overrides = Self::default();
         let mut faults = Vec::new();
@@ -119,7 +119,7 @@ impl Overrides {
         self.types.contains_key(&ident.to_string())
     }
 
-    /// Returns whether the type of this name borrows from the frame, if it does where it is generated.
+    /// Returns whether the type of this name borrows from the frame. `generated` says whether the generated type does.
     pub(crate) fn borrows(&self, ident: &Ident, generated: bool) -> bool {
         match self.types.get(&ident.to_string()) {
             Some(Instead::Other(ty)) => has_lifetime(ty),
@@ -195,7 +195,8 @@ fn read<T: syn::parse::Parse>(path: &str, text: &str) -> Result<T, Fault> {
     })
 }
 
-/// Returns the paths of a type: its own name, and those of its schema, unless a type has that name.
+/// Returns the paths of a type: its own name, and the name and the code of its schema unless another type has that
+/// name.
 fn names(schema: &Schema, ident: &Ident, items: &[Item<'_>]) -> Vec<String> {
     let is_type = |name: &&String| items.iter().any(|item| item.ident == name.as_str());
     let of_schema = [&schema.name, &schema.code].into_iter();

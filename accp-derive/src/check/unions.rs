@@ -11,7 +11,7 @@ use crate::ast::{Content, Field, Input, Variant};
 use crate::ctxt::Ctxt;
 use crate::resolved::{Record, Union};
 
-/// Returns the union that the schema of an enum is.
+/// Returns the schema of an enum, if the schema is a union.
 pub(super) fn union<'r>(input: &Input<'_>, registry: &'r Registry) -> Option<&'r Schema> {
     let code = input.attrs.schema.as_ref()?.value();
     registry
