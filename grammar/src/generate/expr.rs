@@ -63,7 +63,8 @@ impl Expr {
         }
     }
 
-    /// Returns an alternative that can be empty and has another one behind it.
+    /// Returns an alternative that can be empty and stands before others, which it would hide in a
+    /// PEG.
     pub(super) fn hiding(&self, nullable: &BTreeSet<String>) -> Option<&Expr> {
         match self {
             Self::Literal { .. } | Self::Range(..) | Self::Rule(_) => None,
