@@ -1,4 +1,4 @@
-//! Aliases of fields: how a document declares them, and what does not depend on them.
+//! Aliases of fields: how a document declares them, and what they leave unchanged.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{Delta, DeltaPolicy, Registry, Schema, diff};
