@@ -37,7 +37,8 @@ fn a_frame_of_the_other_crate_is_one_of_this() -> Result<(), Box<dyn std::error:
     Ok(())
 }
 
-/// A session compares these: the crates are one peer's, whichever of them opens it.
+/// Both crates have the whole registry of the team, so a session with either crate has the same
+/// hash.
 #[test]
 fn the_registry_is_the_same() {
     assert_eq!(team::REGISTRY_HASH, frames::REGISTRY_HASH);

@@ -80,7 +80,8 @@ pub fn run(folder: &Path, victim: &str, line: usize) -> Result<()> {
     }
 }
 
-/// Starts a process. A thread tells what it says, and that it has ended.
+/// Starts a process. A thread sends an event for each line that the process prints, and one when it
+/// ends.
 fn start(who: &'static str, args: &[&str], events: &Sender<Event>) -> Result<Process> {
     let mut child = Command::new(current_exe()?)
         .args(args)
