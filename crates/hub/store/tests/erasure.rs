@@ -72,7 +72,7 @@ fn fill(store: &mut SqliteStore, side: &SideId) {
     }
 }
 
-/// Returns what takes all that names somebody out of such a side.
+/// Returns an erasure of everything in such a side that names the person.
 fn all() -> Erasure {
     Erasure {
         positions: (1..=240).filter(|position| position % 4 < 2).collect(),

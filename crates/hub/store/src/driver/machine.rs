@@ -285,8 +285,9 @@ impl Machine {
         })
     }
 
-    /// Returns whether nobody supplies a value. A member asks for it anew with the next reading. A host asks
-    /// on by itself, and all its guests may read the value, so it stays so until the value comes.
+    /// Returns whether nobody supplies a value. A member forgets this, so that its next reading asks again.
+    /// A host goes on asking by itself, and all its guests may read the value, so it remembers this until
+    /// the value comes.
     fn is_unavailable(&mut self, key: &str) -> bool {
         if self.session.is_host() {
             self.unavailable.contains(key)
