@@ -34,7 +34,7 @@ pub struct Ask<A> {
     outbound: Outbound<'static>,
     within: Duration,
     cancels: bool,
-    /// Who wants to know when the hub has accepted the question.
+    /// Gets the position once the hub has accepted the question, or the reason why it has not.
     fate: Option<Done<Sent>>,
     answer: PhantomData<fn() -> A>,
 }

@@ -14,7 +14,7 @@ use crate::error::Error;
 /// Entries that are read at a time.
 const PIECE: usize = 256;
 
-/// Where the log of a side stands, and how far it has come.
+/// The log of a side in its store, and the last position that is durable.
 #[derive(Clone)]
 pub(crate) struct Log {
     pub(crate) committer: Committer,

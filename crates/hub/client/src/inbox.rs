@@ -74,7 +74,8 @@ impl Inbox {
         self.through
     }
 
-    /// Returns whether only questions count at this position.
+    /// Returns whether the agent was in the session before it had an inbox, at this position. There, only
+    /// unanswered questions are handed out.
     pub(crate) fn is_before(&self, position: u64) -> bool {
         position <= self.begins
     }

@@ -53,7 +53,7 @@ pub(crate) struct Side {
     unclaimed: Vec<Inbound>,
     /// Reads whose values are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
-    /// True until a side that begins has caught up with its session.
+    /// True until a side that was just opened has caught up with its session.
     begins: bool,
     /// True until a side with a new link has caught up with its session.
     is_back: bool,
@@ -62,11 +62,11 @@ pub(crate) struct Side {
     joining: Vec<Done<()>>,
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
-    /// The reasons why guests have ended, for the handles that they still have.
+    /// The reasons why guests have ended, by the numbers of handles that still exist.
     ended: BTreeMap<u64, Error>,
     /// Of a host: its store.
     committer: Option<Committer>,
-    /// Sides of agents that have become guests. They are deleted once the inboxes are durable.
+    /// Sides in the store whose agents have become guests. They are deleted once the inboxes are durable.
     leaving: Vec<SideId>,
     /// Called once the inputs are durable.
     durable: Vec<OnDurable>,

@@ -81,7 +81,7 @@ async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
-/// The clock stands still as long as anything can be done, so a wait would show.
+/// The clock of the test advances only when no task can run, so a wait would be seen.
 #[tokio::test(start_paused = true)]
 async fn an_agent_whose_post_was_refused_for_good_joins_at_once() {
     let hub = hub_on(&store()).await;
@@ -167,7 +167,8 @@ async fn what_is_marked_does_not_come_again() {
     }
 }
 
-/// An agent that was in the session by POST gets the questions that it has not answered, and what comes.
+/// An agent that was in the session by POST gets the questions that it has not answered, and all later
+/// frames.
 #[tokio::test]
 async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     let committer = store();
@@ -317,7 +318,7 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
     dev.send(task("soup")).await.expect("it is sent");
 }
 
-/// An agent without handlers reads nothing, and keeps nothing but where it began.
+/// An agent without handlers reads nothing, and its inbox keeps only where it began.
 #[tokio::test]
 async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     let committer = store();
