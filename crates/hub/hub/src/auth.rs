@@ -130,7 +130,7 @@ impl Authenticated {
         wait(&self.app, &self.key, bytes).await;
     }
 
-    /// Returns a reservation for bytes of a body that the requester sends.
+    /// Returns a reservation for the bytes of a body that the requester sends.
     pub(crate) fn body_quota(&self) -> Reservation {
         self.app.bodies.reservation(&self.key)
     }
@@ -187,7 +187,7 @@ impl Authenticated {
     }
 
     /// Authorises the requester as the sender of the first frame on a socket. Also returns whether the peer knows the
-    /// draft alone: its frame has no position in our log.
+    /// draft alone: then its frame names no position of a log.
     pub(crate) fn greet(&self, named: &Named, first: &str) -> Result<(Authorized, bool), Refused> {
         let frame = Frame::parse(first)?;
         if (&*frame.intent, &*frame.operation) != ("sync", "registry") {

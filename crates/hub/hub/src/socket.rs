@@ -125,7 +125,7 @@ enum Came {
     Peer(Option<Result<Message, axum::Error>>),
     /// From the other hub, if it was not silent for too long.
     There(Result<Option<Result<tungstenite::Message, tungstenite::Error>>, Elapsed>),
-    /// Nothing more, for now.
+    /// Nothing more at the moment.
     Nothing,
 }
 

@@ -27,8 +27,8 @@ static PAGE: LazyLock<(String, String)> = LazyLock::new(|| {
     (page, policy())
 });
 
-/// Returns the policy of the page: it runs its own script and style alone, asks nobody but its hub, and
-/// makes no markup of texts.
+/// Returns the content security policy of the page: it runs only its own script and style, connects
+/// only to its hub, and never parses text as markup.
 fn policy() -> String {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(

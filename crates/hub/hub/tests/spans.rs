@@ -14,7 +14,7 @@ use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 /// What stands nowhere but in frames, values, tokens and paths.
 const SECRET: &str = "xyzzy";
 
-/// Keeps all that is said: the fields of spans of the target `accp::spans`, and everything as text.
+/// Records the fields of spans of the target `accp::spans`, and all spans and events as text.
 #[derive(Clone, Default)]
 struct Ears(Arc<Mutex<Heard>>);
 
@@ -82,7 +82,7 @@ impl Ears {
     }
 }
 
-/// Lets `dev` into `lunch`.
+/// Gives the token of `dev` the right to the session `lunch`.
 struct Dev;
 
 impl Access for Dev {
