@@ -25,7 +25,7 @@ pub(crate) struct TaskRecord {
     /// The positions of the first and the last frame.
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// The position of the frame that says why the state is what it is.
+    /// The position of the frame that explains the state.
     pub(crate) why: Option<u64>,
 }
 

@@ -54,7 +54,7 @@ impl PendingFrame {
 struct FrameQueues {
     /// Frames in the order in which they came.
     arrived: VecDeque<PendingFrame>,
-    /// Pieces of streams that wait for those before them. `None` is one that an earlier inbox had.
+    /// Pieces of streams that wait for those before them. `None` stands for a piece that an earlier inbox had.
     order: PiecesInOrder<Option<PendingFrame>>,
     /// Frames in the order in which the model reads them.
     waiting: VecDeque<PendingFrame>,
