@@ -63,7 +63,7 @@ fn example(index: usize, task: &str, dom: &str, fields: &[(&str, &str)]) {
     assert_eq!((again.text(), packet.text()), (text, text));
 }
 
-/// No byte of an example can be changed to `|` without another tree, or an error.
+/// Changes each byte of an example to `|`. The result is an error, or the byte was a `|` already.
 fn no_byte_of(index: usize) {
     let text = EXAMPLES[index];
     let packet = Packet::parse(text).unwrap();

@@ -21,7 +21,7 @@ pub(super) struct Piece {
     pub(super) gap: Gap,
 }
 
-/// What a piece is.
+/// A piece of an instruction: a word or a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// A word, in small letters.
