@@ -141,7 +141,7 @@ pub(crate) fn decisions(text: &str, declared: &Declared) -> Codes {
     codes
 }
 
-/// A heading of a review: from whom, of which event, and what stands below it.
+/// A review: the participant and the event in its heading, and the text below it.
 struct Review<'t> {
     from: &'t str,
     seq: u64,

@@ -15,10 +15,10 @@ use crate::walks::step::{Step, Writes};
 use crate::walks::steps;
 use crate::walks::world::{ROOT, Reader, World};
 
-/// What a step is called that takes an edit back.
+/// The name of a step that reverts an edit.
 const UNDO: &str = "undo";
 
-/// What all walks have come to.
+/// The counts of all walks.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub walks: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Walk {
     folder: Folder,
     verdict: Verdict,
     undo: Vec<Writes>,
-    /// Steps since the folder was over.
+    /// The number of steps since the collaboration was over.
     over: usize,
     pub history: Vec<String>,
 }
@@ -64,10 +64,9 @@ impl Walk {
         }
     }
 
-    /// Goes the steps.
+    /// Takes the steps of the walk.
     ///
-    /// # Errors
-    /// What differs, at which step.
+    /// # Errors The difference between the judges, with the number of its step.
     pub(crate) fn go(&mut self, steps: usize, tally: &mut Tally) -> Result<(), String> {
         let mut is_completed = false;
         for number in 1..=steps {
@@ -90,7 +89,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Goes a step, asks both judges, and returns the phase.
+    /// Takes a step, asks both judges, and returns the phase.
     fn step(&mut self, tally: &mut Tally) -> Result<String, String> {
         let step = self.choose();
         match step {
