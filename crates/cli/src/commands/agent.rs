@@ -114,7 +114,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Waits until the agent has the registry of its session. Returns false if it has not got it in time.
+/// Waits until the agent has the registry of its session. Returns false if this takes too long.
 async fn knows_schemas(agent: &Agent) -> Result<bool, accp_client::Error> {
     let until = Instant::now() + SCHEMAS;
     let knows = |session: &Session| {

@@ -79,8 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// Returns the number of tokens that the packet has less without a field, if the advice is about
-/// tokens.
+/// Returns how many tokens the packet saves without a field, if the advice is about tokens.
 fn cost(
     packet: &Packet<'_>,
     advice: Advice,
