@@ -75,7 +75,8 @@ fn a_new_crate_passes_its_tests() {
     made.cargo("test --quiet").stdout_has("2 passed");
 }
 
-/// What accp-build says about files in the folder of a registry, and about a registry that is one file.
+/// Cargo builds again when a file of a registry changes, appears or disappears. The registry may be a folder or one
+/// file.
 #[test]
 fn a_change_of_the_registry_builds_again() {
     let made = Crate::made("watched");
@@ -104,7 +105,7 @@ fn a_change_of_the_registry_builds_again() {
     assert!(made.builds(), "the file that is named");
 }
 
-/// The derive finds the registry, wherever the command ran and whatever the paths were.
+/// The derive finds the registry, whatever the folder and the paths that the command was run with.
 #[test]
 fn a_generated_file_builds_in_its_crate() {
     const REGISTRY: &str = r#"{ "schemas": { "visit": { "code": "VS", "fields": ["place"],

@@ -148,7 +148,8 @@ const FOREIGN: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// What a person did not say is no turn of the user, and frames of a log give the log again.
+/// A message that no person wrote does not become a turn of the user. The frames of a log give the
+/// log again.
 #[test]
 fn a_log_of_a_framework_is_converted_with_its_roles() {
     let said = [

@@ -1,4 +1,4 @@
-//! Models that speak MCP: what a call, a session and a place of theirs cost, and when each of them ends.
+//! Models that speak MCP: what their calls, sessions and agents cost, and when each of them ends.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
