@@ -72,8 +72,8 @@ fn host_at_rest(number: usize) -> Session {
     scripted.host
 }
 
-/// The heap is bounded, and it does not grow with the frames: else a smaller number of them would
-/// say nothing about a million.
+/// The heap is bounded, and it does not grow with the frames. Because it does not grow, fewer frames
+/// show the same as a million.
 fn a_member_that_never_acknowledges(share: u64) {
     let (count, bound) = (FRAMES.0 / share, FRAMES.1);
     let region = Region::new(ALLOCATOR);
@@ -160,7 +160,7 @@ fn greeted() -> Session {
     }
 }
 
-/// Returns what a session says to its peers and to its caller.
+/// Returns the frames and the events that a session gives out.
 fn told(session: &mut Session) -> (Vec<String>, Vec<Event>) {
     let (mut texts, mut events) = (Vec::new(), Vec::new());
     while let Some(output) = session.poll() {

@@ -187,7 +187,7 @@ fn any_case() -> impl Strategy<Value = Case> {
     let aliases = prop::collection::vec(aliases, 1..5);
     (registry(), aliases).prop_flat_map(|(described, aliases)| {
         let newer = with_aliases(described.json.clone(), &aliases);
-        // The defaults of nested records stand under the names of their fields.
+        // The keys of the defaults of nested records are names of fields, and `with_aliases` does not rename them.
         message_of(without_records(newer), None)
     })
 }
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// The properties look at what they say: most messages are written in two ways.
+/// The properties above try what they claim to try: most messages have two texts.
 #[test]
 fn most_messages_have_a_renamed_field() {
     use proptest::strategy::ValueTree as _;

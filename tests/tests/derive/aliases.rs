@@ -142,7 +142,7 @@ fn aliases_without_a_schema() {
             "@a>req:raise{more:{to:now}|urgency:3|zz:1}"
         );
     }
-    // A nested map has no abbreviations, so `dead` is a key that nobody knows.
+    // A nested map has no abbreviations, so `dead` is an unknown key.
     let inner = Typed::<Raise<'_>>::decode("@a>req:raise{pri:3|more:{dead:now}}");
     insta::assert_snapshot!(inner.unwrap_err(), @"E1004 at byte 33 in Raise.more: expected the field `to`, which Inner requires");
     let twice = Typed::<Raise<'_>>::decode("@a>req:raise{pri:3|urgency:4}");

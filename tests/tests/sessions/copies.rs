@@ -1,4 +1,4 @@
-//! The copy of an answer, for who has asked for a transaction again.
+//! The copy of an answer, which a member gets if it asks for a transaction again.
 
 use std::time::Duration;
 
@@ -14,7 +14,8 @@ use crate::sessions::sides::{Node, member, options, rules};
 /// The host is killed after the answer is committed, and before it has read its text for the copy.
 #[test]
 fn pro_tx_accepts_a_kill_between_an_answer_and_its_copy() {
-    // The answer is in a fold, so that the host does not read it again from its log.
+    // The host is killed after it has committed the answer, and before it has read the answer's
+    // text to make the copy.
     let mut hub = options("hub");
     hub.snapshot_entries = 1;
     let mut room = Room::with(hub, rules(Scope::Sender), &["shop", "dev", "bank"]);

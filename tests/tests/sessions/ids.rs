@@ -233,7 +233,8 @@ fn a_host_uses_up_its_ids() {
     assert_eq!(unique.len(), mids.len());
 }
 
-/// Nothing that needs an id of the host is done. A frame of a member is accepted and handled.
+/// Checks that the host refuses every call that needs an id of its own, and that it still accepts
+/// and handles a frame of a member.
 fn refuses_everything(host: &mut Side) {
     let used_up = Err(InputError::Send(SendError::IdsUsedUp));
     let agents = [AgentId::new("late").unwrap()];
@@ -341,7 +342,8 @@ fn a_member_uses_up_its_ids() {
     }
 }
 
-/// A frame whose id is taken again and again, until there is no other: its sender is told why.
+/// The id of a frame is taken again and again, until no other id is left. Its sender gets an error
+/// with the reason.
 #[test]
 fn no_other_id_for_a_frame() {
     let mut room = Room::new(&["dev"]);
@@ -374,8 +376,8 @@ fn no_other_id_for_a_frame() {
     assert_eq!(room.members[0].session().outbox_len(), 0);
 }
 
-/// A member uses ids of a number that nobody has yet. Who gets this number goes on with half of its
-/// ids at least.
+/// A member uses ids with a member number that is not given yet. The member that later gets this
+/// number has at least half of its ids left.
 #[test]
 fn ids_of_a_member_to_come() {
     for (used, first) in [

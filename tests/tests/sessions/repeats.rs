@@ -363,8 +363,8 @@ fn check_log(log: &[Entry]) -> BTreeMap<Mid, MemberId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever fails and in whatever order: each transaction is handled once for each attempt, and
-    /// everybody who asked gets one answer in the chain of the question.
+    /// Whatever fails and in whatever order: each attempt of a transaction is handled once, and
+    /// every asker gets one answer in the chain of its question.
     #[test]
     fn pro_tx_accepts_any_order_of_requests_answers_and_restarts(
         steps in prop::collection::vec(step(), 1..24), seed: u64, loss in 0..300_u64, folds: bool,
@@ -470,7 +470,7 @@ proptest! {
     }
 }
 
-/// A host that has lost its end takes the transactions back from a member, too.
+/// A host that has lost the end of its log takes the transactions back from a member, too.
 #[test]
 fn pro_tx_accepts_what_a_member_gives_back_to_a_host_from_a_backup() {
     let mut room = bank();

@@ -1,5 +1,5 @@
-//! Frames whose long values travel apart, as a typed handler gets them: whole, in their order, and
-//! with the field that lacks a value if nobody has it.
+//! Frames with long values that are sent separately, as a typed handler gets them: complete and in
+//! order. If nobody has a value, the error names its field.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -210,7 +210,8 @@ fn values_come_over_a_slow_link() {
     assert_eq!(pair.member_serves(60, task).0, [long]);
 }
 
-/// What nobody supplies is an error with the field, and the frame stays due until somebody does.
+/// A value that nobody supplies is an error that names the field. The frame stays due until somebody
+/// supplies the value.
 #[test]
 fn a_value_that_nobody_supplies() {
     let mut pair = Pair::new();

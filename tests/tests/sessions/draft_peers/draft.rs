@@ -25,7 +25,7 @@ impl Draft {
         }
     }
 
-    /// Lets `@qa` join, which has said nothing yet.
+    /// Lets `@qa` join. It has sent nothing yet.
     pub(crate) fn enters(&mut self) {
         room_enters(&mut self.room);
         self.room.settle();

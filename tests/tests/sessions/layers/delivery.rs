@@ -27,7 +27,8 @@ fn of_dev(room: &Room) -> Vec<String> {
     sent.map(str::to_owned).collect()
 }
 
-/// Frames that a killed side had not sent yet have all three, and no id ever says two things.
+/// Frames that a killed side had not sent yet have an id, a number and a time. No id stands for two
+/// frames.
 #[test]
 fn env_01_ids_numbers_and_times_after_a_kill() {
     let mut room = Room::new(&["dev"]);
@@ -111,8 +112,8 @@ fn dlv_02_a_gap_is_a_gap_after_a_kill() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Over a link that fails, and whoever is killed whenever, each frame is processed once by each
-    /// side, in the order of its sender.
+    /// The link fails, and sides are killed at any time. Each side processes each frame once, in the
+    /// order of its sender.
     #[test]
     fn dlv_03_each_frame_is_processed_once_whoever_is_killed(
         kills in prop::collection::vec(prop::collection::vec(0..3_u16, 0..3), 8), shared: bool,
@@ -287,7 +288,7 @@ fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
     }
 }
 
-/// A refusal that is lost with the host is said again with its code, and the caller hears it once.
+/// The host sends a lost refusal again with its code, and the caller gets one event.
 #[test]
 fn err_01_a_lost_refusal_is_said_again() {
     let mut room = Room::new(&["dev"]);

@@ -20,8 +20,8 @@ fn host() -> Side {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Changes are folded once and in their order, over a link that fails and whoever is killed. Only
-    /// what changes is sent, also by a side that was killed.
+    /// Changes are folded once and in order, over a link that fails and even if sides are killed.
+    /// Only changed keys are sent, also by a side that was killed.
     #[test]
     fn del_01_changes_are_folded_once_whoever_is_killed(
         changes in prop::collection::vec(("[a-c]", prop::option::of(0..9_i64), any::<bool>()), 1..6),
