@@ -150,7 +150,7 @@ impl Log {
         chain(&entry.text).is_some_and(|chain| self.is_cut(&chain)) || self.is_cut(&name(entry))
     }
 
-    /// Returns the end of a frame that the log tells, or `None` if it tells of none.
+    /// Returns the end of a frame by the log, or `None` if the log has no end for it.
     pub(crate) fn fate(&self, mid: &Mid) -> Option<Fate> {
         let known = self.frames.get(mid)?;
         let find = |is_kind: fn(EntryKind) -> bool| known.iter().find(|(kind, _)| is_kind(*kind));

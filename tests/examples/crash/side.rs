@@ -89,7 +89,7 @@ struct Running {
 
 /// The long text that a frame refers to.
 enum LongValue {
-    /// The frame refers to none.
+    /// The frame refers to no text.
     None,
     /// The bytes are on their way.
     OnItsWay,

@@ -81,7 +81,7 @@ pub(crate) struct World<'p> {
     /// The facts that each side has told.
     pub(crate) ledgers: BTreeMap<MemberId, Ledger>,
     pub(crate) told: Promises,
-    /// The frames of the process that have come to an end, which a kill kept it from telling.
+    /// The frames of the process whose end it did not report, because it was killed before.
     pub(crate) untold: BTreeSet<Mid>,
     /// The log of the host.
     pub(crate) log: Log,
@@ -89,7 +89,7 @@ pub(crate) struct World<'p> {
     pub(crate) before: Contents,
     /// Whether the process has opened its session in this life.
     pub(crate) opened: bool,
-    /// The lines that the process was given in this turn.
+    /// The lines that the process got in this turn.
     pub(crate) handed: Vec<String>,
     /// Whether the last lines of the process reach no peer.
     pub(crate) lossy: bool,

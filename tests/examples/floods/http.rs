@@ -50,7 +50,7 @@ where
     Ok(told.load(Ordering::Relaxed))
 }
 
-/// Bodies that say that they have a gigabyte, and send 8 MiB of it.
+/// Requests whose `Content-Length` is a gigabyte, and whose bodies end after 8 MiB.
 pub(crate) async fn declared(hub: SocketAddr, times: u64) -> Result<String, String> {
     let told = count(times, AT_ONCE, move |_| async move {
         let mut raw = Raw::open(hub).await?;
@@ -207,8 +207,7 @@ pub(crate) async fn unread(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} readers"))
 }
 
-/// Frames for as many sessions as there are frames, and other sessions each time. Beyond its limit the hub
-/// takes none.
+/// Frames that each name another new session. The hub refuses sessions beyond its limit.
 pub(crate) async fn sessions(hub: SocketAddr, times: u64) -> Result<String, String> {
     static NAMED: AtomicU64 = AtomicU64::new(0);
     let told = count(times, AT_ONCE, move |at| async move {

@@ -40,7 +40,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Kills processes, so often.
+/// Kills processes until there are `kills` kills.
 pub(crate) fn run(accp: &Path, lock: &str, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();

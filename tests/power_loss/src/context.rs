@@ -18,13 +18,13 @@ use crate::random::Random;
 use crate::shim::{self, Event};
 use script::{ConversationStep, SESSIONS, steps};
 
-/// So many cuts fall in the middle of everything.
+/// With at least this many cuts, some must fall in the middle of each kind of step.
 const MANY: usize = 200;
 /// Tokens of the window: a few results fill it.
 const WINDOW: u64 = 3_000;
 /// The folder with all files, below the root. SQLite's are in it, too.
 const CACHE: &str = "cache";
-/// After a cut so many steps are taken.
+/// A run as the disk recorded it.
 const AFTER: usize = 6;
 
 /// A run as the disk saw it.
@@ -132,7 +132,7 @@ impl<'p> Program<'p> {
     }
 }
 
-/// Returns the time of a step. Some steps have the same, so that names of files are taken.
+/// Returns the time of a step. Four steps share a time, so that some names of files are already taken.
 fn now(step: usize) -> OffsetDateTime {
     OffsetDateTime::UNIX_EPOCH + Duration::seconds(step as i64 / 4)
 }
@@ -221,7 +221,7 @@ fn record(seed: u64) -> Recording {
     }
 }
 
-/// What the cuts came to.
+/// The results of the cuts.
 #[derive(Debug, Default)]
 struct Counts {
     cuts: usize,

@@ -247,7 +247,7 @@ pub(crate) fn run(cuts: usize, seed: u64) {
     break_disk(&steps);
 }
 
-/// What the cuts came to.
+/// The results of the cuts.
 #[derive(Debug, Default)]
 struct Counts {
     cuts: usize,
