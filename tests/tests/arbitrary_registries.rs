@@ -108,7 +108,7 @@ fn case() -> impl Strategy<Value = Case> {
 struct Counts {
     /// Messages that every judge accepts.
     accepted: u64,
-    /// Those that the grammar describes too.
+    /// The accepted frames that the grammar describes, too.
     by_grammar: u64,
     /// Those with values that a session sends by reference.
     apart: u64,

@@ -28,10 +28,10 @@ const MIB: usize = 1024 * 1024;
 const HOSTS: (usize, usize) = (100_000, 272 * MIB);
 /// Frames that a member does not acknowledge, and the heap that the host may take for them.
 const FRAMES: (u64, usize) = (1_000_000, 8 * MIB);
-/// Refusals of a member's first frame, each of which asks for a new id, and the heap that the member
-/// may take for them.
+/// Refusals of a member's first frame, after each of which the frame needs a new id, and the heap
+/// that the member may take for them.
 const REFUSALS: (u64, usize) = (1_000_000, MIB / 16);
-/// The size without `--all`: one of so many.
+/// Without `--all`, the test runs this fraction of its size.
 const SAMPLE: usize = 100;
 
 fn main() {

@@ -103,7 +103,7 @@ const ODD: [&str; 24] = [
 /// Names that read as something else.
 const ODD_NAMES: [&str; 4] = ["p2 bash", "= bash", "desk: rye", "\"bash"];
 
-/// Texts of which messages are made, so that messages repeat each other.
+/// Lines from which all messages are made, so that messages repeat each other.
 #[derive(Debug, Clone)]
 struct Pool(Vec<Vec<String>>);
 

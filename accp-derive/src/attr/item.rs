@@ -11,7 +11,7 @@ use super::bound::{Bound, Predicates};
 use super::case::Case;
 use crate::ctxt::Ctxt;
 
-/// The items of one attribute, and what is wrong with its commas and names.
+/// The items of one attribute, and the errors about its commas and names.
 pub(super) struct Items {
     pub(super) items: Vec<Item>,
     pub(super) faults: Vec<syn::Error>,

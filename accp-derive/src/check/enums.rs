@@ -208,7 +208,8 @@ pub(super) fn frames<'a>(
     Some(arms)
 }
 
-/// Refuses a variant with the head and the schema of another: its frames would be read as the other.
+/// Refuses a variant that has the same head and schema as an earlier one: its frames would be read as the earlier
+/// variant.
 fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
     let mut taken = BTreeMap::new();
     for arm in arms {

@@ -179,7 +179,8 @@ fn record<'a>(
     })
 }
 
-/// Refuses the tag and the fields of other variants, and returns whether there are none.
+/// Refuses the tag and the fields of other variants. Returns whether all fields belong to this
+/// variant.
 fn has_own_fields(cx: &Ctxt, list: &[Field<'_>], schema: &Schema, variant: &FrameSpec) -> bool {
     let name = variant.head.concat();
     let mut has_own = true;

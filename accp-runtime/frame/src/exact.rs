@@ -133,7 +133,7 @@ pub(crate) fn number(json: &Json) -> Option<(Option<Decimal>, &str)> {
     is_one.then_some((decimal, text))
 }
 
-/// Returns the decimal of this spelling, if no float has it.
+/// Returns the decimal with this spelling, if no float has the spelling.
 pub(crate) fn decimal(text: &str) -> Option<Decimal> {
     let decimal = Decimal::parse(text).ok()?;
     (is_rounded(text) && decimal.to_string() == text).then_some(decimal)

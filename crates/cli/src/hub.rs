@@ -150,7 +150,7 @@ impl TimeArgs {
     }
 }
 
-/// Returns so many seconds, as far as a clock can count them.
+/// Returns a duration of `count` seconds, cut to what a clock can add.
 pub(crate) fn seconds(count: u64) -> Duration {
     const YEAR: u64 = 365 * 24 * 60 * 60;
     Duration::from_secs(count.min(YEAR))

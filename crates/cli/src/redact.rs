@@ -104,7 +104,7 @@ impl Redactor {
         message
     }
 
-    /// Returns what stands for the value of a field.
+    /// Returns the mark that replaces the value of a field.
     fn field(&self, name: &str, value: &Value<'_>) -> String {
         match value {
             Value::String(code) if name == "code" && is_code(code) => code.to_string(),
@@ -112,7 +112,7 @@ impl Redactor {
         }
     }
 
-    /// Returns what stands for a value.
+    /// Returns the mark that replaces a value.
     pub(crate) fn value(&self, value: &Value<'_>) -> String {
         let text = value.to_string();
         let kind = match value {
@@ -130,7 +130,7 @@ impl Redactor {
         self.mark(kind, &text)
     }
 
-    /// Returns what stands for a text of this kind.
+    /// Returns the mark that replaces a text of this kind.
     pub(crate) fn mark(&self, kind: &str, text: &str) -> String {
         let digest = Hash::of(&[&self.secret, text.as_bytes()].concat());
         format!("<{kind} {} bytes {}>", text.len(), digest.short(8))

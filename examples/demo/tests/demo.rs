@@ -1,4 +1,4 @@
-//! What the program says. It kills a process of its own on the way.
+//! The output of the program. The program kills a process of its own on the way.
 
 use std::process::Command;
 

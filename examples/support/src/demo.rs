@@ -27,7 +27,7 @@ impl Drop for Process {
     }
 }
 
-/// What a process does: it says a line, or it ends.
+/// An event of a process: it prints a line, or it ends.
 type Event = (&'static str, Option<String>);
 
 /// Plays a session to its end. Kills a process when it says its line of this number.

@@ -32,7 +32,7 @@ pub(super) fn start(part: Fragment) -> State {
     (part.from, EXACT)
 }
 
-/// A state, and what the walk knows of its fragment.
+/// A state, and the facts of the walk about its fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TaggedState {
     node: NodeId,
@@ -42,13 +42,13 @@ struct TaggedState {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Tag {
-    /// Of the first walk: the number of the characters that may not follow.
+    /// In the first walk: the number of the characters that may not follow.
     Forbidden(usize),
-    /// Of the second walk: its part is not complete.
+    /// In the second walk: the part is not complete.
     Inside,
-    /// Its part is complete at this character.
+    /// In the second walk: the part is complete at this character.
     Here,
-    /// Its part was complete before.
+    /// In the second walk: the part was complete before.
     Earlier,
 }
 
@@ -59,7 +59,7 @@ struct Reached {
     ends: Vec<Tag>,
 }
 
-/// What the walks found.
+/// The result of the walks.
 pub(super) enum Outcome {
     /// A PEG that tries the first part consumes the same text as the ABNF, or fails.
     Safe,

@@ -138,7 +138,7 @@ impl View<'_> {
         self.builder.define(at, choice(options))
     }
 
-    /// Returns the cells of a record. The cells behind the last one that is needed may be missing.
+    /// Returns the cells of a record. The cells after the last required one may be missing.
     fn cells<S: AsRef<str>>(
         &mut self,
         schema: &Schema,

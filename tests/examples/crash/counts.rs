@@ -37,7 +37,7 @@ pub(crate) struct Counts {
     handled: u64,
     stopped: u64,
     said: u64,
-    /// The ends that members have told, in the order of [`Fate::ALL`].
+    /// The ends that members have reported, in the order of [`Fate::ALL`].
     fates: [u64; 4],
     swallowed: u64,
     values: u64,

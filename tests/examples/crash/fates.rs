@@ -10,7 +10,7 @@ use super::world::World;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// Checks that each end that a member has told agrees with the log.
+/// Checks that each end that a member has reported agrees with the log.
 pub(crate) fn agree(world: &World<'_>) -> Result {
     for (member, ledger) in &world.ledgers {
         for (mid, told) in &ledger.fates {

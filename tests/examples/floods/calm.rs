@@ -81,7 +81,7 @@ impl Calm {
         times
     }
 
-    /// Waits until so many more questions were answered.
+    /// Waits until `more` further questions were answered.
     pub(crate) async fn goes_on(&mut self, more: u64) -> Result<(), String> {
         let wanted = self.answered()? + more;
         let reached = |answered: &Result<u64, String>| {

@@ -18,7 +18,7 @@ fn head(hub: SocketAddr, more: &str) -> String {
     )
 }
 
-/// Reads the status of a request that must fail. Returns true if the hub has said which error it is.
+/// Reads the status of a request that must fail. Returns true if the hub has answered with an error.
 async fn refused(raw: &mut Raw, statuses: &[u16]) -> Result<bool, String> {
     match raw.status().await? {
         // If the hub closes the connection first, its answer may be lost.
@@ -28,7 +28,7 @@ async fn refused(raw: &mut Raw, statuses: &[u16]) -> Result<bool, String> {
     }
 }
 
-/// Counts refusals that the hub has told.
+/// Counts the requests that the hub has answered with a refusal.
 async fn count<F>(
     times: u64,
     at_once: u64,

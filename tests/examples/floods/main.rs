@@ -92,7 +92,7 @@ const POOLS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
 type Run = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
-/// A flood: how much of it there is, and what the hub may take for it.
+/// A flood: its size, and the memory that the hub may take for it.
 struct Flood {
     name: &'static str,
     times: u64,

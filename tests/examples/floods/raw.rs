@@ -23,9 +23,9 @@ pub(crate) mod op {
 pub(crate) struct Raw {
     stream: TcpStream,
     held: Vec<u8>,
-    /// The errors that the hub has told.
+    /// The errors that the hub has sent.
     pub(crate) refusals: Vec<String>,
-    /// The number of the member, if it is one.
+    /// The number of the member; 0 if the peer is not a member.
     pub(crate) number: u64,
 }
 

@@ -188,7 +188,7 @@ async fn send(
     Ok((agent.name().to_owned(), count))
 }
 
-/// Asks the worker, or whoever takes the question, and waits for each answer.
+/// Asks the worker, or any agent that takes the question, and waits for each answer.
 async fn ask(
     agent: Agent,
     of: Option<&str>,

@@ -161,7 +161,7 @@ fn run(args: &Args) -> Result<String, String> {
     done
 }
 
-/// What has happened so far.
+/// The progress of the run so far.
 struct Done {
     begun: Instant,
     all: usize,

@@ -62,7 +62,7 @@ impl Collab {
         command
     }
 
-    /// Runs the command, which must succeed. Returns what it says.
+    /// Runs the command, which must succeed. Returns its output.
     pub(crate) fn succeed(&self, args: &[&str]) -> Result<Json> {
         let output = self.command(args).output()?;
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use crate::command::{Collab, REVIEW, append};
 
-/// What the rounds came to.
+/// The results of the rounds.
 pub(crate) struct Report {
     participants: usize,
     rounds: u64,

@@ -315,7 +315,7 @@ fn appended(folder: &Folder, steps: &[AppendStep]) -> Result<usize, String> {
     Ok(events.len())
 }
 
-/// Opens what a cut has left, and goes on to the end. Returns how many appends were there.
+/// Opens the folder after a cut, and goes on to the end. Returns how many of the appends the cut has left.
 fn recover(
     folder: &Path,
     steps: &[AppendStep],

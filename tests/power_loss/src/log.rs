@@ -1,4 +1,4 @@
-//! What a disk was told, in order.
+//! The operations on a disk, in order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -207,7 +207,7 @@ fn without_records(mut document: Json) -> Json {
     document
 }
 
-/// Checks what the newer registry makes of the message under its former names.
+/// Checks how the newer registry reads the message under its former names.
 fn run(case: &Case, through: Option<Through>) -> Result<Counts, TestCaseError> {
     let mut counts = Counts::default();
     let newer = Registry::from_json(&case.newer.to_string()).unwrap();

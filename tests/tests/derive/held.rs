@@ -1,4 +1,4 @@
-//! What a type does with the fields of its schema that it does not have.
+//! What a type does with the fields of its schema that the type lacks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -198,7 +198,7 @@ fn the_notations_agree_and_the_rules_are_sound() {
     }
 }
 
-/// What models write, and what they must not write.
+/// Texts that models write, and texts that they must not write.
 #[test]
 fn what_it_takes() {
     for text in [

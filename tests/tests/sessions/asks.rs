@@ -31,7 +31,7 @@ impl Pair {
         Self { host, member }
     }
 
-    /// The host asks. The member answers a request with the frames that `answer` makes of it.
+    /// The host asks. The member answers a request with the frames that `answer` returns for it.
     pub(crate) fn asks(
         &mut self,
         question: &Outbound<'_>,

@@ -461,7 +461,7 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
     room.check_replicas();
 }
 
-/// A peer that knows the draft alone may leave a schema out, or write other types than this crate does.
+/// A peer that knows only the draft may leave a schema out, or write other types than this crate does.
 #[test]
 fn link_frames_of_other_implementations() {
     let mut host = open_host(options("hub"), Rules::default());

@@ -1,4 +1,4 @@
-//! Hosts that know the draft alone (REG-03), as a member meets them.
+//! Hosts that know only the draft (REG-03), as a member meets them.
 
 mod hostile;
 mod signs;

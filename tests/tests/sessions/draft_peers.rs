@@ -1,4 +1,4 @@
-//! Peers that know the draft alone (REG-03), at a host.
+//! Peers that know only the draft (REG-03), at a host.
 
 mod draft;
 mod hostile;

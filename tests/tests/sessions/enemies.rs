@@ -255,7 +255,7 @@ fn values_that_are_never_supplied() {
     // they have later numbers.
     let other = "@qa>req:plan{}[mid:102000001401,seq:258]";
     assert_eq!(host.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
-    // As soon as the host has a value, it accepts the next announcement.
+    // When the host has got one value, it accepts the next announcement.
     let value = "x".repeat(60);
     let supplied = format!(
         "@qa>sync:bytes{{at:0|d:{}|key:k102_1|len:60|sha:{}}}[mid:910200000001,seq:1]",

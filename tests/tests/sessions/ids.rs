@@ -299,7 +299,8 @@ fn a_checkpoint_without_an_id() {
     );
 }
 
-/// The ids of a member end, too, with three digits or four. What it has sent still arrives.
+/// A member uses up its ids, in both forms of the last part: three digits and four. All frames that
+/// it has sent still arrive.
 #[test]
 fn a_member_uses_up_its_ids() {
     for (is_long, epochs) in [(false, 1_000_000), (true, 100_000)] {
@@ -422,7 +423,8 @@ fn ids_of_a_member_to_come() {
     }
 }
 
-/// A host that tells a member an epoch beyond measure does not use up the ids of the member.
+/// A host names an epoch that is far too high to a member. This does not use up the ids of the
+/// member.
 #[test]
 fn a_host_that_claims_the_last_epoch() {
     for (told, next) in [

@@ -20,7 +20,7 @@ use crate::sessions::sides::{Node as _, STANDARD, Side};
 /// Longer than the longest wait before a resend.
 pub(crate) const LONG: Duration = Duration::from_secs(32);
 
-/// Returns what the codec says of a text: both judges, then the types of the registry.
+/// Returns the verdict of the codec on a text: of both parsers, then of the types of the registry.
 fn verdict(text: &str) -> Result<(), ErrorCode> {
     if !agree(text.as_bytes()) {
         return Err(ErrorCode::PARSE_ERROR);

@@ -209,8 +209,8 @@ fn a_host_takes_back_that_a_value_has_expired() {
     assert_eq!(room.host.session().next_timeout(), None);
 }
 
-/// A host that has accepted other frames since cannot take back what it has lost. A fork goes on
-/// without it, and members that have it are removed and told.
+/// A restored host that has accepted other frames since cannot take back the entries that it has
+/// lost. Its log goes on without them. Members that have them are removed, and get the reason.
 #[test]
 fn a_host_goes_its_own_way() {
     let mut room = room();
@@ -368,7 +368,8 @@ fn a_member_that_claims_what_is_not_true() {
     }
 }
 
-/// A member whose host was opened anew, with an empty store, is told that this is another log.
+/// If a host was opened anew, with an empty store, its members are refused, and the reason is that
+/// this is another log.
 #[test]
 fn the_host_was_opened_anew() {
     let mut room = room();

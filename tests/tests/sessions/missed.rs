@@ -1,4 +1,4 @@
-//! What a side learns of entries that it has missed.
+//! What a side learns about entries that it did not get.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -16,14 +16,14 @@ fn unheard(scope: Scope) -> Room {
     room
 }
 
-/// Lets `@dev` hear a refusal of a frame.
+/// Hands `@dev` a refusal of a frame.
 fn refuse(room: &mut Room, mid: &Mid, error: &str) {
     let text =
         format!("@hub>fail:error{{{error}|msg:no|schema:ER}}[mid:910000000099,seq:3,of:{mid}]");
     hear(room, &text);
 }
 
-/// Lets `@dev` hear a frame of the host.
+/// Hands `@dev` a frame of the host.
 fn hear(room: &mut Room, text: &str) {
     let now = room.now;
     let dev = room.members[0].session_mut();

@@ -62,8 +62,8 @@ fn the_tokens_of_a_frame_in_parts() {
     }
 }
 
-/// A refused part ends its frame: its sender gives up the others, and one that is still under way is
-/// refused. A host that starts again knows it.
+/// A refused part ends its frame: its sender gives up the other parts, and the host refuses those that are still on the
+/// way. A restarted host does the same.
 #[test]
 fn a_refused_part_ends_its_frame() {
     for restarts in [false, true] {

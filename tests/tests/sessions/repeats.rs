@@ -122,7 +122,8 @@ fn pro_tx_accepts_a_second_request_and_repeats_the_answer() {
     room.check_replicas();
 }
 
-/// The key stands for the fields, too: nobody learns the answer to another payment.
+/// The key belongs to the fields, too: with other fields under the same id, nobody gets the answer
+/// to another payment.
 #[test]
 fn pro_tx_refuses_other_fields_under_the_same_id() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -304,7 +305,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a reading of the log alone says about one transaction.
+/// The state of one transaction, found by reading only the log.
 enum Known {
     Open(Mid),
     Ended,

@@ -16,7 +16,7 @@ use crate::sessions::sides::{
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const DEV: MemberId = MemberId::new(101).unwrap();
 
-/// Returns what the caller of a side was told of its frames, in order.
+/// Returns the fates of its frames that a side has reported to its caller, in order.
 fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
     let fate = |event: &Event| match event {
         Event::Acknowledged(mid) => Some((mid.clone(), "acknowledged")),
@@ -28,7 +28,7 @@ fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
     side.events.iter().filter_map(fate).collect()
 }
 
-/// Checks that each side was told that its frames are in the log, in order, and nothing else.
+/// Checks that each side has reported that its frames are in the log, in order, and nothing else.
 pub(crate) fn are_acknowledged(room: &Room, sent: &[Vec<Mid>]) {
     for (side, mids) in room.members.iter().zip(sent) {
         let all = mids.iter().map(|mid| (mid.clone(), "acknowledged"));
@@ -218,7 +218,7 @@ pub(crate) fn discard(room: &mut Room, frames: i64) {
     assert!(room.host.log()[0].position > held + 1);
 }
 
-/// Checks that `@dev` has missed entries, that it was told these fates of its frames, each once,
+/// Checks that `@dev` has missed entries, that it has reported these fates of its frames, each once,
 /// and that the host has not accepted one of them again.
 fn are_told(room: &mut Room, sent: &[(Mid, &str)]) {
     let events = room.members[0].events.iter();

@@ -1,4 +1,4 @@
-//! Requests that name no agent: who takes them, and who has them next.
+//! Requests that are addressed to no agent: who takes them, and who gets them next.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn soup() -> Outbound<'static> {
     Outbound::owned(ChatReq::new("soup?")).to_a_taker()
 }
 
-/// A room in which nobody has said what it takes.
+/// Opens a room in which no member has declared which requests it takes.
 fn room() -> Room {
     Room::new(&AGENTS)
 }

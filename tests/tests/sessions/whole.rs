@@ -233,7 +233,7 @@ fn a_value_that_nobody_supplies() {
     assert_eq!(pair.member_serves(1_000, task).0, [long]);
 }
 
-/// A value is checked against the type of the field that refers to it.
+/// A value is checked against the type of the field that has its reference.
 #[test]
 fn a_reference_to_a_value_of_another_type() {
     let mut pair = Pair::new();

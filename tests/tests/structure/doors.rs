@@ -78,7 +78,7 @@ fn argument(text: &str) -> &str {
     text
 }
 
-/// Returns what is wrong with a handler: its arguments do not say who asks.
+/// Returns the fault of a handler whose arguments do not include the caller.
 fn check(sources: &Sources, handler: &str) -> Option<String> {
     if PUBLIC.contains(&handler) {
         return None;

@@ -78,7 +78,7 @@ enum Merged<'n> {
     Missing(&'n [u8]),
     /// A name of both: the entry of the type, and the entry of the registry.
     Both(Entry<'n>, Entry<'n>),
-    /// Neither has another name.
+    /// Both lists have ended.
     End,
 }
 

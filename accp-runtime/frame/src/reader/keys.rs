@@ -106,7 +106,8 @@ impl<'a> Reader<'a> {
         self.key_by_text(keys, what)
     }
 
-    /// Reads a key near the end of the text, one that begins as another key does, or one that is not known.
+    /// Reads a key by comparing texts: a key near the end of the text, a key that begins like another, or an unknown
+    /// key.
     #[cold]
     fn key_by_text(&mut self, keys: &[Key], what: &'static str) -> Result<usize> {
         self.unknown = self.pair_key(what)?;

@@ -95,12 +95,12 @@ impl Cursor {
         self.vouched == Some(true)
     }
 
-    /// Returns what was sent to the member, if it knows the draft alone.
+    /// Returns what was sent to the member, if it knows only the draft.
     pub(crate) fn draft(&mut self) -> Option<&mut DraftMember> {
         self.draft.as_deref_mut()
     }
 
-    /// Returns whether the member knows the draft alone.
+    /// Returns whether the member knows only the draft.
     pub(crate) fn is_draft(&self) -> bool {
         self.draft.is_some()
     }

@@ -1,4 +1,4 @@
-//! The frames on their way to a member that knows the draft alone.
+//! The frames on their way to a member that knows only the draft.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const PINGS: u32 = 3;
 /// Timeouts after which a frame goes out without the values that have not come.
 const PATIENCE: u32 = 5;
 
-/// What a member of the draft alone was sent, and what it gets next.
+/// A member that knows only the draft: the frames that it was sent, and those that it gets next.
 ///
 /// Such a member does not acknowledge positions. A frame that was sent to it counts as arrived, until
 /// the member asks for it again: by the `seq` of its `sync:registry`, or by E3003.

@@ -43,7 +43,7 @@ pub(crate) struct Outbox {
     /// frames with later ids. The value is true while this side cannot have missed the entry of the
     /// frame.
     anew: BTreeMap<u64, bool>,
-    /// New ids of frames that stand before frames with older ids.
+    /// New ids of frames that are sent before frames with older ids.
     renamed: Vec<Mid>,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.

@@ -188,7 +188,8 @@ impl Relays {
         cursor.retry.arm(now);
     }
 
-    /// Serves a member as one of the draft alone from now on. It has everything up to this position.
+    /// Serves a member as one that knows only the draft from now on. It has everything up to this
+    /// position.
     pub(crate) fn serve_draft_from(
         &mut self,
         member: MemberId,
@@ -213,14 +214,14 @@ impl Relays {
         self.trim();
     }
 
-    /// Returns the members that know the draft alone.
+    /// Returns the members that know only the draft.
     pub(crate) fn draft_members(&self) -> Vec<MemberId> {
         let draft = self.cursors.iter().filter(|(_, cursor)| cursor.is_draft());
         draft.map(|(member, _)| member).collect()
     }
 
-    /// Notes that an entry was sent to a member of the draft alone. The host pings the member until it
-    /// has acknowledged everything.
+    /// Notes that an entry was sent to a member that knows only the draft. The host pings the member
+    /// until it has acknowledged everything.
     pub(crate) fn draft_entry_sent(&mut self, member: MemberId, position: u64, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = Some(position);

@@ -26,7 +26,7 @@ pub(crate) struct OpenStreams {
     order: ByMember<VecDeque<Mid>>,
 }
 
-/// What is known of a stream from its pieces.
+/// The progress of a stream, as its pieces show it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct StreamProgress {
     /// The greatest index.
@@ -78,7 +78,7 @@ impl StreamPiece {
 }
 
 impl StreamProgress {
-    /// Returns the progress after this piece, or what was expected in its place.
+    /// Returns the progress after this piece, or the value that was expected in the piece.
     fn with(&self, piece: &StreamPiece, names: &Sequence) -> Result<Self, String> {
         let Sequence { index, total, last } = names;
         let &StreamPiece {

@@ -1,9 +1,9 @@
-//! Members that know the draft alone.
+//! Members that know only the draft.
 //!
-//! Such a member gets the registry, the last checkpoint and the shared state, and then the log as
-//! frames of the draft: those of others as they are, and an `ack` in the place of its own. An `ack`
-//! without an id stands for every number that was taken by something else (a part, a dropped frame, an
-//! announcement of values), so that the numbers have no gap.
+//! Such a member gets the registry, the last checkpoint and the shared state, and then the log as frames of the
+//! draft: the frames of others unchanged, and an `ack` in the place of its own. An `ack` without an id replaces
+//! everything else that has taken a number (a part, a dropped frame, an announcement of values), so that the
+//! numbers have no gap.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl Host {
         cursor.draft()
     }
 
-    /// Takes the hello of a member that knows the draft alone. The host goes on after the number in the
-    /// hello, if it has sent that number; a new member begins with the present state.
+    /// Takes the hello of a member that knows only the draft. The host goes on after the number in the hello, if
+    /// it has sent that number; a new member begins with the present state.
     pub(crate) fn greet_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_some() {
             return;
@@ -110,8 +110,8 @@ impl Host {
         self.gate.numbers.next(Scope::Shared, MemberId::HOST) - 1
     }
 
-    /// Returns a position after which every frame with a later number stands that the member is to
-    /// get: a number is never greater than its position.
+    /// Returns a position before all frames with a later number that the member has still to get: a number is
+    /// never greater than its position.
     fn position_of(&self, member: MemberId, number: u64) -> u64 {
         if number == self.last_number() {
             return self.relays.last();
@@ -138,8 +138,8 @@ impl Host {
         self.send_state(member, now);
     }
 
-    /// Takes a link frame of a member that knows the draft alone. Returns false if the host treats it
-    /// like that of any other member.
+    /// Takes a link frame of a member that knows only the draft. Returns false if the host treats it like that of
+    /// any other member.
     pub(crate) fn draft_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
         let held = match link {
             Link::Ack { held, .. } | Link::Pong { held } | Link::Ping { held } => *held,
@@ -326,7 +326,7 @@ impl Host {
         Ok((texts, id))
     }
 
-    /// Sends what is due for members that know the draft alone.
+    /// Sends the frames that are due to members that know only the draft.
     pub(crate) fn flush_draft(&mut self, now: Time) {
         for member in self.relays.draft_members() {
             match self.draft(member).and_then(|draft| draft.due.take()) {
@@ -414,7 +414,7 @@ impl Host {
         }
     }
 
-    /// Sends an entry as the draft has it.
+    /// Sends an entry in the form of the draft.
     fn send_entry(&mut self, member: MemberId, entry: &Relayed, text: &str, now: Time) {
         let Ok(frame) = Scanned::of_entry(text) else {
             return;

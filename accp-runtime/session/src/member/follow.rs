@@ -145,7 +145,7 @@ impl Member {
         self.side.emit(Event::Schemas(self.side.schemas));
     }
 
-    /// Returns the key under which the host sends what it knows beyond the schemas of this side.
+    /// Returns the key under which the host sends the schemas that this side lacks.
     pub(crate) fn key_of_schemas(&self) -> String {
         format!("reg_{}", self.side.schemas)
     }

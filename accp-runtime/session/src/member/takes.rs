@@ -1,4 +1,5 @@
-//! What a member tells its host about itself: the requests that it takes, and that it leaves.
+//! The facts that a member sends to its host about itself: the requests that it takes, and that it
+//! leaves.
 
 use super::Member;
 use crate::delivery::backoff::Backoff;
@@ -9,7 +10,8 @@ use crate::wire::frames::ByeSync;
 use crate::wire::link::serves;
 use accp_context::Time;
 
-/// What a member has to tell its host, repeated until the host has heard it.
+/// The facts that a member has to send to its host. The member repeats them until the log shows that the
+/// host has them.
 #[derive(Debug)]
 pub(crate) struct Word {
     /// The requests that this side takes; `None` before the agent has named any.
@@ -56,7 +58,8 @@ impl Member {
         self.word.say();
     }
 
-    /// Leaves the session. A host of the draft alone knows no leaving, so the side is out at once.
+    /// Leaves the session. The draft has no frame for leaving, so at a host that knows only the draft
+    /// the side is out at once.
     pub(crate) fn say_bye(&mut self) {
         if self.draft.is_some() {
             self.side.emit(Event::Left);
@@ -74,14 +77,16 @@ impl Member {
         }
     }
 
-    /// Returns whether the host has still to hear what this side takes. The log tells what it has heard.
+    /// Returns whether the host still has to learn which requests this side takes. The log has the
+    /// requests that the host knows of.
     fn has_untold_takes(&self) -> bool {
         let party = self.side.state.members.get(self.side.me());
         let heard = party.and_then(|party| party.takes.as_ref());
         self.word.takes.is_some() && heard != self.word.takes.as_ref()
     }
 
-    /// Sends what the host has not heard yet: that this side leaves, or which requests it takes.
+    /// Sends the facts that the host does not know yet: that this side leaves, or which requests it
+    /// takes.
     pub(super) fn speak(&mut self, now: Time) {
         if !self.word.leaves && !self.has_untold_takes() {
             self.word.retry.rest();

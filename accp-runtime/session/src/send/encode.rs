@@ -45,7 +45,7 @@ pub(crate) enum Peer {
     References,
     /// It puts parts together, too.
     Parts,
-    /// It knows the draft alone, so all values stand in the frame.
+    /// The peer knows only the draft, so the frame itself has all values.
     Draft,
 }
 

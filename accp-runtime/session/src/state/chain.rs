@@ -102,7 +102,7 @@ impl Chains {
         self.look_up(frame).0
     }
 
-    /// As [`is_cancelled`](Self::is_cancelled), and how many chains were looked at.
+    /// As [`is_cancelled`](Self::is_cancelled). Also returns the number of chains that were looked at.
     pub(crate) fn look_up(&self, frame: &Scanned<'_>) -> (bool, usize) {
         let mut looks = 0;
         let is_cancelled = !self.cancelled.is_empty()
@@ -287,7 +287,7 @@ impl Chains {
         self.know(frame, chain, position);
     }
 
-    /// Remembers a frame of an open chain, if its maker has room for it.
+    /// Remembers a frame of an open chain, unless the maker of the frame has reached its limit.
     fn know(&mut self, frame: &Scanned<'_>, chain: &Mid, position: u64) {
         if let (Some(open), Some(mid)) = (self.open.get_mut(chain), frame.mid())
             && mid != chain

@@ -187,8 +187,8 @@ impl Link {
         is_error || Self::is_reserved(frame.intent, frame.header.operation)
     }
 
-    /// Returns whether the frame says that another number is due. A peer of the draft alone does not
-    /// name the frame.
+    /// Returns whether the frame says that another number is due. A peer that knows only the draft
+    /// does not name the frame.
     pub(crate) fn is_about_turn(frame: &Scanned<'_>) -> bool {
         let is_error = frame.intent == Intent::FAIL && frame.header.operation == "error";
         is_error && PeerError::read(frame.text, None).is_ok_and(|error| error.is_about_turn())

@@ -228,7 +228,7 @@ struct ReadPosition {
     column: Cell<usize>,
     /// The line and the column of the value that is being read, from 1.
     start: Cell<(usize, usize)>,
-    /// Its text so far.
+    /// The text of the value so far.
     text: RefCell<Vec<u8>>,
 }
 

@@ -23,7 +23,7 @@ const LONG: usize = 50;
 /// The most bytes of a description of a session by the hub.
 const STATE_BYTES: u64 = 16 << 20;
 
-/// What has to be sent before a frame.
+/// The frames that must be sent before a frame, because they carry its long values.
 #[derive(Default)]
 pub(super) struct Uploads {
     /// The sender and the number of its last value; `None` if nothing has to be sent first.
@@ -105,8 +105,8 @@ impl Hub<'_> {
         Ok(now.is_some_and(|(now, _)| now.last_put != *last_put))
     }
 
-    /// Returns what has to be sent before a frame: nothing, if the frame is short. A frame that cannot be read is sent
-    /// as it is, so that the hub explains its refusal.
+    /// Returns the values to send before a frame; none if the frame is short. A frame that cannot be read is sent as
+    /// it is, so that the hub explains its refusal.
     fn values_of(&self, head: &str, envelope: &Envelope<'_>) -> Result<Uploads, Failure> {
         let mut whole = head.to_owned();
         let fault = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());

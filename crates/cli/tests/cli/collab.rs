@@ -1,4 +1,4 @@
-//! `accp collab`: what the commands say, as text and as JSON, and their exit codes.
+//! `accp collab`: the output of the commands, as text and as JSON, and their exit codes.
 
 mod bad_input;
 mod standing;

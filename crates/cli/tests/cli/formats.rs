@@ -32,7 +32,7 @@ fn fine(run: Run) -> Run {
     run
 }
 
-/// A log of calls is read by every command, and an error names the place of what is wrong.
+/// Every command reads a log of calls, and an error names the place of the mistake.
 #[test]
 fn every_command_reads_a_log_of_calls() {
     let user = json!({ "role": "user", "content": "Is there rye?" });

@@ -56,7 +56,7 @@ impl TestHub {
         Self::start_in(folder, args)
     }
 
-    /// As [`with`](Self::with), where the last token may erase.
+    /// As [`with`](Self::with), but the client with the last token is an administrator.
     fn with_admin(tokens: &[Token]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write_tokens(folder.path(), tokens);

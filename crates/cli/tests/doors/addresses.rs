@@ -6,7 +6,7 @@ use accp_store::MemoryStore;
 
 use super::processes::Hub;
 
-/// Connects, and returns the error if there is one.
+/// Connects, and returns the error, or `connected`.
 async fn told(address: &str, name: &'static str) -> String {
     match Agent::connect(address, "team", name).await {
         Ok(_) => "connected".to_owned(),

@@ -459,7 +459,7 @@ fn the_table_of_changes() {
     shown("log", each(&|writer| log(&rows, writer)));
 }
 
-/// A hub logs the differences between its registry and an agent's that break a reader, but not mere additions. With
+/// When an agent joins, the hub logs the differences between the two registries that break a reader, but not mere additions. With
 /// `--strict-registry` it still serves an agent that has the same registry. Another test covers how it refuses others.
 #[test]
 fn a_hub_says_what_breaks_at_joining() {

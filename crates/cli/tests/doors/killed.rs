@@ -47,7 +47,7 @@ fn note(number: i64) -> NoteReq<'static> {
     }
 }
 
-/// A program that stops at one line of its script until it is killed, or is told to go on.
+/// A program that stops at one line of its script until it is killed or gets the order to go on.
 #[derive(Clone)]
 struct Script {
     target: String,

@@ -6,7 +6,7 @@ use accp_tokens::Bpe;
 use super::answers::Cook;
 use super::processes::Hub;
 
-/// A text of so many words.
+/// A text of `count` words.
 fn words(count: usize) -> String {
     let all = [
         "pumpkin", "soup", "with", "bread", "and", "butter", "for", "lunch",

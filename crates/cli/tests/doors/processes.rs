@@ -65,7 +65,7 @@ impl Hub {
         drop(self.start_with(""));
     }
 
-    /// As [`start`](Self::start), with more arguments. Returns what the hub says from then on.
+    /// As [`start`](Self::start), with more arguments. Returns the next lines that the hub prints.
     pub(crate) fn start_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         let listen = format!("127.0.0.1:{}", self.port);
         let serve = (

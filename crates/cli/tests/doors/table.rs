@@ -123,7 +123,8 @@ impl Setup {
         drop(self.restart_with(""));
     }
 
-    /// Kills both, and starts the hub with more arguments. Returns what it says.
+    /// Kills the hub and `lab`, and starts them again, the hub with more arguments. Returns the lines that the hub
+    /// prints.
     fn restart_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         self.lab = None;
         self.hub.kill();

@@ -20,7 +20,7 @@ fn each(pay: Payment) -> Vec<Payment> {
     }
 }
 
-/// What a program does for a test: `till` takes each payment.
+/// The program of the test: `till` takes each payment.
 pub(crate) async fn play() {
     let till = connect("till", true).await.unwrap();
     till.serve(|order: OrderReq, cx| async move {

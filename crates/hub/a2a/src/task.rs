@@ -1,4 +1,4 @@
-//! What the log of a session says of a task.
+//! The state of a task, by the log of its session.
 
 use a2a::TaskState;
 use accp_frame::Intent;

@@ -1,4 +1,4 @@
-//! What a handler knows of the frame that it handles.
+//! The facts that a handler gets with its frame.
 
 use std::any::Any;
 use std::error::Error as StdError;

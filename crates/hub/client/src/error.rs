@@ -11,7 +11,7 @@ use accp_store::{DriverError, StoreError};
 /// Takes the result that a caller waits for.
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
 
-/// Is called once something is durable, or with the reason why it is not.
+/// The function to call when something is durable. It gets the reason if that failed.
 pub(crate) type OnDurable = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// The reason why a call of an agent failed. The variant says who is at fault.

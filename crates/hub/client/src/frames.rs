@@ -123,7 +123,7 @@ impl Frames {
         None
     }
 
-    /// Reads what is there. Returns whether there is something.
+    /// Reads the entries that are durable now. Returns whether there were any.
     async fn read(&mut self) -> Result<bool, Error> {
         let last = *self.log.last.borrow_and_update();
         if self.next > last {

@@ -108,7 +108,7 @@ impl Inbox {
         }
     }
 
-    /// Notes that positions hold nothing to handle. This may lengthen a range, but begins none.
+    /// Notes that these positions have nothing to handle. This may lengthen a range, but begins none.
     pub(crate) fn pass(&mut self, first: u64, last: u64) {
         let ends = self
             .ranges

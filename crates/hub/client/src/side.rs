@@ -167,7 +167,7 @@ impl Side {
         }
     }
 
-    /// Carries out what is due, and waits for the next thing to do. Returns whether there is one.
+    /// Does the work that is due, and waits for the next event. Returns whether there is one.
     async fn turn(&mut self) -> Result<bool, Error> {
         self.tell_takes()?;
         let outcome = self.driver.carry_out(now()).await?;

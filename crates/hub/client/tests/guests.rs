@@ -33,7 +33,7 @@ async fn hub_on(committer: &Committer) -> Hub {
     hub.expect("a hub")
 }
 
-/// Returns what the store keeps for the guests of the session.
+/// Returns the inboxes of the guests in the store.
 async fn inboxes(committer: &Committer) -> Vec<(MemberId, String)> {
     let side = SideId::new("lunch", "hub");
     let stored = committer.ask(move |store| store.load(&side)).await;
@@ -45,8 +45,8 @@ fn task(name: impl Into<String>) -> ScheduleReq<'static> {
     ScheduleReq::new(dev, name.into())
 }
 
-/// Tells which tasks an agent gets, and whether a handler may have had them before. It answers those that
-/// `answers` names, and never ends with the others.
+/// Returns the tasks that an agent gets, each with whether a handler may have had it before. The agent
+/// answers the tasks in `answers`, and its handlers never end for the others.
 fn listen(
     agent: &Agent,
     answers: &'static [&'static str],
@@ -199,7 +199,7 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     assert_eq!(rx.recv().await, Some(("wine".to_owned(), false)));
 }
 
-/// Returns the first frame with this in it.
+/// Returns the text of the first frame that contains `text`.
 async fn find_text(mut log: accp_client::Frames, text: &str) -> String {
     loop {
         let entry = log.next().await.expect("a log").expect("an entry");
@@ -209,7 +209,7 @@ async fn find_text(mut log: accp_client::Frames, text: &str) -> String {
     }
 }
 
-/// Returns the id of the first frame with this in it.
+/// Returns the id of the first frame that contains `text`.
 async fn find(log: accp_client::Frames, text: &str) -> String {
     let frame = find_text(log, text).await;
     let id = frame
@@ -396,7 +396,7 @@ async fn erasing_what_an_agent_has_said_erases_its_values() {
     assert_eq!(kept.await.expect("a store"), [Some(true), Some(false)]);
 }
 
-/// Whoever gives up cancels the chain, and the handler hears of it.
+/// A caller that gives up cancels the chain, and the handler learns of that.
 #[tokio::test]
 async fn a_handler_hears_that_its_chain_is_cancelled() {
     let hub = hub_on(&store()).await;

@@ -186,8 +186,8 @@ impl Authenticated {
         Ok((caller, chain))
     }
 
-    /// Authorises the requester as the sender of the first frame on a socket. Also returns whether the peer knows the
-    /// draft alone: then its frame names no position of a log.
+    /// Authorises the requester as the sender of the first frame on a socket. Also returns whether the peer knows only
+    /// the draft: then its frame names no position of a log.
     pub(crate) fn greet(&self, named: &Named, first: &str) -> Result<(Authorized, bool), Refused> {
         let frame = Frame::parse(first)?;
         if (&*frame.intent, &*frame.operation) != ("sync", "registry") {
@@ -269,7 +269,7 @@ impl Authorized {
         Ok(self.requester.identity.check_admin()?)
     }
 
-    /// Opens the session, or begins it. `is_plain` says that the caller knows the draft alone.
+    /// Opens the session, or begins it. `is_plain` says that the caller knows only the draft.
     pub(crate) async fn open(&self, is_plain: bool) -> Result<Hub, Refused> {
         let app = &self.requester.app;
         app.check_able()?;

@@ -114,7 +114,7 @@ impl Sessions {
     }
 
     /// Returns a session, and opens or begins it if it has to. `by` names the peer that may begin it; without a
-    /// name, as for a read, no session begins. `is_plain` says that this peer knows the draft alone. Refuses with
+    /// name, as for a read, no session begins. `is_plain` says that this peer knows only the draft. Refuses with
     /// [`Refused::there`] a session that another hub runs.
     pub(crate) async fn get(
         &self,

@@ -1,6 +1,6 @@
 //! The page at `/ui`, for people: one file, with its style and its script in it.
 //!
-//! The page reads a hub by the routes that everybody has. It holds no data, so everybody may load it.
+//! The page reads a hub by the public routes. It holds no data, so everybody may load it.
 
 use std::sync::LazyLock;
 

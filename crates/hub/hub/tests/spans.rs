@@ -1,4 +1,4 @@
-//! What a hub says of its requests to `tracing`.
+//! What a hub reports about its requests to `tracing`.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -11,7 +11,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-/// What stands nowhere but in frames, values, tokens and paths.
+/// A text that occurs only in frames, values, tokens and paths.
 const SECRET: &str = "xyzzy";
 
 /// Records the fields of spans of the target `accp::spans`, and all spans and events as text.

@@ -29,7 +29,7 @@ struct Wal {
     lost: OnceLock<WalLoss>,
 }
 
-/// What has become of a write-ahead log.
+/// How a write-ahead log was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalLoss {
     /// The file was removed or replaced. The process still has it open.

@@ -1,4 +1,4 @@
-//! What is erased is gone: from every file of the store, from searches, and for every other process.
+//! Erased data is gone: from every file of the store, from searches, and for every other process.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -38,7 +38,7 @@ pub const CODE: &str = "AP";
 /// The text of the profile: a registry of one schema.
 pub const PROFILE: &str = include_str!("../profile.json");
 
-/// The params that are no keys of the vocabulary.
+/// The params that are not keys of the vocabulary.
 const DOM: &str = "dom";
 const TASK: &str = "task";
 const MORE: &str = "more";

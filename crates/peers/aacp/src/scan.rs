@@ -27,9 +27,9 @@ pub(crate) struct Scan<'a> {
 #[derive(Clone, Copy)]
 struct Slot {
     index: usize,
-    /// Its first byte.
+    /// The first byte of the field.
     from: usize,
-    /// The byte of its first colon; `usize::MAX` if there is none.
+    /// The byte of the field's first colon; `usize::MAX` if there is none.
     colon: usize,
 }
 

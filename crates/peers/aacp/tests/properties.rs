@@ -1,5 +1,5 @@
 //! Properties of all texts: the scanner against the reference parser and the validator, the writer
-//! against the reader, and what is never shown.
+//! against the reader, and the texts that no message may show.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::HEAD;

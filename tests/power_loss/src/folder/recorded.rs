@@ -35,7 +35,7 @@ pub(crate) struct DiskStatus {
     pub(crate) broke: bool,
 }
 
-/// Files that tell what happens to them, and fail when they are asked to.
+/// Files that record every change to them, and fail on demand.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) root: PathBuf,

@@ -119,7 +119,7 @@ fn a_doubled_state_hides_no_gap() {
     let state = "@hub>sync:state{v:1|state:{a:1}}[mid:0a0000000021,seq:1,ts:1714000000]";
     let asked = guest.hears(state);
     assert!(asked[0].contains("|exp:1|"), "{asked:?}");
-    // Neither the acknowledgement of the state nor a hello claims the number of the state.
+    // Neither the acknowledgement of the state nor a hello takes a number.
     let replies = guest.hears(state);
     assert!(replies.iter().all(|text| number(text) == 0), "{replies:?}");
     guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");

@@ -1,4 +1,4 @@
-//! Such peers over a link that fails.
+//! Peers that know only the draft, over a link that fails.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::sessions::layers::{LONG, spoil_link};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node as _, member, options, plan, rules};
 
-/// Returns the options of an agent that speaks the draft alone.
+/// Returns the options of an agent that speaks only the draft.
 fn plain(agent: &'static str) -> Options {
     Options {
         extensions: false,

@@ -370,7 +370,8 @@ fn a_refused_change_comes_again_after_the_state() {
     );
 }
 
-/// A frame waits for a value for so many timeouts, however often the peer says hello meanwhile.
+/// A frame waits for a value for a fixed number of timeouts, even if the peer sends its hello
+/// often.
 #[test]
 fn a_peer_that_greets_often_gets_the_frame_without_its_value() {
     let mut draft = joined();

@@ -273,7 +273,7 @@ fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// What was frozen is read back byte for byte on both sides, over a link that fails and after kills.
+    /// Frozen frames are read back byte for byte on both sides, over a link that fails and after kills.
     #[test]
     fn ckp_08_what_was_frozen_is_read_back_after_a_kill(
         said in prop::collection::vec((prop::sample::select(vec!["req", "done", "esc"]), "\\PC{0,90}"), 1..6),

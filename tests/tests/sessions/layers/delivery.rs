@@ -1,5 +1,5 @@
-//! Frames and what is known of them after a link that loses frames, and after kills: ENV, DLV,
-//! ERR-01, SIZE, BUD-02, REG-03 and API-02.
+//! Frames and their fates after a link that loses frames, and after kills: ENV, DLV, ERR-01, SIZE,
+//! BUD-02, REG-03 and API-02.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -321,8 +321,8 @@ fn err_01_a_lost_refusal_is_said_again() {
     }
 }
 
-/// A frame in parts arrives whole when both sides are killed between any two of its parts. What is
-/// sent again is within the limits, too.
+/// A frame in parts arrives whole when both sides are killed between any two of its parts. Parts that
+/// are sent again are within the limits, too.
 #[test]
 fn size_02_a_frame_in_parts_arrives_whole_after_a_kill() {
     let mut message = plan("dev", 1);

@@ -59,7 +59,7 @@ impl<'r> Members<'r> {
 }
 
 impl Cursor<'_, '_> {
-    /// Notes the required fields that a record lacks. Null is no value.
+    /// Notes the required fields that a record lacks. A null does not count as a value.
     pub(super) fn required<S: AsRef<str>>(&mut self, schema: &Schema, head: &[S], map: &Map<'_>) {
         self.required_at(self.at, schema, head, map);
     }

@@ -88,7 +88,7 @@ impl<'r> Cursor<'r, '_> {
         })
     }
 
-    /// Notes what a record lacks, at its last character.
+    /// Notes the fields that a record lacks, at the record's last character.
     fn complete(&mut self, members: Members<'_>, map: &Map<'_>) {
         if let Members::Of(schema) = members {
             self.record_at(self.at.saturating_sub(1), schema, map);

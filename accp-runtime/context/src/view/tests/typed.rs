@@ -37,7 +37,7 @@ fn fit_fields(registry: &Registry, schema: &Schema, head: &[&str], map: &mut Map
     }
 }
 
-/// Returns the value if it is of the type, otherwise one that is.
+/// Returns the value if it is of the type, and otherwise another value of the type.
 fn fitting(registry: &Registry, ty: &Type, value: Value<'static>) -> Value<'static> {
     let many = |value, item: &Type| match value {
         Value::Null if !item.holds_null() => fitting(registry, item, Value::from("x")),

@@ -86,7 +86,7 @@ impl Outbox {
         }
     }
 
-    /// Goes on with this number, which a host of the draft alone says is next.
+    /// Goes on with this number, which the host has named as the next. The host knows only the draft.
     pub(crate) fn begin_at(&mut self, sequence: u64) {
         self.sequence = sequence;
         (self.sent, self.acted_on, self.number_unknown) = (0, None, false);

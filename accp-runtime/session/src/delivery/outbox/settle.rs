@@ -213,7 +213,7 @@ impl Outbox {
         self.number_unknown = true;
     }
 
-    /// As [`Outbox::passed_by`], for entries that this side has missed.
+    /// As [`Outbox::passed_by`], but for entries that this side did not get.
     pub(crate) fn missed(&mut self, position: u64) -> Vec<Consumed> {
         self.sure_from = self.next_order;
         self.anew.values_mut().for_each(|is_sure| *is_sure = false);

@@ -1,4 +1,4 @@
-//! `accp aacp lint`: what costs tokens, and what should not stand in a packet.
+//! `accp aacp lint`: fields that cost many tokens, and values that do not belong in a packet.
 
 use accp_aacp::{Advice, Packet};
 use accp_tokens::{ModelCounter, TokenCounter as _};

@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Opens the side of the participant, or says why the folder has none.
+/// Opens the side of the participant. Returns the reason if the folder has none.
 fn open(args: &Args, folder: &Folder) -> Result<Result<Side, Failure>, Vec<Finding>> {
     let (protocol, state) = folder.standing()?;
     let participant = &args.participant;

@@ -1,4 +1,4 @@
-//! `accp context compress`: the list to send instead of the one that is too long.
+//! `accp context compress`: makes the shorter list that a program sends instead of its full list.
 
 use std::path::PathBuf;
 

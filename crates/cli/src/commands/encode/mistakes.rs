@@ -21,7 +21,7 @@ pub(super) struct Mistake {
     pub(super) error: EncodeError,
 }
 
-/// Encodes a message, and keeps nothing of it.
+/// Encodes a message only for the error; the text is thrown away.
 pub(super) type Encode<'e> = dyn Fn(&DynamicFrame<'_>) -> Result<(), EncodeError> + 'e;
 
 /// Returns all mistakes of a message, at least one. `reason` is the error with which the whole message cannot be

@@ -332,7 +332,7 @@ fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
     assert!(told.body.contains("opened anew"), "{told:?}");
 }
 
-/// Waits until so many notices of a change have come.
+/// Waits until `count` notices of a change have arrived.
 fn until_updates(events: &mut Open, count: usize) {
     events.until_all(UPDATED, count);
 }

@@ -42,7 +42,7 @@ pub(crate) struct ReportReq {
     pub(crate) way: Way,
 }
 
-/// Its answer.
+/// The answer to a note.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq)]
 #[accp(registry = "tests/doors/registry.json", schema = "WAY")]
 #[accp(intent = "done", operation = "report")]

@@ -283,7 +283,7 @@ fn is_within_budget<D: Door>(door: &mut D, setup: &Setup) {
     let state = door.state(setup);
     let used = |tier: &str| state["budget"][tier]["used"].as_u64().unwrap();
     let (context, counter) = (door.context(setup), Bpe::o200k_base());
-    // The first line explains how to read the others.
+    // The first lines define the forms of the lines after them.
     let lines = context
         .lines()
         .skip_while(|line| line.contains(" defines "));

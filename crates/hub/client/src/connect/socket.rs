@@ -180,7 +180,7 @@ fn reason(body: &str) -> Option<String> {
 pub(super) struct Carrier {
     target: Target,
     handle: Weak<Handle>,
-    /// To the side, and from it.
+    /// The channels to the side and from it.
     side: Wire,
     frames: mpsc::Receiver<Frame>,
     /// When another socket of the agent took the place of this one.
@@ -346,8 +346,8 @@ fn is_sent<E>(sent: &Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool
     matches!(sent, Ok(Ok(())))
 }
 
-/// The last acknowledgement that has not gone out. It says how far the log of this side goes, so it stands
-/// for those before it.
+/// The last acknowledgement that was not sent yet. It names the end of this side's log, so it replaces the ones
+/// before it.
 #[derive(Default)]
 struct Gathered {
     last: Option<String>,

@@ -31,7 +31,7 @@ pub(super) struct Work {
     handlers: Handlers,
     /// True once a handler was registered.
     pub(super) listens: bool,
-    /// What the session has heard of the requests that the handlers take.
+    /// The requests that the handlers take, as the session knows them.
     pub(super) takes: Takes,
     /// When the agent was opened. If it has no handlers for [`SILENT`], it tells the session that it takes no requests,
     /// once a request needs to know.
@@ -51,7 +51,7 @@ pub(super) struct Work {
     draining: Option<Vec<Done<()>>>,
 }
 
-/// What a session has heard of the requests that an agent takes.
+/// The requests that an agent takes, as its session knows them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
     /// The session knows all requests that the handlers take.

@@ -73,7 +73,7 @@ impl Es {
         self.sign_with(json!({}), claims)
     }
 
-    /// Signs with a head that has these members besides, or in place of, the usual ones.
+    /// Signs with a head that has these members, added to the usual ones or in their place.
     pub(crate) fn sign_with(&self, more: Value, claims: &Value) -> String {
         let mut head = json!({"alg": "ES256", "typ": "JWT", "kid": self.name});
         let Value::Object(more) = more else {

@@ -26,7 +26,7 @@ pub(super) struct Machine {
     failed: Option<String>,
     /// The keys of values that nobody supplies. Reading them fails.
     unavailable: BTreeSet<String>,
-    /// What has happened since the driver last took it.
+    /// The outcome since the driver last took it.
     outcome: Outcome,
 }
 
@@ -214,7 +214,7 @@ impl Machine {
         batch.sends
     }
 
-    /// Takes what has happened since the last call.
+    /// Takes the outcome since the last call.
     pub(super) fn take_outcome(&mut self) -> Outcome {
         std::mem::take(&mut self.outcome)
     }

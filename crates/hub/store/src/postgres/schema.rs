@@ -39,7 +39,7 @@ DELETE FROM accp_outbox WHERE session = E'\x01';
 DELETE FROM accp_registry WHERE session = E'\x01';
 ";
 
-/// Since version 4, a host's side has inboxes. What version 3 tells the planner of its tables holds for this one.
+/// Since version 4, a host's side has inboxes. The settings of version 3 for the planner apply to this table, too.
 const FOURTH: &str = r#"
 CREATE TABLE accp_inbox (
   session text COLLATE "C" NOT NULL,

@@ -13,7 +13,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::driver::{START, log, open, options, plan};
 
-/// An agent, what it does with a frame, and the frame.
+/// An event: the agent, its action, and the frame.
 type TracedFrame = [String; 3];
 
 thread_local! {

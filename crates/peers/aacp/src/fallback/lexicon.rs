@@ -1,6 +1,6 @@
 //! The words of English that the reading of instructions knows.
 
-/// How a polite instruction begins. None of it says what is to be done.
+/// The beginnings of polite instructions. They do not tell what is to be done.
 const COURTESY: [&str; 12] = [
     "please",
     "kindly",
@@ -85,7 +85,7 @@ pub(super) fn is_plural(word: &str) -> bool {
     word.len() > 3 && word.ends_with('s') && !is_other
 }
 
-/// Returns the singular of a word; a word that is no plural stays as it is.
+/// Returns the singular of a word. A word that is not a plural stays as it is.
 pub(super) fn singular(word: &str) -> String {
     if !is_plural(word) {
         return word.to_owned();

@@ -14,7 +14,7 @@ pub(super) struct Reading {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// A word or a value, and what is before it.
+/// A word or a value, and the gap before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) what: What,
@@ -29,7 +29,7 @@ pub(super) enum What {
     Value(Value),
 }
 
-/// What is between two pieces.
+/// The text between two pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     Space,

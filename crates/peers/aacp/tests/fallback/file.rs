@@ -1,4 +1,4 @@
-//! The registry in a file: what it keeps, and what it refuses.
+//! The registry in a file: the data that it keeps, and the files that it refuses.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The second judge: what the issue and the specification say about a folder in memory.
+//! The second judge: it applies the rules of the issue and the specification to a folder in memory.
 
 use std::rc::Rc;
 
@@ -17,7 +17,8 @@ const TEXTS: [&str; 5] = [
     "conclusion.md",
 ];
 
-/// What the judge has read last, because most steps change neither protocol.json nor the log.
+/// The last readings of the judge, kept because most steps change neither protocol.json nor the
+/// log.
 #[derive(Default)]
 pub(crate) struct Memory {
     lines: Lines,

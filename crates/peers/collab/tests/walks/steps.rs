@@ -125,7 +125,7 @@ pub(crate) fn sensible(
     })
 }
 
-/// Returns the freeze of a deliverable that waits for it.
+/// Returns the step that freezes a deliverable which is ready for it.
 fn freeze(world: &World, judge: &Judge<'_>, who: &str) -> Option<Step> {
     let (doc, role) = judge.to_freeze()?;
     if role == "supporting" {

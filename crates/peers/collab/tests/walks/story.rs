@@ -40,7 +40,7 @@ impl<'e> Story<'e> {
         self.last_of(&[name]).is_some()
     }
 
-    /// Returns the participants who have not appended such an event since.
+    /// Returns the participants who have not appended an event of this name since the event `since`.
     fn all_but(&self, since: usize, name: &str) -> Vec<&'e str> {
         let mut left = self.participants.clone();
         for (at, event) in self.told() {

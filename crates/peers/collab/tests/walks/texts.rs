@@ -1,4 +1,4 @@
-//! What the Markdown files have to say, read line by line a second time.
+//! The rules for the Markdown files, checked line by line a second time.
 
 use crate::walks::declared::{Codes, Declared};
 use crate::walks::line::Line;

@@ -38,7 +38,7 @@ pub(crate) struct Walk {
     rng: Rng,
     world: World,
     memory: Memory,
-    /// What the crate has read, and what the judge says, after the last step.
+    /// The folder as the crate has read it, and the verdict of the judge, after the last step.
     folder: Folder,
     verdict: Verdict,
     undo: Vec<Writes>,
