@@ -186,7 +186,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
                     turns: SLOW,
                 });
             } else if !self.handle(&inbound, true, now)? {
-                self.inner.inbox.push(inbound); // later
+                self.inner.inbox.push(inbound); // the side handles it in a later turn
             }
             // Commits only after some frames, so that some marks are committed alone and some
             // together.

@@ -166,7 +166,7 @@ impl Raw {
     }
 }
 
-/// Returns a number that a frame says: `pos:`, say.
+/// Returns a number in a frame: the digits after `key`, such as `pos:`.
 pub(crate) fn number(frame: &str, key: &str) -> Option<u64> {
     let (_, rest) = frame.rsplit_once(key)?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;

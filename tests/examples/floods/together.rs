@@ -11,7 +11,7 @@ use tokio::time::sleep;
 use crate::calm::Calm;
 use crate::{ANSWERS, Args, floods, memory, ready, start, total};
 
-/// What one turn of each flood has of the whole, in hundredths.
+/// The part of a flood that runs in one turn, in percent.
 const TURN: u64 = 2;
 /// The time in which 99 of 100 answers have to be there.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -252,7 +252,7 @@ pub(crate) fn run(cuts: usize, seed: u64) {
 struct Counts {
     cuts: usize,
     torn: usize,
-    /// Cuts during an append, after which its event was there, and was not.
+    /// Cuts during an append: after `kept` of them the event was there, and after `lost` it was not.
     kept: usize,
     lost: usize,
     /// Last lines that were cut, and were put aside.

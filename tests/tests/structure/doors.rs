@@ -23,7 +23,7 @@ const ASKS: [&str; 6] = [
     "Path(At",
 ];
 
-/// Routes that hold nothing of a session, so that nobody has to be let in.
+/// Routes that show nothing of a session, so they need no token.
 const PUBLIC: [&str; 4] = ["ui::page", "describe", "|| async { \"ok\\n\" }", "ready"];
 
 /// Crates on the way from a store to a socket.

@@ -202,7 +202,7 @@ fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'stat
 /// The facts so far.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// The names and numbers in them.
+    /// The names and numbers in the facts.
     names: BTreeSet<String>,
     /// The values of each record.
     records: Vec<BTreeSet<String>>,

@@ -93,7 +93,7 @@ impl DraftMember {
         self.waiting.front().cloned()
     }
 
-    /// Removes that entry, which was sent.
+    /// Removes the first waiting entry, because it was sent.
     pub(crate) fn pop_waiting(&mut self) {
         self.waiting.pop_front();
         self.values.clear();

@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// Says what breaks between the schemas of a member and those of the session.
+    /// Reports the differences between the schemas of a member and those of the session.
     pub(crate) fn compare_with(&mut self, from: MemberId, delta: &[u8], now: Time) {
         match inline::delta_of(delta).and_then(|delta| inline::whole(&delta)) {
             Ok(theirs) => self.settle_schemas(from, &theirs, now),
@@ -97,7 +97,7 @@ impl Host {
     fn settle_schemas(&mut self, member: MemberId, theirs: &Registry, now: Time) {
         let breaks = self.side.compare_schemas(member, theirs);
         self.relays.cursor(member).breaks = Some(breaks);
-        // The hello of the member waits for this.
+        // A host that refuses clashes greets a member only after this comparison.
         if self.rules.clashes == SchemaClashes::Refused && !breaks {
             self.greet(member, None, now);
         }

@@ -73,7 +73,7 @@ pub(crate) struct DraftHost {
 }
 
 impl DraftHost {
-    /// Restores this from the store of the side.
+    /// Restores the data of such a host from the store of the side.
     pub(crate) fn of(stored: &Stored) -> Self {
         Self {
             number: stored.outbox_sequence.saturating_sub(1),

@@ -50,7 +50,7 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
-/// The time in which the hub sends its schemas.
+/// The longest time to wait for the schemas of the hub.
 const SCHEMAS: Duration = Duration::from_secs(10);
 /// The time between two checks whether the schemas have come.
 const LOOK: Duration = Duration::from_millis(20);

@@ -154,7 +154,7 @@ fn a_frame_of_the_session_is_told_from_its_registry() {
     assert_eq!(json["schema"], json!(null));
 }
 
-/// Nothing that a frame says acts on a terminal: not a name, not a value.
+/// No name and no value of a frame can control the terminal that shows it.
 #[test]
 fn an_explanation_does_not_act_on_a_terminal() {
     let message = DynamicFrame::new("a", "req", "plan").unwrap();

@@ -41,7 +41,7 @@ fn a_second_hub_is_refused_and_the_first_is_named_until_it_is_killed() {
     );
     send(&url, "rye");
 
-    drop(first); // it is killed
+    drop(first); // kills the hub
     let (next, url) = Running::hub("hub.accp", folder.0.path());
     send(&url, "oats");
     assert_eq!(next.stop().0, Some(0));

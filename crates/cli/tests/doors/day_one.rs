@@ -262,7 +262,7 @@ async fn a_question_that_nobody_takes_is_an_error_at_once() {
     let failed = desk.ask::<NoteDone<'static>>(note("soup")).await;
     let told = failed.unwrap_err();
     assert_eq!(told.code(), Some(ErrorCode::REF_NOT_FOUND), "{told}");
-    // An agent that takes only other questions does not take it either.
+    // An agent that takes only other questions does not take this question either.
     let chef = hub.agent("chef").unwrap();
     chef.serve(
         |said: ChatReq<'static>, cx| async move { cx.reply(ChatDone::new(said.content)).await },

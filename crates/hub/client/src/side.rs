@@ -270,7 +270,7 @@ impl Side {
                 .driver
                 .session_mut()?
                 .handle(Input::Takes(&heads), now());
-            // A host that was rolled back takes it later.
+            // A host that was rolled back refuses this, so the side tries again later.
             if told.is_err() {
                 self.work.takes = Takes::News;
             }

@@ -14,7 +14,7 @@ use accp_store::{Erasure, SideId, SqliteStore, Store, StoreErrorKind};
 
 const SECRET: &str = "Zitronenfalter";
 
-/// Returns an entry that says something of somebody.
+/// Returns an entry whose text is about a person.
 fn telling(position: u64, what: &str) -> Entry {
     entry(position).with(|entry| {
         entry.due = accp_session::Due::No;

@@ -1,4 +1,4 @@
-//! A store says whether it is able, and probing does not change it.
+//! A probe tells whether a store can keep data, and does not change the store.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

@@ -87,7 +87,7 @@ impl Bench {
     }
 }
 
-/// All that a session asks of a store.
+/// All reads that a session may need from a store.
 fn of_store(store: &mut SqliteStore) -> Reads {
     let mut reads = vec![("list".to_owned(), shown(store.list()))];
     for side in [

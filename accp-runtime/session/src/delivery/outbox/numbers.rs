@@ -24,8 +24,8 @@ impl Outbox {
         }
     }
 
-    /// Sets the position by which the log has the consumed frames up to `last`, where it was not known
-    /// yet.
+    /// Sets a position for the consumed frames up to `last` that have none yet: the log has these
+    /// frames by position `until`.
     pub(crate) fn logged_by(&mut self, last: &Mid, until: u64) {
         for taken in &mut self.taken {
             if taken.until == LATER && is_not_after(&taken.frame.mid, last) {

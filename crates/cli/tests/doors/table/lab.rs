@@ -34,7 +34,7 @@ pub(crate) enum Way {
     Down,
 }
 
-/// A frame with such a value.
+/// A request with a value of the enumeration.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq)]
 #[accp(registry = "tests/doors/registry.json", schema = "WAY")]
 #[accp(intent = "req", operation = "report")]

@@ -1,4 +1,4 @@
-//! Reads from the database. Each is one flight, and sees one state.
+//! Reads from the database. Each takes one round trip, and sees one state.
 
 use std::sync::Arc;
 

@@ -269,7 +269,7 @@ fn compare(what: &str, verdict: &Verdict, errors: &Codes, warnings: &Codes) -> R
     ))
 }
 
-/// Makes the event that is judged.
+/// Makes the event of a line, for the check of it.
 fn event(line: &Line) -> Event {
     Event {
         seq: line.seq,
