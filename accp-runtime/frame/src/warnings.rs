@@ -1,4 +1,4 @@
-//! What is odd about a message that can be read.
+//! Warnings about messages that can be read.
 
 use alloc::format;
 use alloc::string::String;

@@ -389,8 +389,8 @@ struct WholeAnswer {
     text: String,
 }
 
-/// Returns the frame up to its metadata, its metadata with what a frame needs, and whether the frame
-/// had a number already.
+/// Returns the frame up to its metadata, the metadata completed for sending, and whether the frame had a
+/// number already.
 fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
     let frame = Frame::parse_with(text, &UNLIMITED).map_err(|error| {
         Failure::Input(format!(

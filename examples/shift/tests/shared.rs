@@ -5,7 +5,7 @@ use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 use frames::Refund;
 use shift::{CaseNumber, closed, own, team};
 
-/// A value of the crate `frames` stands in a frame of this crate, and comes out as it was.
+/// A value of the crate `frames` can be in a frame of this crate, and is read back unchanged.
 #[test]
 fn a_frame_holds_a_type_of_the_other_crate() -> Result<(), Box<dyn std::error::Error>> {
     let refund = Refund::new("A-1042").amount(Decimal::parse("12.5")?);

@@ -1,4 +1,4 @@
-//! What stands below a root.
+//! The files below a root.
 
 use std::collections::BTreeMap;
 use std::fs;

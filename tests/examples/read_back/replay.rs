@@ -21,7 +21,7 @@ use reader::{Prompt, Restored};
 /// Messages longer than this may lose their middle when they are shown for the first time.
 const SIGHT: usize = 2000;
 
-/// What was read back.
+/// The counts of a replay.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Prompts.

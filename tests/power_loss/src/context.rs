@@ -38,7 +38,7 @@ struct Recording {
 /// The facts that a program can rely on once a step was acknowledged.
 #[derive(Clone, Default)]
 struct Known {
-    /// The number of events by then.
+    /// The number of events up to the acknowledgement.
     events: usize,
     /// The list of each session.
     lists: [Vec<String>; SESSIONS],

@@ -40,8 +40,8 @@ impl Crate {
         fs::write(self.path(file), text).unwrap();
     }
 
-    /// Runs Cargo, which has to succeed. The crate is built as those of the workspace are, so that what the README's first
-    /// command has built serves here, too.
+    /// Runs Cargo, which has to succeed. The crate is built with the settings of the workspace, so it uses what the
+    /// README's first command has built.
     fn cargo(&self, args: impl Words) -> Run {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();

@@ -216,7 +216,8 @@ async fn a_question_that_nobody_answers_ends() {
     assert_eq!(rx.recv().await.as_deref(), Some("task_1"));
 }
 
-/// What was sent and not answered, and what was delivered and not handled, is there again.
+/// After a restart, the session still has the frames that nobody has answered and those that nobody
+/// has handled.
 #[test]
 fn a_session_goes_on_where_its_store_stands() {
     let folder = tempfile::tempdir().expect("a folder");

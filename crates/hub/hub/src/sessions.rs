@@ -386,7 +386,7 @@ impl Sessions {
         erased?.map_err(Refused::from)
     }
 
-    /// Returns what the store knows of the value under a key, without its tier.
+    /// Returns the facts of the store about the value under a key, which is given without its tier.
     pub(crate) async fn announced(
         &self,
         session: &str,

@@ -14,7 +14,7 @@ async fn says(agent: &Agent, chain: &str, index: i64, data: &'static str, is_las
     agent.send_with(piece).await.unwrap();
 }
 
-/// Returns what a model reads next.
+/// Returns the frames that a model reads next.
 async fn reads(client: &Client, timeout: u64) -> Vec<String> {
     let received = works(
         client,

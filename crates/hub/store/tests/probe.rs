@@ -21,7 +21,7 @@ fn filled() -> (TempDir, PathBuf, SqliteStore) {
     (folder, path, store)
 }
 
-/// Returns what a probe says is wrong, without the name of the file.
+/// Returns the error of a probe, without the name of the file.
 fn shown(store: &mut SqliteStore, path: &Path) -> String {
     let error = store.probe().unwrap_err();
     let text = error.to_string();

@@ -11,7 +11,7 @@ pub(crate) const SESSIONS: usize = 2;
 /// Steps of a run.
 const STEPS: usize = 60;
 
-/// What a program does.
+/// A step of a program.
 #[derive(Clone)]
 pub(crate) enum ConversationStep {
     /// Gives the list of the last output, with these messages after it.

@@ -16,7 +16,7 @@ fn host() -> Side {
     open_host(counting("hub"), Rules::default())
 }
 
-/// Returns what a reference leads to at the host, and at the first member.
+/// Returns the value of a reference, read at the host and at the first member.
 fn read_by_both(room: &mut Room, key: &str) -> [Option<Value<'static>>; 2] {
     let reference = Reference::parse(key).unwrap();
     let host = room.host.driver.read(&reference).unwrap();

@@ -64,7 +64,8 @@ impl Cursor<'_, '_> {
         self.required_at(self.at, schema, head, map);
     }
 
-    /// Notes what a nested record lacks, and the fields that only another variant of its union has.
+    /// Notes the fields that a nested record lacks, and those that only another variant of its union
+    /// has.
     pub(super) fn record_at(&mut self, at: usize, schema: &Schema, map: &Map<'_>) {
         let tag = schema.tag().map(|(_, tag)| tag);
         let key = tag.and_then(|tag| Members::Of(schema).taken(&tag.name, map));

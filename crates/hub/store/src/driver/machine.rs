@@ -262,7 +262,7 @@ impl Machine {
         self.handle(summary, now)
     }
 
-    /// Goes on to read a reference with what was found.
+    /// Continues the work of a resolver with the data that the store found for it.
     pub(super) fn resolve(
         &mut self,
         resolver: &mut Resolver,

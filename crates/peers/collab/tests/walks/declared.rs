@@ -1,4 +1,4 @@
-//! What `protocol.json` declares, read a second time.
+//! The declarations in `protocol.json`, as the second judge reads them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A line of the log, read a second time.
+//! A line of the log, as the second judge reads it.
 
 use serde_json::Value as Json;
 

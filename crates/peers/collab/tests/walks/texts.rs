@@ -1,4 +1,4 @@
-//! The rules for the Markdown files, checked line by line a second time.
+//! The rules for the Markdown files, as the second judge checks them.
 
 use crate::walks::declared::{Codes, Declared};
 use crate::walks::line::Line;
