@@ -86,7 +86,7 @@ impl Form {
     }
 }
 
-// ---- The rules, as they are told --------------------------------------------------------
+// ---- The rules, written a second time ------------------------------------------------
 
 fn is_spacing(c: Option<&char>) -> bool {
     matches!(c, Some(' ' | '_'))

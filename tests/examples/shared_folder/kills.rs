@@ -15,7 +15,7 @@ use crate::command::{Collab, REVIEW, append, of_deliverable};
 /// Kills in one folder before the next.
 const EACH: u64 = 100;
 
-/// The counts of the kills, by what came of the event.
+/// The counts of the kills, by the fate of the event.
 #[derive(Default)]
 pub(crate) struct Counts {
     kills: u64,

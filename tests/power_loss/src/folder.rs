@@ -14,7 +14,7 @@ use crate::shim::Event;
 use recorded::Fault;
 pub(crate) use recorded::Recorded;
 
-/// So many cuts fall in the middle of everything.
+/// With at least this many cuts, some must fall in the middle of each kind of step.
 const MANY: usize = 200;
 /// How often the proposal is reviewed in one run.
 const ROUNDS: usize = 4;

@@ -249,8 +249,8 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     assert_eq!(kinds, [EntryKind::Dropped]);
 }
 
-/// A frame whose time passes while its sender and its host are down is dropped without a word. Its
-/// sender finds out once, and its later frames go on.
+/// A frame whose time passes while its sender and its host are down is dropped silently. Its sender
+/// finds out once, and its later frames go on.
 #[test]
 fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
     for scope in [Scope::Shared, Scope::Sender] {

@@ -12,7 +12,8 @@ use tokio::sync::RwLock;
 use super::group::Group;
 use accp_console::output::note;
 
-/// Variables of the environment that may hold a secret of ours: a token, and the password in the URL of a store.
+/// Variables of the environment that may hold a secret of this process: a token, and the password in the URL of a
+/// store.
 const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];
 
 /// The most bytes of a frame in `ACCP_FRAME`: Linux takes no variable of 128 KiB.

@@ -25,7 +25,7 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints text for people on stdout. If nobody reads it, the exit code says the verdict all the same.
+/// Prints text for people on stdout. Even if nobody reads it, the exit code shows the verdict.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     put(|out| out.line(text))
 }

@@ -217,7 +217,7 @@ impl Writer<'_> {
     }
 }
 
-/// The numbers of sides that were opened, and the rows of the steps behind the lock.
+/// The numbers of sides that were opened, and the rows of the steps after the lock.
 type Locked = Result<(BTreeMap<SideId, i64>, Vec<Vec<Row>>), Failure>;
 
 /// Checks that the names of a side fit into an index.
