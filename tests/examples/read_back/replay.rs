@@ -32,14 +32,14 @@ pub(crate) struct Counts {
     pub(crate) cut: u64,
     /// Messages that the agent of a prompt had seen before. Results among them may lack middles.
     pub(crate) seen: u64,
+    /// References in new messages.
+    pub(crate) references: u64,
     /// New messages that were shown with a wrapper: the lines around them are those of an earlier
     /// message.
-    pub(crate) references: u64,
-    /// A message that the reader cannot restore from a prompt.
     pub(crate) wrapped: u64,
 }
 
-/// A message that a prompt does not give back.
+/// A message that the reader cannot restore from a prompt.
 #[derive(Debug)]
 pub(crate) struct Difference {
     /// The conversation.

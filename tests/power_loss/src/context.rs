@@ -24,10 +24,10 @@ const MANY: usize = 200;
 const WINDOW: u64 = 3_000;
 /// The folder with all files, below the root. SQLite's are in it, too.
 const CACHE: &str = "cache";
-/// A run as the disk recorded it.
+/// The steps that are taken after a cut.
 const AFTER: usize = 6;
 
-/// A run as the disk saw it.
+/// A run as the disk recorded it.
 struct Recording {
     steps: Vec<ConversationStep>,
     events: Vec<Event>,

@@ -230,7 +230,7 @@ fn run(case: &Case, through: Option<Through>) -> Result<Counts, TestCaseError> {
     };
     counts.renamed += u64::from(text != former);
 
-    // The host, `check` and the dynamic frame, and the type.
+    // The former text is judged by the host, by `check` and as a dynamic frame, and below as a type.
     let mut judges = Judges::new(&newer, None);
     let read = judges.judge(&former, &former)?;
     let read = read.ok_or_else(|| TestCaseError::fail(format!("refused: {former}")))?;

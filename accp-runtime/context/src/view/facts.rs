@@ -69,7 +69,7 @@ pub(super) fn registry(registry: &Registry) -> Registry {
         let is_taken = registry
             .schemas()
             .any(|other| other.code == code || other.name == name);
-        // A record of a union stands with its keys, with few of them too.
+        // A record of a union is always written with its keys, so a schema for the kept fields alone is of no use.
         let is_union = schema.union.is_some();
         if keep.is_empty() || shape::is_full(schema, keep.len()) || is_taken || is_union {
             continue;

@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// Reports the differences between the schemas of a member and those of the session.
+    /// Reports the differences between the schemas of a member and those of the session that break a reader.
     pub(crate) fn compare_with(&mut self, from: MemberId, delta: &[u8], now: Time) {
         match inline::delta_of(delta).and_then(|delta| inline::whole(&delta)) {
             Ok(theirs) => self.settle_schemas(from, &theirs, now),

@@ -12,7 +12,7 @@ use tokio::sync::{Mutex as Turn, Notify, oneshot};
 /// How many bytes of frames are opened at a time. A single frame may be longer.
 const MAX_BYTES: usize = 256 << 10;
 
-/// How many pieces of streams wait for those before them. Each has a handler, of which an agent has 64 at a time.
+/// How many pieces of streams may wait for those before them. Each has a handler, of which an agent has 64 at a time.
 const MAX_HELD: usize = 32;
 /// How many entries of the log are searched for earlier pieces of a stream.
 const EARLIER: u64 = 1024;
