@@ -97,7 +97,7 @@ impl Host {
     fn settle_schemas(&mut self, member: MemberId, theirs: &Registry, now: Time) {
         let breaks = self.side.compare_schemas(member, theirs);
         self.relays.cursor(member).breaks = Some(breaks);
-        // A host that refuses clashes greets a member only after this comparison.
+        // The hello of the member waits for this.
         if self.rules.clashes == SchemaClashes::Refused && !breaks {
             self.greet(member, None, now);
         }
