@@ -96,7 +96,7 @@ impl<'a> Input<'a> {
         types.into_iter().any(|ty| refers(ty.to_token_stream()))
     }
 
-    /// Returns whether a type names a parameter of the item that is no lifetime.
+    /// Returns whether a type names a type parameter or a constant parameter of the item.
     pub(crate) fn is_generic(&self, ty: &Type) -> bool {
         let types = self.original.generics.type_params();
         let constants = self.original.generics.const_params();
@@ -163,8 +163,8 @@ impl Field<'_> {
         self.attrs.rename.as_ref().map_or_else(own, LitStr::value)
     }
 
-    /// Returns whether the field holds a value of the wire, and so a type that the runtime knows, or
-    /// that is made for it.
+    /// Returns whether the field itself is written and read. Then its type must be one that the
+    /// runtime knows, or one that derives the codec.
     pub(crate) fn is_value(&self) -> bool {
         self.attrs.skip.is_none() && self.attrs.with.is_none()
     }

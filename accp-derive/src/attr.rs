@@ -31,7 +31,7 @@ pub(crate) struct Attrs {
     pub(crate) skip: Option<Ident>,
     pub(crate) flatten: Option<Ident>,
     pub(crate) new: Option<Ident>,
-    /// The variant takes what no other variant is.
+    /// The variant takes the values that no other variant stands for.
     pub(crate) other: Option<Ident>,
     pub(crate) transparent: Option<Ident>,
     /// The module that converts the value of a field.
@@ -44,7 +44,7 @@ pub(crate) struct Attrs {
     pub(crate) rename_all: Option<Case>,
     /// Bounds in place of those of the derive.
     pub(crate) bound: Bound,
-    /// Whether an attribute is wrong. It may be an attribute that seems to be missing.
+    /// Whether an attribute is wrong. If an attribute seems to be missing, it may be the wrong one.
     pub(crate) is_faulty: bool,
 }
 
@@ -70,8 +70,8 @@ pub(crate) fn identity(protocol: &Protocol) -> impl Iterator<Item = &'static str
         .chain(protocol.head.iter().map(|part| part.name))
 }
 
-/// The attributes that fields of texts do not have: they are of use where a schema declares fields and their types, or
-/// where a key may be another's.
+/// The attributes that the fields of a protocol of texts cannot have. They serve protocols whose schemas declare
+/// fields with types, or whose keys may clash.
 const NOT_OF_TEXTS: [&str; 8] = [
     "alias",
     "other",

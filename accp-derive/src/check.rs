@@ -249,7 +249,7 @@ fn frame<'a>(
     })
 }
 
-/// Checks a nested struct: a map without a place for unknown keys.
+/// Checks a nested struct, which is a map and has no place for unknown keys.
 fn nested<'a>(
     cx: &Ctxt,
     input: &Input<'_>,

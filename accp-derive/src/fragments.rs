@@ -2,8 +2,8 @@
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Returns the tokens without such groups, so that the source of a type makes no difference. Bounds (`dyn A +
-/// B`) get parentheses, because they would join what stands before them.
+/// Returns the tokens without such groups, so that a type from a macro is like any other type. Bounds
+/// (`dyn A + B`) get parentheses, because a `&` before them would apply to `A` alone.
 pub(crate) fn joined(tokens: TokenStream) -> TokenStream {
     let joined = tokens.into_iter().flat_map(|tree| {
         let TokenTree::Group(group) = tree else {

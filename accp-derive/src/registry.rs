@@ -16,10 +16,10 @@ use crate::ctxt::{Ctxt, Reported};
 #[derive(Clone)]
 pub(crate) struct Loaded {
     pub(crate) registry: Rc<Registry>,
-    /// The files that the registry was read from, for the first item of the crate that reads them: an edit rebuilds
-    /// the crate. Each item that tracks a file holds all of it, so that files would grow with the square of the items.
+    /// The files that the registry was read from: the compiler runs again when one of them changes. Only the first
+    /// item of the crate that reads a file tracks it, because the code of each tracking item contains the whole file.
     pub(crate) files: Vec<PathBuf>,
-    /// The variable that may name the registry: setting it rebuilds the crate.
+    /// The environment variable that may name the registry. The compiler runs again when it is set.
     pub(crate) asked: Option<&'static str>,
     /// Whether the item or the variable names the registry.
     is_named: bool,

@@ -12,7 +12,8 @@ pub(crate) enum ResolvedItem<'a> {
     Nested(Fields<'a>),
     /// A struct that is the value of its only field.
     Newtype(&'a syn::Member, &'a RustType),
-    /// An enum without data: an enumeration. The variant holds a text that is no other variant.
+    /// An enum without data: an enumeration. The optional variant holds a text that is not among
+    /// the values.
     Enumeration(Vec<Choice<'a>>, Option<&'a Variant<'a>>),
     /// An enum whose variants are frames.
     Frames(Vec<Arm<'a>>),

@@ -1,4 +1,4 @@
-//! Words of the generated code.
+//! The identifiers and literals in the generated code.
 
 use accp_registry::testing::TOY;
 use accp_registry::{AACP, ACCP, Protocol};

@@ -32,7 +32,8 @@ fn every_fault_has_its_message() {
     trybuild::TestCases::new().compile_fail("tests/ui/*.rs");
 }
 
-/// The compiler bounds how long a constant may take. It refuses an enum whose frames are compared all with all.
+/// The compiler limits the time for a constant. It would refuse this enum if the derive compared every frame with every
+/// other.
 #[test]
 fn many_frames_compile() {
     let mut source = String::from("use accp_runtime::{AccpFrame, Typed};\n");
@@ -61,7 +62,8 @@ fn many_frames_compile() {
     trybuild::TestCases::new().pass(case);
 }
 
-/// The compiler bounds how long a constant may take. It refuses an enum if its names are compared all with all.
+/// The compiler limits the time for a constant. It would refuse this enum if the derive compared every name with every
+/// other.
 #[test]
 fn many_names_and_many_fields_compile() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));

@@ -142,7 +142,7 @@ fn a_field_may_have_an_associated_type() {
     assert_eq!((read.a, read.b), (7, None));
 }
 
-/// A trait that no `EncodeValue` has.
+/// A trait that only the bounds written by the user mention. The derive does not know it.
 trait Name {
     type Wire;
 }
@@ -295,7 +295,7 @@ fn names_may_have_another_case() {
     assert_eq!(shown, "@dev>req:x{SkuNumber:1}");
 }
 
-/// Two variants that only the types of the parameters tell apart.
+/// Two variants that differ only in the types of the parameters.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 enum Either<A, B> {
     A(A),
@@ -313,7 +313,7 @@ fn an_enum_may_have_its_frames_as_parameters() {
     back(Either::<Done, Array<i64, 2>>::A(Done { b: 1 }));
 }
 
-/// Every primitive, and every name of the prelude, is something else here.
+/// A module in which every primitive type and every name of the prelude means another type.
 mod shadowed {
     #![allow(non_camel_case_types, unreachable_pub, unused)]
 

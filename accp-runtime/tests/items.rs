@@ -1,6 +1,6 @@
-//! Random items: each compiles, or has exactly one error, which the derive wrote.
+//! Random items: each compiles, or has exactly one error, and the derive wrote that error.
 //!
-//! `ITEMS=2000` makes so many, and `SEED=7` makes others.
+//! `ITEMS=2000` sets the number of items, and `SEED=7` the seed.
 
 #![allow(
     clippy::unwrap_used,
@@ -18,7 +18,7 @@ use std::{env, fs};
 
 use random::{Item, Random};
 
-/// What every module sees.
+/// The types and imports that every generated module uses.
 const HEADER: &str = "#![allow(warnings)]
 pub mod types {
     pub use accp_runtime::{AccpFrame, AgentId, Decimal, Map, Value};

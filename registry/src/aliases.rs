@@ -1,4 +1,4 @@
-//! The aliases of fields: keys that a reader takes for a field, and that nobody writes.
+//! The aliases of fields: keys that a reader accepts for a field, and that no writer uses.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeMap;
@@ -74,7 +74,7 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the field that a key means, and what the key is to it.
+/// Returns the field that a key means, and which kind of name of the field the key is.
 fn meaning<'f>(key: &str, fields: &'f [&mut Field]) -> Option<(&'f Field, &'static str)> {
     fields.iter().find_map(|field| {
         let what = if field.name == key {

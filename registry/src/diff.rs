@@ -209,7 +209,7 @@ impl Changes {
                 breaks(Broken::Old, LOST),
             );
         }
-        // The values of a tag are told as variants.
+        // The report shows the values of a tag as variants.
         let is_tag = |before: &Field, field: &Field| {
             old.union.as_ref() == Some(&before.name) && new.union.as_ref() == Some(&field.name)
         };
@@ -314,7 +314,7 @@ impl Changes {
         self.push(at.to_string(), description, breaks(reader, REFUSED_FIELD));
     }
 
-    /// Tells which aliases of a field came and went, besides those that a change of its name explains.
+    /// Reports the added and removed aliases of a field, except those that follow from a change of its name.
     fn aliases(&mut self, at: &str, old: &Schema, before: Option<&Field>, field: &Field) {
         let knows = |field: &Field, key: &str| field.keys().any(|known| known == key);
         for alias in &field.aliases {
@@ -404,7 +404,7 @@ impl Changes {
                 continue;
             };
             let is_listed = |frame: &FrameSpec| frame.required.contains(&field.name);
-            // Other changes have been told.
+            // All other changes of the field are reported elsewhere.
             let is_inherited =
                 before.required && field.required && !is_listed(old) && !is_listed(new);
             let now = requires(new_schema, &field.name);

@@ -11,10 +11,10 @@ use crate::problem::Problem;
 use crate::protocol::NO_HEAD;
 use crate::types::Type;
 
-/// A field whose record a record has to hold, and the code of its schema.
+/// A required field that holds a record, and the code of the record's schema.
 type Need<'r> = (&'r Field, &'r str);
 
-/// Returns what a record has to hold: a list for each variant of a union.
+/// Returns the records that a record must contain: a list for each variant of a union.
 fn needs(schema: &Schema) -> Vec<Vec<Need<'_>>> {
     fn of<'r, S: AsRef<str>>(schema: &'r Schema, head: &[S]) -> Vec<Need<'r>> {
         let fields = schema.fields.iter();
@@ -33,8 +33,8 @@ fn needs(schema: &Schema) -> Vec<Vec<Need<'_>>> {
     variants.map(|variant| of(schema, &variant.head)).collect()
 }
 
-/// Returns the schemas that have no value that ends, because a record has to hold a record of its own schema. Each cycle is
-/// one mistake, at the first of its schemas, which comes by its name.
+/// Returns the schemas without a finite value, because each record would have to contain a record of the same schema.
+/// Each cycle is one mistake. It is reported at the schema of the cycle whose name comes first.
 pub(crate) fn endless(registry: &Registry) -> Vec<(String, Problem)> {
     let mut finite = BTreeSet::new();
     loop {

@@ -51,7 +51,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Returns the length of the string at the start of the text, without a look at what is in it.
+/// Returns the length of the string at the start of the text. Anything up to its closing quote belongs to it.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(byte) = text.get(at) {

@@ -47,7 +47,7 @@ pub const ERRORS: &str = "ER";
 /// The head of an error.
 pub(crate) const ERROR: [&str; 2] = ["fail", "error"];
 
-/// Returns the built-in profile of errors; `None` without `std`, where nothing keeps it.
+/// Returns the built-in profile of errors; `None` without `std`, which has no place to keep a parsed registry.
 fn profile_of_errors() -> Option<&'static Schema> {
     #[cfg(feature = "std")]
     return Registry::shared().schema(ERRORS);
@@ -423,7 +423,7 @@ impl FrameSpec {
         is_required || self.required.contains(&field.name)
     }
 
-    /// Returns whether a field with a default takes it when this frame leaves the field out.
+    /// Returns whether a field that this frame leaves out gets its default, if it has one.
     fn fills(&self, name: &str) -> bool {
         self.is_about(name) && !self.required.iter().any(|other| other == name)
     }

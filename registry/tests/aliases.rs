@@ -1,4 +1,4 @@
-//! Aliases of fields: how a document declares them, and what does not depend on them.
+//! Aliases of fields: how a document declares them, and what they leave unchanged.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use accp_registry::{Delta, DeltaPolicy, Registry, Schema, diff};
@@ -69,7 +69,7 @@ fn nobody_writes_an_alias_so_the_hash_does_not_cover_it() {
         changes,
         ["/schemas/a/aliases/total: `amount` is no longer read as `total`"]
     );
-    // So a delta does not carry it: nobody could tell that it was changed on the way.
+    // So a delta does not carry the alias: nobody could notice if it was changed on the way.
     let delta = named.delta_from(&Registry::empty()).to_json();
     assert!(!delta.contains("amount"));
     let learnt = Delta::from_json(&delta)

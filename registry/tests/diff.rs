@@ -95,7 +95,7 @@ fn renamed_fields() {
     /schemas/a/fields: the field `amount` was renamed to `total`
         breaks the old reader: it does not know the key, so the value is lost
     ");
-    // In two steps, a rename breaks nobody.
+    // A rename in two steps breaks no reader.
     assert_snapshot!(changes(old, reads), @"/schemas/a/aliases/amount: `total` is now read as `amount`");
     assert_snapshot!(changes(reads, new), @"/schemas/a/fields: the field `amount` was renamed to `total`");
     assert_snapshot!(changes(new, r#""fields": ["total"]"#), @"/schemas/a/aliases/total: `amount` is no longer read as `total`");
@@ -107,7 +107,7 @@ fn renamed_fields() {
     ");
     let known = r#""fields": ["total"], "abbreviations": { "total": "amt" }, "aliases": { "total": ["amount"] }"#;
     assert_snapshot!(changes(short, known), @"/schemas/a/fields: the field `amount` was renamed to `total`");
-    // What else changed is told under the new name.
+    // All other changes of a renamed field are reported under its new name.
     let strict = r#""fields": ["amount", "x"], "required": ["amount"],
         "frames": [{ "intent": "req", "operation": "o", "required": ["x"], "fields": ["amount"] }]"#;
     let lax = r#""fields": ["total", "y"], "aliases": { "total": ["amount"], "y": ["x"] }, "types": { "total": "integer" },

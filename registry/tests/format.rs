@@ -197,7 +197,7 @@ fn names_every_intent_and_envelope_field() {
     assert_eq!(listed("/$defs/frame/properties/envelope/items/enum"), names);
 }
 
-/// The control frames of a session must stand apart from the schemas that peers compare.
+/// The control frames of a session must be separate from the schemas that peers compare.
 #[test]
 fn the_frames_of_a_session_are_without_fault() {
     let folder = Registry::load(concat!(env!("CARGO_MANIFEST_DIR"), "/session")).unwrap();

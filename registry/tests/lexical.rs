@@ -45,7 +45,7 @@ fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![pieces.prop_map(|pieces| pieces.concat()), any::<String>()]
 }
 
-/// Returns any text that the grammar accepts as a string, also such as no encoder writes.
+/// Returns any text that the grammar accepts as a string, even one that no encoder would write.
 fn any_wire() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         "[!-~]".prop_filter_map("a delimiter", |c| {

@@ -24,7 +24,7 @@ pub(crate) fn make_union(schema: &mut Schema, bits: [bool; 8]) {
         };
         let mut variant = FrameSpec::new(&[name]);
         variant.required = chosen(&bits[..1]);
-        // The first variant has each field, so that each field has a variant.
+        // The first variant has every field, so that each field belongs to some variant.
         let own = if schema.variants.is_empty() {
             others.clone()
         } else {
@@ -119,7 +119,7 @@ fn mistakes_in_a_union() {
     registry:4:1 at /schemas/a/frames: a union has no `frames`
         a union is nested: give a field of a frame its code as the type
     ");
-    // A record that ends has another variant.
+    // A union is finite if one of its variants does not require a record of the same union.
     let of = |variants: &str| {
         format!(
             r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["k", "x"], "types": {{ "x": "A" }}, "union": "k",
@@ -132,7 +132,7 @@ fn mistakes_in_a_union() {
         take `x` out of `required`, or make it a list
     ");
     assert!(Registry::from_json(&of(&format!(r#"{more}, {{ "name": "end" }}"#))).is_ok());
-    // A default is a record of its variant.
+    // A default has to be a record of one of the variants.
     let default = |json: &str| {
         format!(
             r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["k", "x", "y"], "union": "k", "variants": [
@@ -183,7 +183,8 @@ fn changes_of_a_union() {
     /schemas/a/variants: the variant `coin` was removed
         breaks the new reader: it refuses the records that it does not know (E1004)
     ");
-    // A field that another variant has is refused by whoever does not expect it; one that is new is not known.
+    // A reader refuses a field that belongs to another variant. A field that is new in the whole union is an
+    // unknown key to it.
     let more = of(
         r#""no", "sum", "at""#,
         r#"{ "name": "card", "fields": ["no", "sum"] }, { "name": "cash", "fields": ["sum", "at"], "required": ["at"] }"#,
@@ -207,7 +208,7 @@ fn changes_of_a_union() {
     /schemas/a/variants/1/required: `at` is no longer required in the variant `cash`
         breaks the old reader: it refuses a frame without the field (E1004)
     ");
-    // A renamed field, and a renamed tag, are those that they were.
+    // A renamed field or tag is compared with its earlier state.
     let renamed = format!(
         r#""fields": ["way", "number", "sum"], "aliases": {{ "way": ["kind"], "number": ["no"] }}, "union": "way",
         "variants": [{{ "name": "card", "fields": ["number"], "required": ["number"] }}, {cash}]"#

@@ -29,7 +29,7 @@ use accp_tokens::Bpe;
 use clap::Parser;
 use serde_json::Value as Json;
 
-/// The values that came back.
+/// The counts of the values that were read back unchanged.
 #[derive(Default)]
 struct Counts {
     lines: u64,

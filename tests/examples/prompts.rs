@@ -37,7 +37,7 @@ struct Shown {
     turn: usize,
     agent: String,
     text: String,
-    /// Under `memory`, and with the whole history as JSON.
+    /// First the tokens under `memory`, then those of the whole history as JSON.
     tokens: [Tokens; 2],
 }
 
@@ -45,7 +45,7 @@ struct Shown {
 #[derive(Debug, Clone, Copy, Default)]
 struct Tokens {
     all: usize,
-    /// Those with which an earlier prompt begins too.
+    /// The tokens at the beginning that an earlier prompt begins with, too.
     cached: usize,
 }
 

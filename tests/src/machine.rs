@@ -9,9 +9,9 @@ use llguidance::{Matcher, ParserFactory};
 /// A compiled grammar.
 pub struct Machine {
     matcher: Matcher,
-    /// The bytes that lead to an end, best first.
+    /// The bytes to append when a text has to end, best first.
     ending: &'static [u8],
-    /// Whether no byte leads to an end everywhere, so that each may be the best.
+    /// Whether no single byte is best in every text, so that one of them is drawn each time.
     is_mixed: bool,
 }
 

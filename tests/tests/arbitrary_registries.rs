@@ -108,11 +108,11 @@ fn case() -> impl Strategy<Value = Case> {
 struct Counts {
     /// Messages that every judge accepts.
     accepted: u64,
-    /// Those that the grammar describes too.
+    /// The accepted frames that the grammar describes, too.
     by_grammar: u64,
-    /// Those with values that go by reference in a session.
+    /// Those with values that a session sends by reference.
     apart: u64,
-    /// Texts with any value in the place of another.
+    /// Texts in which an arbitrary value replaces another value.
     raw_accepted: u64,
     raw_refused: u64,
     faults: BTreeMap<Fault, u64>,

@@ -15,8 +15,8 @@ use proptest::prelude::*;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// The cost of the context is the sum of its lines, each counted with its line end. A tokenizer
-    /// could merge across a line end, but these do not.
+    /// The cost of the context is the sum of its lines, each counted with its line end. In general
+    /// a tokenizer could merge tokens across a line end, but these two do not.
     #[test]
     fn the_context_as_a_whole_costs_what_its_lines_cost(
         said in prop::collection::vec(strategies::said(), 1..40), encoding in 0..2_usize,

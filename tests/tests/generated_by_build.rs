@@ -58,7 +58,7 @@ fn hear<'i>(inbound: &'i Inbound, heard: &mut Vec<frames::AnyFrame>) -> Handled<
     })
 }
 
-/// What the README says of generated code.
+/// The example of generated code in the README.
 #[test]
 fn one_enum_and_one_call_for_a_session() {
     use frames::{AnyFrame, REGISTRY_JSON, RefundDone, RefundReq};

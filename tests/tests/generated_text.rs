@@ -22,13 +22,13 @@ const GOLDENS: &[&str] = &[
     "unions",
 ];
 
-/// What a golden asks of the builder besides its registry.
+/// The settings of the builder for a golden, besides its registry.
 type Asks = fn(Builder) -> Builder;
 
 /// Derives that the feature `serde` of the runtime makes possible.
 const SERDE: &str = "#[derive(serde::Serialize, serde::Deserialize)]";
 
-/// Goldens that ask for more, each with the golden whose registry it has.
+/// Goldens with settings of their own, each with the golden whose registry it uses.
 const ASKING: &[(&str, &str, Asks)] = &[
     ("every_type_owned", "every_type", |builder| {
         builder.owned(true).type_attribute(".", SERDE)

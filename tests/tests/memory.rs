@@ -28,10 +28,10 @@ const MIB: usize = 1024 * 1024;
 const HOSTS: (usize, usize) = (100_000, 272 * MIB);
 /// Frames that a member does not acknowledge, and the heap that the host may take for them.
 const FRAMES: (u64, usize) = (1_000_000, 8 * MIB);
-/// Refusals of a member's first frame, each of which asks for a new id, and the heap that the member
-/// may take for them.
+/// Refusals of a member's first frame, after each of which the frame needs a new id, and the heap
+/// that the member may take for them.
 const REFUSALS: (u64, usize) = (1_000_000, MIB / 16);
-/// The size without `--all`: one of so many.
+/// Without `--all`, the test runs this fraction of its size.
 const SAMPLE: usize = 100;
 
 fn main() {
@@ -72,8 +72,8 @@ fn host_at_rest(number: usize) -> Session {
     scripted.host
 }
 
-/// The heap is bounded, and it does not grow with the frames: else a smaller number of them would
-/// say nothing about a million.
+/// The heap is bounded, and it does not grow with the frames. Because it does not grow, fewer frames
+/// show the same as a million.
 fn a_member_that_never_acknowledges(share: u64) {
     let (count, bound) = (FRAMES.0 / share, FRAMES.1);
     let region = Region::new(ALLOCATOR);
@@ -160,7 +160,7 @@ fn greeted() -> Session {
     }
 }
 
-/// Returns what a session says to its peers and to its caller.
+/// Returns the frames and the events that a session gives out.
 fn told(session: &mut Session) -> (Vec<String>, Vec<Event>) {
     let (mut texts, mut events) = (Vec::new(), Vec::new());
     while let Some(output) = session.poll() {

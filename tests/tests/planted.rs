@@ -64,7 +64,7 @@ mod inner { pub(super) fn deep() { self.seen(&mid) } }
     files.into_iter().map(read).collect()
 }
 
-/// Plants one edit in the house. Returns the changed text, or the error.
+/// Plants one edit in the crate from `house`. Returns the changed text, or the error.
 fn plant(edit: &str) -> Result<String, String> {
     let bug = Bug::parse("a_bug", &format!("It errs.\n\n--- a {edit}"))?;
     let (path, text) = bug.edits[0].plant(&house()?)?;

@@ -72,7 +72,7 @@ fn recorded_conversations_are_read_back() {
     assert!(counts.prompts > 50 && counts.new > 100, "{counts}");
 }
 
-/// Lines that read as something else, or hide something.
+/// Lines that a reader may take for something else, or that hide a part.
 const ODD: [&str; 24] = [
     "[as in p2:1-3: alpha one]",
     "[... p4:1: alpha]",
@@ -103,16 +103,16 @@ const ODD: [&str; 24] = [
 /// Names that read as something else.
 const ODD_NAMES: [&str; 4] = ["p2 bash", "= bash", "desk: rye", "\"bash"];
 
-/// Texts of which messages are made, so that messages repeat each other.
+/// Lines from which all messages are made, so that messages repeat each other.
 #[derive(Debug, Clone)]
 struct Pool(Vec<Vec<String>>);
 
-/// What a message says.
+/// The text of a message.
 #[derive(Debug, Clone)]
 enum Text {
     /// Lines of the pool: which text, from where, how many times.
     Lines(Vec<(Index, Index, usize)>),
-    /// The same within a wrapper.
+    /// The same lines within a wrapper.
     Wrapped(u8, Vec<(Index, Index, usize)>),
     Numbered(usize, usize),
     Records(Json),

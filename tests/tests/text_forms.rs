@@ -86,7 +86,7 @@ impl Form {
     }
 }
 
-// ---- The rules, as they are told --------------------------------------------------------
+// ---- The rules, written a second time ------------------------------------------------
 
 fn is_spacing(c: Option<&char>) -> bool {
     matches!(c, Some(' ' | '_'))
@@ -126,8 +126,8 @@ fn text_by_rule(text: &str) -> String {
 }
 
 /// Writes a text by the rule. A text is raw if it is printable and not empty, reads as no other
-/// type, and begins with no mark. Any other text is a mark and the text form; after the mark the
-/// empty text is nothing.
+/// type, and does not begin with a mark. Any other text is a mark and then the text form. For the
+/// empty text nothing follows the mark.
 fn marked_by_rule(text: &str, is_typed: bool) -> String {
     let is_raw = !is_typed
         && !text.is_empty()

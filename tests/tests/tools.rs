@@ -212,7 +212,7 @@ fn tool_of<'t>(tools: &'t [Tool<'t>], message: &DynamicFrame<'_>) -> &'t Tool<'t
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// What a model gives in a call is what the frame says.
+    /// The frame has exactly the values that a model gives in a call.
     #[test]
     fn a_call_gives_its_frame(
         (is_standard, message) in any::<bool>().prop_flat_map(|is_standard| {

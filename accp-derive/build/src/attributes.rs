@@ -35,7 +35,7 @@ struct Rule {
 }
 
 impl Attributes {
-    /// Parses the attributes. [`finish`](Self::finish) tells the mistakes.
+    /// Parses the attributes. [`finish`](Self::finish) reports the mistakes.
     pub(crate) fn new(options: &Options, catalog: &Catalog<'_>) -> Self {
         let idents = catalog.items.iter().map(|item| &item.ident);
         let idents = idents.chain(&catalog.any).map(Ident::to_string);
@@ -59,8 +59,8 @@ impl Attributes {
         }
     }
 
-    /// Returns the attributes of a type: one derive with all that the type has not `derived` already,
-    /// then the others.
+    /// Returns the attributes of a type: one derive with all traits that are not in `derived`, then the other
+    /// attributes.
     pub(crate) fn of_type(
         &mut self,
         ident: &Ident,
@@ -148,8 +148,7 @@ impl Attributes {
 
     /// Checks that every attribute was used.
     ///
-    /// # Errors
-    /// Every attribute that is none, and every path that named nothing.
+    /// # Errors Every text that is not an attribute, and every path that names nothing.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         for (rules, what) in [(&self.types, "type"), (&self.fields, "field")] {
             let unused = rules.iter().filter(|rule| !rule.is_used);
@@ -191,7 +190,7 @@ impl Rule {
         }
     }
 
-    /// Returns whether the path is one of these names, or that of everything.
+    /// Returns whether the path is one of these names, or stands for all types or fields.
     fn fits(&mut self, names: &[String], is_one_of_all: bool) -> bool {
         let fits = (self.path == ALL && is_one_of_all) || names.contains(&self.path);
         self.is_used |= fits;
@@ -226,7 +225,7 @@ fn derives_of(attribute: &Attribute) -> Option<Punctuated<Path, Token![,]>> {
     paths?.ok()
 }
 
-/// Returns whether a type without these derives gets something new by the derive at the path.
+/// Returns whether the derive at the path adds anything to a type that has these derives already.
 fn is_new(path: &Path, derived: &[&str]) -> bool {
     let names: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
     let is_std = names.len() == 1 || ["std", "core"].contains(&names[0].as_str());

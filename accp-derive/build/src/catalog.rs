@@ -29,7 +29,7 @@ pub(crate) struct Catalog<'r> {
     owned: bool,
     /// Whether each union has a variant that keeps the records of other variants.
     open: bool,
-    /// The types of the user that stand for others.
+    /// The user's own types that replace generated types.
     pub(crate) overrides: Overrides,
 }
 
@@ -223,7 +223,7 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
             let kind = Kind::Nested(members(schema, None, faults));
             add(kind, String::new(), "the struct of the schema".to_owned());
         }
-        // The enum of a union says its variant itself.
+        // The variant of the enum already tells the tag.
         let is_tag = |field: &&Field| schema.union.as_ref() == Some(&field.name);
         for field in schema.fields.iter().filter(|field| !is_tag(field)) {
             if let Some(variants) = variants(schema, field, faults) {

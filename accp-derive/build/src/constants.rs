@@ -29,7 +29,7 @@ pub(crate) fn constants(registry: &Registry) -> [TokenStream; 2] {
     ]
 }
 
-/// The length of a line of JSON, if its parts allow it.
+/// The greatest length of a line of JSON. A longer line stays if it cannot be split.
 const LINE: usize = 96;
 
 /// Returns the registry itself, as a raw string.
@@ -61,7 +61,7 @@ pub(crate) fn document(registry: &Registry) -> Result<TokenStream, Error> {
     })
 }
 
-/// Appends JSON as a person would write it: what fits in a line stands in one.
+/// Appends JSON as a person would write it: a value that fits in the line is not split.
 fn layout(json: &Value, depth: usize, out: &mut String) {
     let line = out.rfind('\n').map_or(0, |newline| newline + 1);
     let flat = flat(json);

@@ -194,7 +194,7 @@ fn prose(doc: Option<&String>) -> String {
     continued(lines).join("\n")
 }
 
-/// Returns the lines with those that continue an item of a list below the text of the item.
+/// Indents the lines that continue an item of a list, so that they align with the text of the item.
 fn continued(lines: impl Iterator<Item = String>) -> Vec<String> {
     let mut indent = 0;
     let indented = lines.map(|line| match marker(&line) {

@@ -265,7 +265,7 @@ impl<'f> File<'f> {
     ) -> TokenStream {
         let (doc, place) = (doc::enumeration(schema, field), self.place(None));
         let mut derived = vec!["Debug", "Clone", "Copy", "PartialEq", "Eq", "Hash"];
-        // A text is not `Copy`.
+        // An open enumeration has a variant with a `String`, which is not `Copy`.
         derived.retain(|name| *name != "Copy" || !self.options.open_enums);
         let head = self.head(ident, Some(schema), &derived, &[]);
         let other = self.options.open_enums.then(|| {

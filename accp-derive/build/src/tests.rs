@@ -76,7 +76,8 @@ fn two_types_with_one_rust_name() {
     ");
 }
 
-/// The enum over all frames must say how it gets another name, and take it.
+/// The error about the name of the enum over all frames must tell how to give the enum another
+/// name, and that name must be used.
 #[test]
 fn a_type_called_as_the_enum_over_all_frames() {
     let schemas = r#""any_frame": { "code": "A", "fields": ["x"] },

@@ -154,7 +154,7 @@ fn unique(
     Some(ident)
 }
 
-/// Returns the fault of a name that gives no Rust name of its own.
+/// Returns the fault of a name without a Rust name, or with the same Rust name as another one.
 fn fault(pointer: &str, name: &str) -> NameFault {
     NameFault {
         file: None,

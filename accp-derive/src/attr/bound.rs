@@ -13,7 +13,7 @@ pub(crate) struct Bound {
 }
 
 impl Bound {
-    /// Puts the predicates in their slots; returns false when one is taken.
+    /// Stores the predicates for these directions. Returns false if a direction has some already.
     pub(super) fn put(&mut self, ways: &[&str], predicates: &Predicates) -> bool {
         let mut is_free = true;
         for way in ways {

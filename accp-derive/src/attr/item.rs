@@ -11,7 +11,7 @@ use super::bound::{Bound, Predicates};
 use super::case::Case;
 use crate::ctxt::Ctxt;
 
-/// The items of one attribute, and what is wrong with its commas and names.
+/// The items of one attribute, and the errors about its commas and names.
 pub(super) struct Items {
     pub(super) items: Vec<Item>,
     pub(super) faults: Vec<syn::Error>,
@@ -56,8 +56,8 @@ impl Parse for Items {
 }
 
 impl Item {
-    /// Reads up to a comma, or to the place where one is missing: an identifier, a text or a group
-    /// never follows another.
+    /// Reads up to a comma, or to the place where a comma is missing: after an identifier, a text
+    /// or a group, none of these can follow without one.
     fn parse(input: ParseStream<'_>, is_name: bool) -> syn::Result<Self> {
         if !is_name {
             let (mut odd, mut last) = (TokenStream::new(), None);

@@ -42,7 +42,8 @@ fn no_key(cx: &Ctxt, field: &Field<'_>, flag: &str) {
     }
 }
 
-/// Checks that the registry has the alias, because whoever reads a frame with the registry has to read it alike.
+/// Checks that the registry declares the alias too. Otherwise a peer that reads frames with the registry would not
+/// know it.
 fn declared(cx: &Ctxt, alias: &LitStr, wire: &Wire, schema: &Schema) {
     let key = alias.value();
     if wire.aliases.contains(&key) {
@@ -96,7 +97,8 @@ fn undeclared(
     }
 }
 
-/// Adds the standard abbreviations of the aliases: a peer that knew the field by its old name wrote that.
+/// Adds the standard abbreviation of each alias, because a peer that knew the field under the old name wrote the
+/// abbreviation.
 fn implied(cx: &Ctxt, members: &mut [Member<'_>]) {
     for at in 0..members.len() {
         let aliases = match &members[at].role {

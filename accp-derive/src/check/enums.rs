@@ -80,25 +80,25 @@ pub(super) fn enumeration<'a>(
     (choices, other)
 }
 
-/// What the variant takes that is marked with `other`.
+/// The values that the variant marked with `other` takes.
 pub(super) struct Others {
     noun: &'static str,
-    /// The type that holds it, and the same with its lifetime.
+    /// The type that the variant holds, and the same type with its lifetime.
     ty: [&'static str; 2],
 }
 
-/// The texts that are no value of an enumeration.
+/// For an enumeration: the texts that are not among its values.
 const TEXT: Others = Others {
     noun: "text",
     ty: ["String", "String"],
 };
-/// The records of a union whose variant is not known.
+/// For a union: the records whose variant is not known.
 pub(super) const RECORD: Others = Others {
     noun: "record",
     ty: ["Map", "Map<'a>"],
 };
 
-/// Checks the variant that takes what no other variant is: there is one, it holds what was read, and has no name of its
+/// Checks the variant that takes unknown values: there is only one, it holds what was read, and it has no name of its
 /// own.
 pub(super) fn takes_others<'a>(
     cx: &Ctxt,
@@ -208,7 +208,8 @@ pub(super) fn frames<'a>(
     Some(arms)
 }
 
-/// Refuses a variant with the head and the schema of another: its frames would be read as the other.
+/// Refuses a variant that has the same head and schema as an earlier one: its frames would be read as the earlier
+/// variant.
 fn each_head_once(cx: &Ctxt, arms: &[Arm<'_>]) {
     let mut taken = BTreeMap::new();
     for arm in arms {

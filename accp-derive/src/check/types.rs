@@ -142,7 +142,7 @@ pub(super) fn too_small<'t>(ty: &'t RustType, default: &str) -> Option<&'t RustT
     (!fits).then_some(ty)
 }
 
-/// Returns the words for a well-known type that is no map from texts to values.
+/// Returns the words for a well-known type that is not a map from texts to values.
 pub(super) fn no_map(ty: &RustType) -> Option<String> {
     const NO_KEYS: [&str; 6] = ["i8", "i16", "i32", "u8", "u16", "u32"];
     const TEXTS: [&str; 2] = ["String", "Cow"];

@@ -114,8 +114,8 @@ pub(super) fn check_unheld(
     }
 }
 
-/// Checks that each ignored field is one of the schema that no member holds. Returns the names that
-/// were probably meant where it is not.
+/// Checks each ignored field: the schema must have it, and no member may hold it. Returns the names
+/// that were probably meant by the wrong ones.
 pub(super) fn ignored(
     cx: &Ctxt,
     owner: Owner<'_>,

@@ -11,7 +11,7 @@ use crate::ast::{Content, Field, Input, Variant};
 use crate::ctxt::Ctxt;
 use crate::resolved::{Record, Union};
 
-/// Returns the union that the schema of an enum is.
+/// Returns the schema of an enum, if the schema is a union.
 pub(super) fn union<'r>(input: &Input<'_>, registry: &'r Registry) -> Option<&'r Schema> {
     let code = input.attrs.schema.as_ref()?.value();
     registry
@@ -179,7 +179,8 @@ fn record<'a>(
     })
 }
 
-/// Refuses the tag and the fields of other variants, and returns whether there are none.
+/// Refuses the tag and the fields of other variants. Returns whether all fields belong to this
+/// variant.
 fn has_own_fields(cx: &Ctxt, list: &[Field<'_>], schema: &Schema, variant: &FrameSpec) -> bool {
     let name = variant.head.concat();
     let mut has_own = true;

@@ -66,8 +66,8 @@ fn members<'f>(fields: &'f Fields<'_>) -> impl Iterator<Item = &'f Member<'f>> {
     fields.members.iter()
 }
 
-/// Returns the parameters and the where clause of the impls. Defaults of a generic type are read as
-/// by a reader.
+/// Returns the parameters and the where clause of the impls. A default of a generic type is made by
+/// the code that reads it, so the bounds are those for reading.
 fn generics(input: &Input<'_>, fields: &Fields<'_>) -> (syn::Generics, TokenStream) {
     let bounds = bounds(input, fields, Way::Decode);
     let generics = if bounds.is_empty() {
@@ -94,8 +94,7 @@ fn doc(arguments: &[&Member<'_>]) -> String {
     }
 }
 
-/// Returns the parameter for a field: anything that becomes its type, or items that become its
-/// items.
+/// Returns the parameter of the constructor for a field: `impl Into<T>`, or an iterator for a list.
 fn parameter(member: &Member<'_>) -> TokenStream {
     let ident = member.field.ident;
     let into = into(member.field.ty);

@@ -22,7 +22,7 @@ pub(super) fn slot(at: usize) -> Ident {
 pub(super) enum Access {
     /// `&self.name`
     OfSelf,
-    /// The variable of [`slot`], which a pattern has bound.
+    /// The variable of [`slot`], which a pattern has bound to the field.
     Bound,
 }
 
@@ -45,7 +45,7 @@ impl Access {
     }
 }
 
-/// Returns what a reader takes from a payload without the field.
+/// Returns how to read a payload that lacks the field: take the default, report a fault, or leave the field absent.
 fn absent(wire: &Wire) -> TokenStream {
     match &wire.default {
         Some(text) => quote!(_p::Absent::Default(#text)),
@@ -128,7 +128,7 @@ pub(super) fn encode_entries(
     entries.collect()
 }
 
-/// Returns what requires the required fields.
+/// Returns what demands the required fields, for errors: the schema.
 fn by_schema(fields: &Fields<'_>) -> Option<String> {
     fields.schema.as_ref().map(|code| format!("schema {code}"))
 }
@@ -235,7 +235,8 @@ pub(super) fn numbered_arms(
 struct Known<'f> {
     wire: &'f Wire,
     span: Span,
-    /// The place on the wire: before which member, and whether the field is one of a member.
+    /// The place on the wire: the index of the member before which the key stands, and whether the key belongs to that
+    /// member.
     place: (usize, bool),
     read: TokenStream,
 }
@@ -332,7 +333,7 @@ pub(super) struct Made {
     /// Takes each value out of its slot, into a variable of the same name. A missing field gets its default or is an
     /// error.
     pub(super) taken: TokenStream,
-    /// The fields of the value, from these variables.
+    /// The initializers of the fields of the value, which take these variables.
     pub(super) fields: TokenStream,
 }
 

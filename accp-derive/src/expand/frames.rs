@@ -182,8 +182,8 @@ fn types(input: &Input<'_>, at: usize, arm: &Arm<'_>) -> TokenStream {
     }
 }
 
-/// Returns an assertion for each variant: none before it accepts a frame of its type. The check knows
-/// this for two variants with fields.
+/// Returns an assertion for each variant: no variant before it accepts the same frames. Two variants
+/// with fields need none, because the check has compared them.
 fn alone(input: &Input<'_>, arms: &[Arm<'_>]) -> TokenStream {
     let is_held = |arm: &Arm<'_>| matches!(&arm.content, ArmContent::Newtype(_));
     if arms.len() < 2 || !arms.iter().any(is_held) {

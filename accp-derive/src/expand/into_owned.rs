@@ -56,8 +56,8 @@ pub(super) fn expand(input: &Input<'_>) -> TokenStream {
     quote!(#of_trait #of_type)
 }
 
-/// Returns a pattern that binds every field, and the same fields, owned. A field that is no value of
-/// the runtime may have a type without an owned form. Such a field gets a bound, so that the item can
+/// Returns a pattern that binds every field, and the same fields, owned. A field that is not a value
+/// of the wire may have a type without an owned form. Such a field gets a bound, so that the item can
 /// still be derived.
 fn each(
     of: &Generics,
@@ -167,9 +167,9 @@ fn is_relaxed(bound: &TypeParamBound) -> bool {
     }
 }
 
-/// Returns whether a type of a type parameter occurs, as in `T::Item`, or a bound depends on one. What
-/// it is for the owned form of `T` cannot be known, so the item is its own owned form if it does not
-/// borrow.
+/// Returns whether the item uses an associated type of a parameter, as in `T::Item`, or has a bound
+/// that depends on one. The derive cannot know the associated type of the owned form of `T`. So such
+/// an item is its own owned form if it does not borrow.
 fn projects(original: &DeriveInput) -> bool {
     let of = &original.generics;
     let fields: Vec<_> = match &original.data {

@@ -20,7 +20,7 @@ pub(super) fn type_to_read(input: &Input<'_>, ty: &RustType) -> TokenStream {
     borrowing(ty, &lifetime).unwrap_or_else(|| ty.to_token_stream())
 }
 
-/// Returns the bound on the type to read, besides those of reading it.
+/// Returns a bound that the type to read needs in addition to the bounds for reading: its values can be made owned.
 pub(super) fn owned_bound(ty: &RustType) -> Option<TokenStream> {
     is_owned(ty).then(|| quote_spanned!(span_of(ty)=> + _accp::IntoOwned<Owned = #ty>))
 }

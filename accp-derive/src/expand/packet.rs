@@ -168,7 +168,7 @@ fn decode(fields: &Fields<'_>) -> TokenStream {
     }
 }
 
-/// Returns the index of the member that takes the fields without a member.
+/// Returns the index of the `flatten` member, which takes the fields that no other member holds.
 fn rest(fields: &Fields<'_>) -> Option<usize> {
     let mut members = fields.members.iter();
     members.position(|member| matches!(member.role, Role::Flatten))

@@ -1,5 +1,5 @@
-//! Types without values that have the codes of schemas as their names. The error of a trait is a text of the runtime with the
-//! names of types in it, so these types let it name a schema that only the registry knows.
+//! Empty types that are named after the codes of schemas. The error of a trait shows the names of types, so these types
+//! let an error of the runtime name a schema that only the registry knows.
 
 use std::collections::BTreeSet;
 

@@ -15,9 +15,9 @@ const LINE: usize = 3_000;
 /// The number of facts in a row without room that ends the search.
 const MISSES: u32 = 8;
 
-/// Fills an empty digest with as many facts as the budget allows, the most needed first. Drops the
-/// summary if the line has no room for it, and then the late summary: nobody can supply that one
-/// again. Returns `None` if the line has no room even then.
+/// Fills an empty digest with as many facts as the budget allows, the most needed first. If the
+/// line is too long, it loses its summary, and then the late summary, which cannot be supplied
+/// again. Returns `None` if the line is too long even then.
 pub(crate) fn fill(
     mut digest: Digest,
     mut candidates: Vec<Candidate>,

@@ -106,7 +106,7 @@ pub fn facts_of(entity: &str, name: &str, value: &Value<'_>) -> Vec<Fact> {
 
 /// Takes the facts of one frame.
 struct Source<'f> {
-    /// By entity and relationship, in their wire text.
+    /// The candidates by entity and relationship, both in their wire text.
     found: &'f mut BTreeMap<(String, String), Candidate>,
     sender: &'f str,
     position: u64,

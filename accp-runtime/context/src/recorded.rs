@@ -144,8 +144,8 @@ fn strip(json: &mut Json, keys: &[&str]) {
     }
 }
 
-/// Returns a call `{id, type, function: {name, arguments}}` as `{id, name, arguments}`, if it says
-/// nothing else and its arguments are an object.
+/// Returns a call `{id, type, function: {name, arguments}}` as `{id, name, arguments}`, if it has
+/// no other keys and its arguments are an object.
 fn flat(call: &Json) -> Option<Json> {
     let (call, function) = (call.as_object()?, call.get("function")?.as_object()?);
     let known = |key: &String| ["id", "type", "function"].contains(&key.as_str());

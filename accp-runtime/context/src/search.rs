@@ -1,4 +1,4 @@
-//! Full-text search: the words of a text, and which texts say most of what is asked.
+//! Full-text search: the words of a text, and the texts that match a query best.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -53,7 +53,8 @@ impl Query {
         &self.0
     }
 
-    /// Returns the numbers of the words that a text has, in the order of the text.
+    /// Returns each query word that occurs in a text, as its place and its number, in the order of
+    /// the text.
     fn hits<'t>(&'t self, text: &'t str) -> impl Iterator<Item = (Range<usize>, usize)> + 't {
         let find = |span: Range<usize>| {
             let word = text[span.clone()].to_lowercase();
@@ -199,7 +200,8 @@ impl<'q, I> Ranking<'q, I> {
     }
 }
 
-/// Returns how much a word tells that so many of all texts have. It is never nothing.
+/// Returns the weight of a word that occurs in `hits` of `texts` texts: the rarer the word, the
+/// higher. It is never 0.
 pub(crate) fn weight(texts: usize, hits: usize) -> f64 {
     let (texts, hits) = (texts as f64, hits as f64);
     ((texts - hits + 0.5) / (hits + 0.5)).ln().max(1e-6)
@@ -287,7 +289,7 @@ mod tests {
     }
 
     proptest! {
-        /// A part has one of the words, is no longer than asked, and stands between spaces.
+        /// A part of a text has a query word, is not longer than the limit, and ends at spaces.
         #[test]
         fn a_part_has_a_word(text in "[a-cÄ %\n]{0,60}", asked in "[a-cä]{1,2}( [a-c]{1,2})?", most in 8usize..40) {
             let query = Query::new(&asked);

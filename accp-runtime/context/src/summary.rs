@@ -126,8 +126,8 @@ pub(crate) fn clip(text: &str, limit: u32, counter: &dyn TokenCounter) -> String
         _ => at,
     });
     let ends: Vec<usize> = ends.take_while(|end| *end <= BYTES).collect();
-    // Binary search for the longest text that fits: ends before `first` fit, ends from `last` on do
-    // not.
+    // Binary search for the longest text that fits: the ends before `first` fit, and the ends from
+    // `last` on do not.
     let mut best = String::new();
     let (mut first, mut last) = (0, ends.len());
     while first < last {

@@ -83,8 +83,8 @@ pub(crate) fn read<'a>(
     }
 }
 
-/// Reads an item of a list or of a map. A field may be null, which says that it is not given; an item
-/// is null only where null is a value.
+/// Reads an item of a list or of a map. A field may be null, which means that it is not given. An item may be null
+/// only where null is a value of the type.
 #[expect(
     clippy::inline_always,
     reason = "a call for each item costs more than the test for a null"
@@ -182,7 +182,7 @@ pub(crate) struct Dynamic<'v, 'a> {
     pub(crate) registry: &'v Registry,
 }
 
-/// The kind of [`Dynamic`] values and of [`Item`]s, which judge a null themselves.
+/// The kind of [`Dynamic`] values and of [`Item`]s. These decide themselves whether a null is allowed.
 pub(crate) struct ByType(());
 
 impl kind::OfItem for ByType {

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 /// The key of an object that stands for a number: `{"$num": "12345678901234.123456"}`.
 pub(crate) const NUMBER: &str = "$num";
-/// Any number of so many digits comes back from a float as it was.
+/// A number with at most this many digits keeps them all in a 64-bit float.
 const SAFE_DIGITS: usize = 15;
 
 /// Returns the text of JSON, with `{"$num": "TEXT"}` in the place of each number that a parser would round, because
@@ -123,8 +123,8 @@ impl Digits {
     }
 }
 
-/// Returns the number that an object stands for, as [`exact_numbers`] writes it, and its text; the number is `None` if
-/// no value of a frame holds it.
+/// Returns the number for which an object stands, as [`exact_numbers`] writes it, and the text of the number. The
+/// number is `None` if no value of a frame can hold it.
 pub(crate) fn number(json: &Json) -> Option<(Option<Decimal>, &str)> {
     let object = json.as_object().filter(|object| object.len() == 1)?;
     let text = object.get(NUMBER)?.as_str()?;
@@ -133,7 +133,7 @@ pub(crate) fn number(json: &Json) -> Option<(Option<Decimal>, &str)> {
     is_one.then_some((decimal, text))
 }
 
-/// Returns the decimal of this spelling, if no float has it.
+/// Returns the decimal with this spelling, if no float has the spelling.
 pub(crate) fn decimal(text: &str) -> Option<Decimal> {
     let decimal = Decimal::parse(text).ok()?;
     (is_rounded(text) && decimal.to_string() == text).then_some(decimal)

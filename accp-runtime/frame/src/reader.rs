@@ -24,7 +24,8 @@ pub struct DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// For the text of a default. No peer wrote it, so it has no limits.
+    /// The options for the text of a default. The registry wrote it and not a peer, so it has no
+    /// limits.
     pub(crate) const OF_A_DEFAULT: Self = Self {
         limits: Limits::NONE,
         marks: true,
@@ -302,8 +303,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Consumes what stands before the key of a param, and returns the expectation there; `None` once
-    /// `}` is consumed.
+    /// Consumes the separator before the key of a param, and returns what is expected next; `None`
+    /// once `}` is consumed.
     #[inline]
     fn before_param(&mut self) -> Result<Option<&'static str>> {
         Ok(Some(if self.params > 0 && self.eat('|') {
@@ -335,8 +336,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Consumes what stands before the key of a pair, and returns the expectation there; `None` once
-    /// `]` is consumed or when there is no metadata.
+    /// Consumes the separator before the key of a pair, and returns what is expected next; `None`
+    /// once `]` is consumed or when there is no metadata.
     #[inline]
     fn before_pair(&mut self) -> Result<Option<&'static str>> {
         Ok(Some(if self.params == 0 {

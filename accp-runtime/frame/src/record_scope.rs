@@ -1,4 +1,4 @@
-//! What a record has to carry, and which defaults it takes.
+//! Which fields a record must have, and which defaults apply to it.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -113,7 +113,8 @@ impl<'p> RecordScope<'p> {
         schema.frame(self.head())
     }
 
-    /// Returns what a reader takes from a payload without the field at this index, in which the scope is `frame`.
+    /// Returns how to read a payload without the field at this index: take the default, report a fault, or leave the
+    /// field absent. `frame` declares what this scope requires.
     pub(crate) fn absent<'s>(
         self,
         schema: &'s Schema,

@@ -20,7 +20,7 @@ impl Serialize for AgentId<'_> {
 }
 
 impl<'de> Deserialize<'de> for AgentId<'_> {
-    /// Reads a name, and refuses a text that is none.
+    /// Reads a name, and refuses a text that is not an agent id.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         AgentId::new(String::deserialize(deserializer)?).map_err(D::Error::custom)
     }

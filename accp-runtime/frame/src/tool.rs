@@ -315,7 +315,7 @@ struct Call<'r> {
     registry: &'r Registry,
     /// Whether the arguments follow a strict schema.
     is_strict: bool,
-    /// Whether the value is part of JSON in a string, where a string is a string.
+    /// Whether the value is inside JSON that is given as a string. There, a string is always a string.
     is_inner: bool,
     problems: Vec<String>,
 }
@@ -470,7 +470,7 @@ impl Call<'_> {
     }
 }
 
-/// Returns the fields of a record, and whether it has to have each. In a union the variant decides.
+/// Returns the fields that a record may have, each with whether it is required. In a union the variant decides.
 fn fields_of<'s>(schema: &'s Schema, object: &JsonMap<String, Json>) -> Vec<(&'s Field, bool)> {
     let tag = schema.tag().and_then(|(_, tag)| object.get(&tag.name));
     let head: Vec<&str> = tag.and_then(Json::as_str).into_iter().collect();

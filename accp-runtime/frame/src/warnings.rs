@@ -1,4 +1,4 @@
-//! What is odd about a message that can be read.
+//! Warnings about messages that can be read.
 
 use alloc::format;
 use alloc::string::String;
@@ -76,8 +76,8 @@ impl DynamicFrame<'_> {
     }
 }
 
-/// Returns whether a text is a code of ISO 4217; without the list of them, whether it has the form
-/// of one.
+/// Returns whether a text is a currency code of ISO 4217. Without `std` the list of codes is missing, so
+/// this checks only the form of the text.
 fn is_currency(text: &str) -> bool {
     #[cfg(feature = "std")]
     let is_code = iso_currency::Currency::from_code(text).is_some();

@@ -69,7 +69,7 @@ pub enum Absent<'t> {
 }
 
 impl Absent<'_> {
-    /// Returns the meaning of an absent item of a list or a map, which may be null or has to be a value.
+    /// Returns the rule for an absent item of a list or a map: absent is the same as null, or a fault.
     pub(crate) const fn of_item(holds_null: bool) -> Self {
         if holds_null {
             Self::Nothing
@@ -397,7 +397,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Refuses the item that begins at `start` if it is a null and null is no value of `K`.
+    /// Refuses the item that begins at `start` if it is a null, unless null is a value of `K`.
     #[inline]
     fn is_item<K: OfItem>(&self, start: usize) -> Result<()> {
         let is_short = !K::HOLDS_NULL && self.out.len() == start + 1;

@@ -180,8 +180,8 @@ fn of_the_caller() {
     assert!(Value::try_from(f64::NAN).is_err());
 }
 
-/// A name that is not an agent id is a fault of the grammar where a frame names its sender, and a
-/// value of the wrong type in a field: a reader gives the same codes.
+/// A name that is not an agent id is a fault of the grammar (E1001) as the sender of a frame, and a
+/// value of the wrong type (E1004) in a field. Readers give the same codes.
 #[test]
 fn of_an_agent_id_in_its_place() {
     let sender = AgentId::new("dev team").unwrap_err();

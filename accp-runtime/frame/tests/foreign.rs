@@ -190,7 +190,7 @@ fn decimals() {
     assert!(read::<kind::Decimal, Decimal>("0.1234567").is_err());
 }
 
-/// The draft strips trailing zeros from a decimal (section 3.1). A text has them.
+/// The draft strips trailing zeros from a decimal (section 3.1). A text keeps them.
 #[cfg(feature = "rust_decimal")]
 #[test]
 fn a_decimal_keeps_its_places_as_a_text() {

@@ -1,5 +1,5 @@
-//! Null says that something is not given. A field may be not given. An item of a list or of a map is
-//! there, so it is null only where any value may stand.
+//! Null means that something is not given. Fields may be null. An item of a list or of a map is
+//! always given, so it may be null only where any value is allowed.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -130,7 +130,7 @@ type Maybe = Option<String>;
 struct Task {
     assignee: AgentId<'static>,
     task: String,
-    /// No `Option`, with a default.
+    /// A field with a default, but without `Option`.
     priority: String,
     /// The macro does not see the `Option` of its items.
     deps: Vec<Maybe>,

@@ -34,7 +34,7 @@ struct Order<'a> {
     others: Option<Vec<Payment<'a>>>,
 }
 
-/// A payment, perhaps of a way that only newer peers know.
+/// A payment. The last variant stands for kinds of payment that only newer peers know.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(registry = "../../tests/registry/payments.json", schema = "PM")]
 enum AnyPayment<'a> {

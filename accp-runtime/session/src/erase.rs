@@ -59,15 +59,16 @@ pub struct Erased {
 pub struct Erasing {
     selection: Selection,
     found: Erased,
-    /// Parts that may still turn out to be of a frame that goes.
+    /// Parts whose frame may turn out to be an erased one when its last part is read.
     parts: BTreeMap<(MemberId, Mid), Vec<Entry>>,
-    /// Frames in parts that go.
+    /// The erased frames that came in parts.
     wholes: BTreeSet<(MemberId, Mid)>,
-    /// The digests of the frames that go, without their metadata.
+    /// The digests of the erased frames, without their metadata.
     heads: BTreeSet<Hash>,
-    /// The positions of frames that go and may still be in hot state.
+    /// The positions of erased frames that may still be in hot state.
     hot: BTreeSet<u64>,
-    /// Keys that frames that go refer to, and keys that frames that stay refer to.
+    /// The keys that erased frames refer to (`used`), and those that remaining frames refer to
+    /// (`needed`).
     used: BTreeSet<String>,
     needed: BTreeSet<String>,
 }
@@ -158,8 +159,9 @@ impl Erasing {
         }
     }
 
-    /// Chooses a request that came again as any frame of its sender, and the copy of an answer with
-    /// the answer: its entry has the one who asked as its sender.
+    /// Reads an entry of a repeated frame. A repeated request is erased like any other frame of its
+    /// sender. The copy of an answer is erased with the answer itself, because its entry names the asker
+    /// as the sender.
     fn repeat(&mut self, entry: &Entry) {
         let Ok(frame) = Scanned::of_entry(&entry.text) else {
             return;

@@ -112,9 +112,9 @@ impl Gate {
             .or_else(|| self.numbers.names.owner(chain))
     }
 
-    /// Returns the last epoch among the consumed ids of a member. Another member may have used some
-    /// of them before this one joined; these count up to the middle only, so that no member uses up the
-    /// ids of another.
+    /// Returns the last epoch among the consumed ids of a member. Another member may have used ids of
+    /// this range before this one joined. Such ids count only in the lower half of the range, so that
+    /// nobody can use up the ids of another member.
     pub(crate) fn last_epoch(&self, member: MemberId) -> Option<u32> {
         let ids = member.ids();
         let middle = ids.start().midpoint(*ids.end());
@@ -254,7 +254,7 @@ impl Gate {
 /// A ruling on a frame.
 #[derive(Debug)]
 pub(crate) enum Ruling {
-    /// The frame takes its place, silently.
+    /// The frame consumes its `seq` and gets an entry, but no answer.
     Drop,
     /// Nothing changes, and the host sends nothing. The sender may send the frame again.
     Ignore,
@@ -269,8 +269,8 @@ impl From<Refusal> for Ruling {
     }
 }
 
-/// Returns what a host does about an id that was consumed. A sender that repeats a dropped frame must
-/// learn nothing. One that has left since learns what became of its frames.
+/// Returns the ruling on an id that was consumed before. A sender that repeats a dropped frame learns
+/// nothing from the answer.
 fn again(place: ConsumedId) -> Ruling {
     if place.dropped {
         Ruling::Again

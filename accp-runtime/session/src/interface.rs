@@ -1,4 +1,4 @@
-//! What a program hands to a session, and what it gets back.
+//! The inputs of a session, and its outputs.
 
 pub(crate) mod cancel;
 pub(crate) mod event;

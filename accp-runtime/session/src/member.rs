@@ -198,8 +198,8 @@ impl Member {
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
-    /// Says hello again if `key` is the fold that this side starts from: the host may offer another
-    /// fold by now, or none. Returns whether it is this fold.
+    /// Sends the hello again if `key` is the fold that this side starts from: by now the host may offer
+    /// another fold, or none. Returns whether `key` is this fold.
     pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
         let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
         let asks = self.fetching.as_ref().is_some_and(is_it);
@@ -212,8 +212,9 @@ impl Member {
         self.to_send.hello = true;
     }
 
-    /// Returns whether the log has every frame sent, the host has answered the last hello, and this
-    /// side fetches neither a fold nor schemas and has told what it takes.
+    /// Returns whether this side has nothing left to do: the log has every frame sent, the host has
+    /// answered the last hello and knows which requests this side takes, and this side fetches neither
+    /// a fold nor schemas.
     pub(crate) fn is_quiet(&self) -> bool {
         let transfers = &self.side.transfers;
         let fetches =

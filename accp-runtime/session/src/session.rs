@@ -403,7 +403,7 @@ impl Session {
         }
     }
 
-    /// Returns what the other side makes of a message that is too large for a frame.
+    /// Returns the forms in which the other side can take a message that is too large for one frame.
     pub(crate) fn peer(&self) -> Peer {
         match &self.role {
             Role::Member(member) => member.takes(),

@@ -81,7 +81,7 @@ pub(crate) struct Side {
     pub owes_epoch: bool,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
-    /// Those among them that are requests which the host has given to this side.
+    /// The frames of `due` that are requests which the host gave to this side, by their ids.
     given: BTreeMap<Mid, u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
@@ -274,7 +274,7 @@ impl Side {
         is_again && self.state.chains.was_had(frame)
     }
 
-    /// Hands a frame to the handlers of this side, which may have had it before.
+    /// Hands a frame to the handlers of this side. `again` says that they may have had it before.
     pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) {
         self.due.insert(entry.position);
         if wants_taker(&frame.envelope.extra) {
@@ -284,7 +284,7 @@ impl Side {
         self.batch.get().inbound.push(inbound);
     }
 
-    /// Returns a frame as a handler gets it, which may have had it before.
+    /// Returns a frame as a handler gets it. `again` says that the handler may have had it before.
     pub(crate) fn inbound(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) -> Inbound {
         let chains = &self.state.chains;
         let cause = frame.aid().map(|aid| chains.chain_of(&aid).clone());

@@ -101,7 +101,7 @@ struct OwnName(Title<'static>);
 /// Another name for a type of the runtime.
 type Texts<'a> = Vec<Cow<'a, str>>;
 
-/// Types that borrow in other frames are owned here.
+/// The `'static` fields own values of types that borrow in other frames.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "req", operation = "x")]
 struct OwnedInside<T> {

@@ -40,7 +40,7 @@ struct Generics {
     lifetime: bool,
     /// The names of the type parameters that hold values.
     values: Vec<&'static str>,
-    /// The types of a field that names all others.
+    /// The types of a field that mentions every parameter, so that all are used.
     marker: Vec<&'static str>,
     params: Vec<&'static str>,
     clauses: Vec<&'static str>,
@@ -199,7 +199,7 @@ fn field_type(random: &mut Random, of: &Generics) -> String {
     }
 }
 
-/// Fields of a struct or variant; `wrong` plants a mistake.
+/// Returns fields of a struct or variant. With `wrong`, one of them has a mistake.
 fn fields(random: &mut Random, of: &Generics, is_frame: bool, wrong: bool) -> String {
     let count = random.below(5) + usize::from(wrong);
     let start = random.below(NAMES.len());

@@ -16,14 +16,14 @@ pub(crate) struct Audit {
     pub(crate) entries: u64,
     pub(crate) frames: u64,
     pub(crate) checkpoints: u64,
-    /// Those that the size of hot state alone has triggered (draft section 5.2, item 2).
+    /// Checkpoints that only the size of hot state has triggered (draft section 5.2, item 2).
     pub(crate) by_size: u64,
     /// Frames that the manifests of the checkpoints list.
     pub(crate) moved: u64,
     /// References that can be read.
     pub(crate) references: u64,
-    /// References that cannot be read, although nothing is wrong: the bytes are with another side
-    /// or have expired, or the shared state has moved on.
+    /// References that cannot be read although nothing is wrong: another side has the bytes, they
+    /// have expired, or the shared state has changed since.
     pub(crate) elsewhere: u64,
     /// Entries whose texts were erased.
     pub(crate) erased: u64,
@@ -203,8 +203,8 @@ impl Audit {
     }
 }
 
-/// Returns whether it is fine that a reference leads nowhere any longer: values expire, and shared
-/// or remembered state changes.
+/// Returns whether a reference may lead nowhere by now: values expire, and shared or remembered
+/// state changes.
 fn is_past(target: Target<'_>, why: ReadError) -> bool {
     match why {
         ReadError::Expired => true,

@@ -1,5 +1,5 @@
-//! What `accp session erase` and `accp erase` have in common: the arguments that name data, and the
-//! table of what goes.
+//! The common parts of `accp session erase` and `accp erase`: the arguments that name data, and the
+//! table of the erased data.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -54,7 +54,7 @@ impl ErasureArgs {
         })
     }
 
-    /// Prints what goes.
+    /// Prints the data that is or would be erased.
     pub(crate) fn print(&self, report: &Json) -> Outcome {
         if self.format == Format::Json {
             Output::print_record(report)?;

@@ -87,7 +87,8 @@ impl Fault {
     /// Mentions `accp fix` if that repairs the line.
     fn or_fix(mut self, text: &[u8]) -> Self {
         const FIX: &str = "`accp fix` repairs this line";
-        /// The parser's words when `accp fix` would repair only this place.
+        /// The end of the parser's message when `accp fix` could repair this place, but not the
+        /// whole line.
         const FIX_HERE: &str = "; `accp fix` repairs it";
         let text = std::str::from_utf8(text).unwrap_or_default();
         let is_repairable = Frame::parse(text).is_err() && Frame::parse_lenient(text).is_ok();

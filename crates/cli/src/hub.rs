@@ -150,7 +150,7 @@ impl TimeArgs {
     }
 }
 
-/// Returns so many seconds, as far as a clock can count them.
+/// Returns a duration of `count` seconds, cut to what a clock can add.
 pub(crate) fn seconds(count: u64) -> Duration {
     const YEAR: u64 = 365 * 24 * 60 * 60;
     Duration::from_secs(count.min(YEAR))
@@ -183,9 +183,9 @@ impl<'a> Hub<'a> {
         })
     }
 
-    /// Sends a frame, under the number that the hub expects, and waits for the answer to it for so many
-    /// seconds. Values that are too long for a frame go ahead of it. Returns the frames with which the hub
-    /// answers; `None` when it says nothing.
+    /// Sends a frame under the number that the hub expects, and waits up to `wait` seconds for its answer.
+    /// Values that are too long for the frame are sent first. Returns the frames with which the hub answers;
+    /// `None` if there are none.
     pub(crate) fn post(&self, text: &str, wait: Option<u64>) -> Result<Option<Answer>, Failure> {
         let (head, mut envelope, is_numbered) = envelope(text)?;
         let uploads = self.upload_values(&head, &mut envelope, is_numbered)?;
@@ -228,8 +228,8 @@ impl<'a> Hub<'a> {
         Err(busy())
     }
 
-    /// Opens the log of the session after a position. Who follows it gets what comes, too, and waits without a
-    /// limit for that.
+    /// Opens the log of the session after a position. With `follow`, the log goes on with new frames, and the
+    /// wait for them has no limit.
     pub(crate) fn log(&self, after: u64, follow: bool) -> Result<Log, Failure> {
         let session = &self.args.session;
         let path = format!("sessions/{session}/frames?after={after}&follow={follow}");
@@ -275,7 +275,7 @@ impl<'a> Hub<'a> {
         }
     }
 
-    /// Begins a request with a body, all of whose answer has to be here in time.
+    /// Begins a request with a body. The whole answer has to arrive by `until`.
     fn to_send(&self, path: &str, kind: &str, until: Instant) -> RequestBuilder<WithBody> {
         let left = until.saturating_duration_since(Instant::now());
         let request = self.with_token(self.http.post(self.url(path)));
@@ -283,7 +283,7 @@ impl<'a> Hub<'a> {
         request.timeout_global(Some(left)).build()
     }
 
-    /// Returns an answer, if the hub gives one itself.
+    /// Returns the answer, unless it is a redirection: the token must not go to another server.
     fn answered(
         &self,
         made: Result<Response<Body>, ureq::Error>,
@@ -383,14 +383,14 @@ fn busy() -> Failure {
     Failure::Input(why.to_owned())
 }
 
-/// A whole answer that is no success.
+/// A whole answer whose status is not a success.
 struct WholeAnswer {
     status: StatusCode,
     text: String,
 }
 
-/// Returns the frame up to its metadata, its metadata with what a frame needs, and whether the frame
-/// had a number already.
+/// Returns the frame up to its metadata, the metadata completed for sending, and whether the frame had a
+/// number already.
 fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
     let frame = Frame::parse_with(text, &UNLIMITED).map_err(|error| {
         Failure::Input(format!(

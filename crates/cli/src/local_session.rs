@@ -116,7 +116,7 @@ impl LocalSession {
         Ok(self.side(by)?.driver.send(what, now)?)
     }
 
-    /// Marks a frame as handled on one side, and sends the answers to it.
+    /// Marks a frame as handled on one side, and sends the answers to the frame.
     pub(crate) fn answer(
         &mut self,
         by: MemberId,

@@ -1,4 +1,5 @@
-//! Frames without what they say: who sent what to whom and when stays, values do not.
+//! Redacted frames: the values are removed, and the rest shows who sent which kind of frame to whom,
+//! and when.
 
 use std::fmt::Write as _;
 
@@ -103,7 +104,7 @@ impl Redactor {
         message
     }
 
-    /// Returns what stands for the value of a field.
+    /// Returns the mark that replaces the value of a field.
     fn field(&self, name: &str, value: &Value<'_>) -> String {
         match value {
             Value::String(code) if name == "code" && is_code(code) => code.to_string(),
@@ -111,7 +112,7 @@ impl Redactor {
         }
     }
 
-    /// Returns what stands for a value.
+    /// Returns the mark that replaces a value.
     pub(crate) fn value(&self, value: &Value<'_>) -> String {
         let text = value.to_string();
         let kind = match value {
@@ -129,14 +130,14 @@ impl Redactor {
         self.mark(kind, &text)
     }
 
-    /// Returns what stands for a text of this kind.
+    /// Returns the mark that replaces a text of this kind.
     pub(crate) fn mark(&self, kind: &str, text: &str) -> String {
         let digest = Hash::of(&[&self.secret, text.as_bytes()].concat());
         format!("<{kind} {} bytes {}>", text.len(), digest.short(8))
     }
 }
 
-/// Returns whether a pair of the metadata says nothing but ids, numbers and times.
+/// Returns whether a pair of the metadata holds only ids, numbers and times.
 fn is_metadata(key: &str, raw: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     match key {
@@ -156,8 +157,8 @@ fn is_code(text: &str) -> bool {
         .is_some_and(|code| code.to_string() == text)
 }
 
-/// Returns whether a reference names a whole frame, value or checkpoint: a path would name keys of what
-/// was said.
+/// Returns whether a reference names a whole frame, value or checkpoint. A path would reveal keys of
+/// the content.
 fn is_whole(key: &str) -> bool {
     Reference::parse(key).is_some_and(|reference| {
         let is_place = matches!(

@@ -23,7 +23,7 @@ impl RegistryArgs {
     }
 
     /// Loads the schemas of all given registries, and the standard profiles that they do not
-    /// replace. Says which they do replace.
+    /// replace. Reports the profiles that they do replace.
     pub(crate) fn load(&self) -> Result<Registry, Failure> {
         let registry = self.given.load()?;
         debug::set_registry(&registry);

@@ -135,16 +135,16 @@ pub(crate) struct OpenedSession {
     pub(crate) side: StoredSide,
 }
 
-/// A stored side of a session, on a link that leads nowhere.
+/// A stored side of a session, without a link to its peers.
 pub(crate) struct StoredSide {
     driver: Driver<SharedStore, Vec<Transmit>>,
-    /// Schemas that were in force before.
+    /// Schemas that were in force earlier in the log.
     before: Vec<Arc<Registry>>,
 }
 
 impl StoredSide {
-    /// Folds the stored state of a side. Nothing is carried out, so nothing is changed. `registry` helps where the store
-    /// lacks the schemas of its session.
+    /// Folds the stored state of a side. It commits and sends nothing, so the file does not change. `registry` is used
+    /// where the store lacks the schemas of its session.
     pub(crate) fn open(
         store: &SharedStore,
         side: &SideId,
@@ -193,10 +193,9 @@ impl StoredSide {
         self.before.extend(kept.map(Arc::new));
     }
 
-    /// Reads a frame by the schemas in force, or by those of before.
+    /// Reads a frame by the schemas in force, or else by earlier ones.
     ///
-    /// # Errors
-    /// What is wrong with it by the schemas in force.
+    /// # Errors What is wrong with the frame by the schemas in force.
     pub(crate) fn message<'t>(&self, text: &'t str) -> Result<DynamicFrame<'t>, DecodeError> {
         let read = |registry| words::message(text, registry);
         let before = |error| {

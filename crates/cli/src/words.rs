@@ -9,7 +9,7 @@ pub(crate) use accp_frame::words::{
 
 /// Returns the frame up to its metadata.
 pub(crate) fn without_metadata(text: &str) -> &str {
-    // `}[` without an escape stands only between the payload and the metadata.
+    // `}[` without an escape occurs only between the payload and the metadata.
     match text.rfind("}[") {
         Some(at) => &text[..=at],
         None => text,

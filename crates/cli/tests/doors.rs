@@ -1,5 +1,5 @@
-//! What the session promises, tried where users meet it: each program is a process of its own, is killed and started
-//! again on its store, and speaks a registry that is not the standard one.
+//! The promises of a session, tested from its doors, the ways in which programs use it. Each program is a process of
+//! its own, is killed and started again on its store, and has a registry that is not the standard one.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod addresses;

@@ -1,6 +1,7 @@
 //! Draws the picture of the README: agents, a hub and a store.
 //!
-//! `cargo run -p demo --example picture -- docs/picture.svg` writes it, and with `--check` fails if it is another.
+//! `cargo run -p demo --example picture -- docs/picture.svg` writes the file. With `--check` it fails if the file
+//! has another content.
 
 use std::error::Error;
 use std::fmt::Write as _;

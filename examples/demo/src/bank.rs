@@ -11,7 +11,7 @@ use crate::Result;
 use crate::frames::{REGISTRY_JSON, RefundDone, RefundReq};
 use crate::link::{lines, next, now};
 
-/// What was paid, in the file of the bank's session.
+/// The payments, in the file of the bank's session.
 const PAID: &str = "CREATE TABLE IF NOT EXISTS app_paid (order_id TEXT, amount TEXT)";
 
 /// Runs the bank until its input ends.

@@ -1,8 +1,8 @@
-//! What the program says. It kills a process of its own on the way.
+//! The output of the program. The program kills a process of its own on the way.
 
 use std::process::Command;
 
-/// Returns the text with one sign in the place of each number that is another in each run.
+/// Returns the text with `_` in the place of each number that differs between runs.
 fn steady(line: &str) -> String {
     let mut line = line.to_owned();
     for name in ["as process ", "ts:", "sum:", "proof:"] {
@@ -42,7 +42,7 @@ The payment, the answer and the mark of the request were one commit, so the answ
 Next: README.md, and docs/tutorial.md, which builds a program like this one.
 "#;
 
-/// A slow machine may send a frame twice, and the program says so.
+/// Returns whether a line appears only on a slow machine, where a frame may be sent twice.
 fn is_of_slowness(line: &str) -> bool {
     line.contains("The shop waits no longer")
 }

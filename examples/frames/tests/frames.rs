@@ -1,4 +1,4 @@
-//! What the frames look like. A change of this text is a change for every peer.
+//! The text of the frames. A change of this text is a change for every peer.
 
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 

@@ -5,7 +5,7 @@ use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 use frames::Refund;
 use shift::{CaseNumber, closed, own, team};
 
-/// A value of the crate `frames` stands in a frame of this crate, and comes out as it was.
+/// A value of the crate `frames` can be in a frame of this crate, and is read back unchanged.
 #[test]
 fn a_frame_holds_a_type_of_the_other_crate() -> Result<(), Box<dyn std::error::Error>> {
     let refund = Refund::new("A-1042").amount(Decimal::parse("12.5")?);
@@ -37,7 +37,8 @@ fn a_frame_of_the_other_crate_is_one_of_this() -> Result<(), Box<dyn std::error:
     Ok(())
 }
 
-/// A session compares these: the crates are one peer's, whichever of them opens it.
+/// Both crates have the whole registry of the team, so a session with either crate has the same
+/// hash.
 #[test]
 fn the_registry_is_the_same() {
     assert_eq!(team::REGISTRY_HASH, frames::REGISTRY_HASH);

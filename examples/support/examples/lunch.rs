@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?;
         worker.receive_all(MemberId::HOST, planner.link_mut().drain(..), now)?;
         if round == 2 {
-            worker = member()?; // it was killed, and goes on where its store stands
+            worker = member()?; // The worker was killed. It goes on from the state in its store.
         }
         worker.serve(now, |request| {
             let task = request.decode::<ScheduleReq>()?.frame.task;

@@ -27,7 +27,7 @@ impl Drop for Process {
     }
 }
 
-/// What a process does: it says a line, or it ends.
+/// An event of a process: it prints a line, or it ends.
 type Event = (&'static str, Option<String>);
 
 /// Plays a session to its end. Kills a process when it says its line of this number.
@@ -80,7 +80,8 @@ pub fn run(folder: &Path, victim: &str, line: usize) -> Result<()> {
     }
 }
 
-/// Starts a process. A thread tells what it says, and that it has ended.
+/// Starts a process. A thread sends an event for each line that the process prints, and one when it
+/// ends.
 fn start(who: &'static str, args: &[&str], events: &Sender<Event>) -> Result<Process> {
     let mut child = Command::new(current_exe()?)
         .args(args)

@@ -45,7 +45,7 @@ pub fn run(folder: &Path) -> Result<()> {
     }
 }
 
-/// Returns what the model is told of a frame, if it has to decide something.
+/// Returns the text about a frame for the model; `None` if there is nothing to decide.
 fn news(inbound: &Inbound) -> Result<Option<String>> {
     if let Ok(failed) = inbound.decode::<ErrorFail>() {
         return Ok(Some(format!("Refused. {}.", failed.frame.msg)));

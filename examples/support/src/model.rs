@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 use crate::Result;
 
-/// What the model may do: the frames that it may send.
+/// The tools of the model: the frames that it may send.
 const TOOLS: [&str; 3] = ["req:lookup", "req:refund", "esc:support"];
 /// How often the model may correct a call.
 const ATTEMPTS: usize = 3;

@@ -105,7 +105,7 @@ fn handle<'i>(inbound: &'i Inbound, rows: &mut Rows<'i, Connection>) -> Handled<
     })
 }
 
-/// Returns what was ordered, and what the customer paid.
+/// Returns the ordered item, and the sum that the customer paid.
 fn find(order: &str) -> Option<(&'static str, Decimal)> {
     let (item, paid) = match order {
         "A-1042" => ("headset", "59.9"),

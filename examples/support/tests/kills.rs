@@ -7,7 +7,8 @@ use rusqlite::Connection;
 /// The lines that each process says when nobody is killed.
 const LINES: usize = 7;
 
-/// Plays a session, and returns what was said and the rows of the shop.
+/// Plays a session in which `victim` is killed after a line. Returns the output and the rows of the
+/// shop.
 fn play(victim: &str, line: usize) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_support"))

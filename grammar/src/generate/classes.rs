@@ -1,4 +1,4 @@
-//! What is known of an expression by the next character alone.
+//! Facts about an expression that the next character alone decides.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -188,7 +188,7 @@ impl<'a> Checks<'a> {
             .map_or_else(String::new, ToString::to_string)
     }
 
-    /// Refuses what the ABNF leaves open and a PEG cannot.
+    /// Refuses a choice that ABNF leaves open and a PEG has to decide.
     fn refuse(&self, rule: usize, message: &str) -> GenerateError {
         let rule = self.sources[rule].rule;
         rule.error(&format!(
@@ -199,7 +199,7 @@ impl<'a> Checks<'a> {
         ))
     }
 
-    /// Refuses a decision that takes texts away.
+    /// Refuses a decision by which the rule would no longer accept some texts of the ABNF.
     fn narrowing(&self, rule: usize, message: &str) -> GenerateError {
         narrowing(
             self.sources[rule].rule.name.as_str(),
@@ -209,7 +209,7 @@ impl<'a> Checks<'a> {
     }
 }
 
-/// Refuses a decision about a rule that takes texts away.
+/// Refuses a decision by which a rule would no longer accept some texts of the ABNF.
 pub(super) fn narrowing(rule: &str, decisions: &Decisions, message: &str) -> GenerateError {
     GenerateError::overrides(
         decisions.line,

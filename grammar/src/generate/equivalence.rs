@@ -54,7 +54,7 @@ pub(super) fn check(rules: &Rules, overrides: &Overrides) -> Result<(), Generate
     Ok(())
 }
 
-/// What the comparison found.
+/// The result of the comparison.
 enum Comparison {
     Same,
     /// A text of one of them that the other does not have.

@@ -63,7 +63,8 @@ impl Expr {
         }
     }
 
-    /// Returns an alternative that can be empty and has another one behind it.
+    /// Returns an alternative that can be empty and stands before others, which it would hide in a
+    /// PEG.
     pub(super) fn hiding(&self, nullable: &BTreeSet<String>) -> Option<&Expr> {
         match self {
             Self::Literal { .. } | Self::Range(..) | Self::Rule(_) => None,
@@ -200,7 +201,8 @@ impl fmt::Display for Expr {
 pub(super) struct ExprReader<'a> {
     rule: &'a Definition,
     case_sensitive: bool,
-    /// How many times pest writes out what is read now: the counts around it, multiplied.
+    /// How many times pest writes out the expression that is read now: the counts around it,
+    /// multiplied.
     times: usize,
     /// The number of literals so far.
     pub(super) literals: usize,
@@ -320,8 +322,8 @@ impl<'a> ExprReader<'a> {
     }
 }
 
-/// Changes expressions so that a PEG can read what is empty: it repeats nothing that can be empty,
-/// and an alternative that can be empty would hide those behind it.
+/// Changes expressions that can be empty so that a PEG can read them: it repeats nothing that can
+/// be empty, and an alternative that can be empty would hide those after it.
 pub(super) struct Emptiness<'a> {
     pub(super) nullable: &'a BTreeSet<String>,
 }

@@ -154,7 +154,7 @@ impl Builder<'_> {
         Ok(Fragment { from, to })
     }
 
-    /// Adds the end of a rule that may end only where `next` does not follow.
+    /// Adds the end of a rule that may not end where `next` follows.
     fn bound(&mut self, next: &Expr, end: NodeId) -> Result<NodeId, GenerateError> {
         let nowhere = self.add(GraphNode::Split(Vec::new()))?;
         let points = self.graph.points.len();

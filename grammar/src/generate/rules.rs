@@ -94,8 +94,8 @@ impl Rules {
         names.into_iter().find(|name| self.find(name).is_none())
     }
 
-    /// Finds the rules that the grammar needs again: overrides give other elements to rules (`other`)
-    /// and name more of them (`more`).
+    /// Updates the rules that the grammar needs, after overrides gave other elements to some rules (`other`) and named
+    /// further rules (`more`).
     pub(super) fn replace(&mut self, other: &BTreeMap<String, &Node>, more: &[&Node]) {
         self.used = self.needed(other, more);
     }
@@ -183,8 +183,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Returns the rules that the text leads to. Each rule that no earlier one leads to begins a
-    /// grammar of its own.
+    /// Returns the rules that the grammar needs. Every rule that no earlier rule leads to is the start of a grammar,
+    /// and needs all rules that it leads to.
     fn needed(&self, other: &BTreeMap<String, &Node>, more: &[&Node]) -> BTreeSet<String> {
         let (mut reached, mut needed) = (BTreeSet::new(), BTreeSet::new());
         for rule in self.all().filter(|rule| !rule.is_core) {

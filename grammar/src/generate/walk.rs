@@ -32,7 +32,7 @@ pub(super) fn start(part: Fragment) -> State {
     (part.from, EXACT)
 }
 
-/// A state, and what the walk knows of its fragment.
+/// A state, and the facts of the walk about its fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TaggedState {
     node: NodeId,
@@ -42,13 +42,13 @@ struct TaggedState {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Tag {
-    /// Of the first walk: the number of the characters that may not follow.
+    /// In the first walk: the number of the characters that may not follow.
     Forbidden(usize),
-    /// Of the second walk: its part is not complete.
+    /// In the second walk: the part is not complete.
     Inside,
-    /// Its part is complete at this character.
+    /// In the second walk: the part is complete at this character.
     Here,
-    /// Its part was complete before.
+    /// In the second walk: the part was complete before.
     Earlier,
 }
 
@@ -59,11 +59,11 @@ struct Reached {
     ends: Vec<Tag>,
 }
 
-/// What the walks found.
+/// The result of the walks.
 pub(super) enum Outcome {
-    /// A PEG that tries the first part takes what the ABNF means, or nothing.
+    /// A PEG that tries the first part consumes the same text as the ABNF, or fails.
     Safe,
-    /// A text where it does not.
+    /// A text of which a PEG would consume another part than the ABNF.
     Conflict(String),
     /// The walk was too long.
     TooLarge,
@@ -92,8 +92,9 @@ impl<'g> Walker<'g> {
         walker
     }
 
-    /// Compares what a PEG takes when it tries `tried` with `meant` and what follows it. Single
-    /// characters of `taken` that may be absent do not follow at once: a repetition has taken them.
+    /// Compares the text that a PEG consumes by `tried` with `meant` and all that can follow it. A
+    /// character of `taken` that may be absent cannot be the next one: the repetition before it has
+    /// consumed it.
     pub(super) fn compare(
         &mut self,
         tried: Fragment,
@@ -166,7 +167,8 @@ impl<'g> Walker<'g> {
         Outcome::Safe
     }
 
-    /// Returns the next character if the tried part can be complete here and the meant one is not.
+    /// Returns a next character at which the tried part can be complete while the meant part is
+    /// not.
     fn differ(&self, tries: &Reached, means: &Reached) -> Option<String> {
         for end in &tries.ends {
             for tagged in means.chars.iter().filter(|tagged| tagged.tag != Tag::Here) {

@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 use super::breaking::{Breaking, Broken, REFUSED_FIELD, REFUSED_FOREIGN, REFUSED_RECORD, breaks};
 use crate::model::{FrameSpec, Schema};
 
-/// A part of a union, what became of it, and whom that breaks.
+/// A change of a union: the part, the description, and the readers that it breaks.
 type Found = (String, String, Option<Breaking>);
 
-/// Returns the changes of the tag and the variants, where both have the fields under their new names. A field that only one of
-/// the two has is told with the fields.
+/// Returns the changes of the tag and the variants. Both schemas have their fields under the new names. A field that
+/// only one of them has is reported with the fields instead.
 pub(super) fn variants(at: &str, old: &Schema, new: &Schema) -> Vec<Found> {
     let union = format!("{at}/union");
     match (&old.union, &new.union) {
@@ -64,7 +64,8 @@ fn fields(
     found: &mut Vec<Found>,
 ) {
     let variant = new.head.concat();
-    // A reader takes a field that no variant of its registry has for an unknown key.
+    // If no variant in the registry of a reader has a field, the reader treats it as an unknown key. So only common
+    // fields count.
     let common = new_schema.fields.iter().map(|field| &field.name);
     let common = common.filter(|name| old_schema.fields.iter().any(|field| field.name == **name));
     for name in common {

@@ -8,10 +8,10 @@ use crate::format::{Format, is_url_char};
 use crate::lexical;
 use crate::view;
 
-/// How the characters of a text stand.
+/// How the characters of a text are written.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
-    /// As they are.
+    /// Without escapes.
     Plain,
     /// In a frame, where delimiters are escaped.
     Frame,
@@ -21,7 +21,7 @@ enum Place {
 
 /// Returns the texts of a format as they stand in a frame.
 pub(super) fn wire(format: Format) -> Expr {
-    // The empty text has a mark.
+    // The empty text is written as the mark `"`.
     match format {
         Format::Bytes => choice([texts(format, Place::Frame), literal("\"")]),
         format => texts(format, Place::Frame),
@@ -46,7 +46,7 @@ pub(super) fn quoted(format: Format) -> Expr {
     sequence([literal("\""), plain(format), literal("\"")])
 }
 
-/// Returns the texts of a format, but for the empty one.
+/// Returns the texts of a format except the empty text.
 fn texts(format: Format, place: Place) -> Expr {
     match format {
         Format::Date => date(),
@@ -88,7 +88,7 @@ fn date() -> Expr {
     let in_most = || choice([ninth(), two("12"), literal("30")]);
     let in_some = choice([in_most(), literal("31")]);
     let year = || digits(4, Some(4));
-    // A number of two digits that four divides, and is not 0.
+    // Two digits, not `00`, whose number is divisible by four.
     let fourth = || {
         choice([
             sequence([literal("0"), of("48")]),
@@ -128,7 +128,7 @@ fn time(place: Place) -> Expr {
 
 fn duration() -> Expr {
     let part = |unit: &str| sequence([digits(1, None), literal(unit)]);
-    // Units follow one another without a gap.
+    // Parts follow in the order of their units, and no unit between two parts may be missing.
     let run = |[first, second, third]: [&str; 3]| {
         let two = || sequence([part(second), optional(part(third))]);
         choice([sequence([part(first), optional(two())]), two(), part(third)])

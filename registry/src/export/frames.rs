@@ -28,7 +28,7 @@ pub(super) struct Param<'r> {
     pub(super) must: bool,
 }
 
-/// What a nested record may be.
+/// One form of a nested record: that of a plain schema, or of one variant of a union.
 pub(super) struct Record<'r> {
     /// The tag and the name of a variant of a union.
     pub(super) variant: Option<(&'r Field, &'r str)>,
@@ -90,7 +90,7 @@ pub(super) fn choose<'r>(
         .collect())
 }
 
-/// Returns what a nested record may be, each with its fields in the order in which they are written.
+/// Returns the forms of a nested record, each with its fields in the order in which they are written.
 pub(super) fn written(schema: &Schema) -> Vec<Record<'_>> {
     let mut records = records(schema);
     for Record { params, .. } in &mut records {
@@ -99,7 +99,8 @@ pub(super) fn written(schema: &Schema) -> Vec<Record<'_>> {
     records
 }
 
-/// Returns what a nested record may be, each with its fields in their order: one record, or each variant of a union.
+/// Returns the forms of a nested record, each with its fields in their order: one form, or one for each variant of a
+/// union.
 pub(super) fn records(schema: &Schema) -> Vec<Record<'_>> {
     let Some((_, tag)) = schema.tag() else {
         let params = params(schema, NO_HEAD);

@@ -112,7 +112,7 @@ impl Text<'_> {
         Some(sequence([literal(open), pairs, literal(close)]))
     }
 
-    /// Returns a key with the mark behind it.
+    /// Returns a key with the `:` after it.
     fn key(&self, key: &str) -> String {
         format!("{key}{}", self.registry.protocol().layout.assign)
     }
@@ -270,8 +270,8 @@ pub(super) fn has_levels(ty: &Type) -> bool {
     )
 }
 
-/// Returns the entries in their order, with a mark between those that are present; `None` without
-/// entries. The result may match the empty text unless an entry is required.
+/// Returns the entries in their order, with a separator between those that are present; `None`
+/// without entries. The result may match the empty text unless an entry is required.
 pub(super) fn separated(entries: Vec<(Expr, bool)>, mark: &str) -> Option<Expr> {
     let between = || literal(mark);
     let mut sure = false;

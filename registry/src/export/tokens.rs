@@ -262,7 +262,7 @@ fn bounded(limit: &str, bound: Bound) -> Expr {
     choice(options)
 }
 
-/// Returns the scalars that begin as the word does, except the word itself.
+/// Returns the scalars that share the first character with the word, except the word itself.
 fn not_word(word: &str) -> Expr {
     let rest = || many(unit(""));
     let mut tail = some(unit(""));

@@ -138,7 +138,7 @@ impl View<'_> {
         self.builder.define(at, choice(options))
     }
 
-    /// Returns the cells of a record. The cells behind the last one that is needed may be missing.
+    /// Returns the cells of a record. The cells after the last required one may be missing.
     fn cells<S: AsRef<str>>(
         &mut self,
         schema: &Schema,
@@ -298,7 +298,8 @@ impl View<'_> {
         schema.is_some_and(|schema| schema.union.is_some())
     }
 
-    /// Returns a record by position behind `shown`, or by the names of its fields; one of a union by names alone.
+    /// Returns a record: its values by position after the code `shown`, or a map with the names of its fields. A
+    /// record of a union is always a map.
     fn record(&mut self, code: &str, shown: &str, depth: u32) -> Expr {
         let mut options = Vec::new();
         if !self.is_union(code) {

@@ -74,7 +74,7 @@ impl Reader<'_> {
         schema.variants = list;
     }
 
-    /// Refuses what a union cannot have.
+    /// Refuses keys and attributes that do not go with a union.
     fn alone(&mut self, at: &str, object: &Map<String, Value>, tag: &Named, name: &str) {
         if !self.protocol.nests() {
             let noun = self.protocol.noun;

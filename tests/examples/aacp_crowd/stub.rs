@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-/// What the model says.
+/// The answer of the model.
 const PACKET: &str = "FETCH|CS|return:AGENT|p:2|aacp:1.1|res:parking_permit";
 
 /// The longest wait for a call.
@@ -24,7 +24,7 @@ pub(crate) enum Style {
 }
 
 impl Style {
-    /// Returns the name, as the command has it.
+    /// Returns the name of the command.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::OpenAi => "openai",

@@ -1,10 +1,10 @@
-//! What the kills came to.
+//! The results of the kills.
 
 use std::fmt;
 
 use accp_tests::program;
 
-/// How far the process was when it was killed.
+/// The stage that the process had reached when it was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fell {
     /// Cold state has nothing new.

@@ -1,4 +1,4 @@
-//! What stands below a root.
+//! The files below a root.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,7 +51,7 @@ pub(crate) fn steps(root: &Path) -> Result<usize> {
     Ok(keys.iter().filter(|key| key.starts_with("step.")).count())
 }
 
-/// How times stand in names and texts: `d` is a digit.
+/// The forms of times in names and texts: `d` is a digit.
 const TIMES: [&str; 2] = ["dddddddd_dddddd", "dddd-dd-ddTdd:dd:dd"];
 
 /// Returns a text with all times alike.

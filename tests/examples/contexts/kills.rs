@@ -20,7 +20,7 @@ const EACH: u64 = 20;
 /// Every second kill comes within this part of the process's time after its first write, mostly near the beginning.
 const SOON: u64 = 8;
 
-/// Kills processes, so often.
+/// Kills processes until there are `kills` kills.
 pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();

@@ -1,9 +1,8 @@
-//! Conversations inside a window: processes that are killed while they compress.
+//! Kills the command `accp context compress`, which its users run too, while it compresses conversations.
 //!
-//! The command `accp context compress` is run as its users run it. After each kill, the same list is given again.
-//! What comes out is what a copy of the root gives that nobody killed, but for the times of the names. Each file
-//! is there once, and as a whole; the conversation comes back to the byte; and the list that came out, given again,
-//! changes nothing.
+//! After each kill, the command gets the same list again. Its output has to equal the output in a copy of the root
+//! that no kill touched, except for the times in names. Each file has to be there once and complete, and the whole
+//! conversation has to be restored to the byte. Compressing the output again has to change nothing.
 //!
 //! Half of the kills come at any instant. The others come right after the process has begun to write.
 //!

@@ -142,8 +142,8 @@ fn copied(world: &World<'_>, contents: &Contents) -> Result {
     Ok(())
 }
 
-/// Checks that every frame that the process has said is kept once, or has come to an end without a
-/// place in the log.
+/// Checks that every frame that the process has reported as sent is kept once, or has come to an end
+/// without a place in the log.
 fn said(world: &World<'_>, contents: &Contents) -> Result {
     let words = times(world, contents, "n");
     let Some(ledger) = world.ledgers.get(&world.own) else {
@@ -161,8 +161,8 @@ fn said(world: &World<'_>, contents: &Contents) -> Result {
     Ok(())
 }
 
-/// Checks that a mark, the answer with it and the word about it are all there or not at all. A frame
-/// that retention has deleted is a frame that was handled.
+/// Checks that a mark, the answer committed with it and the report of it are all there or all
+/// missing. A frame that retention has deleted counts as handled.
 fn handled(world: &World<'_>, contents: &Contents) -> Result {
     let replies = times(world, contents, "re");
     let due = contents.entries.iter().filter(|entry| entry.is_due());

@@ -51,7 +51,7 @@ enum Fuse {
     Bytes(u64, Duration),
 }
 
-/// The counts of the kills, by what the file had after them.
+/// The counts of the kills, by the content of the file after them.
 #[derive(Debug, Default)]
 pub(crate) struct Killed {
     kills: u64,

@@ -37,7 +37,7 @@ pub(crate) struct Counts {
     handled: u64,
     stopped: u64,
     said: u64,
-    /// The ends that members have told, in the order of [`Fate::ALL`].
+    /// The ends that members have reported, in the order of [`Fate::ALL`].
     fates: [u64; 4],
     swallowed: u64,
     values: u64,
@@ -118,7 +118,7 @@ impl Counts {
         ]
     }
 
-    /// Returns what never happened, of all that a long run counts.
+    /// Returns the names of the counts that are 0, of those that a long run must reach.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let rows = self.rows().into_iter();
         let missing = rows.filter(|(_, count)| *count == 0);

@@ -66,7 +66,7 @@ pub(crate) enum Fact {
 }
 
 impl Fact {
-    /// Returns the fact that an event tells, if the checks need it.
+    /// Returns the fact of an event, if the checks need it.
     ///
     /// # Errors
     /// If a kill never leads to such an event.

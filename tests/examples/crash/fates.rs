@@ -10,7 +10,7 @@ use super::world::World;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// Checks that each end that a member has told agrees with the log.
+/// Checks that each end that a member has reported agrees with the log.
 pub(crate) fn agree(world: &World<'_>) -> Result {
     for (member, ledger) in &world.ledgers {
         for (mid, told) in &ledger.fates {
@@ -30,8 +30,8 @@ pub(crate) fn agree(world: &World<'_>) -> Result {
     Ok(())
 }
 
-/// Checks that no frame has two ends, and returns the frames of the process that have an end that it
-/// has not told. A kill may swallow the last words.
+/// Checks that no frame has two ends. Returns the frames of the process that have an end which the
+/// process has not reported, because a kill may lose its last lines.
 pub(crate) fn untold(world: &World<'_>, waiting: &BTreeSet<Mid>) -> Result<BTreeSet<Mid>> {
     let mut untold = BTreeSet::new();
     let Some(ledger) = world.ledgers.get(&world.own) else {

@@ -1,4 +1,4 @@
-//! The facts that a side has told.
+//! The facts that a side has reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use super::fact::{Fact, Fate};
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// The facts that a side has told, in all its lives.
+/// The facts that a side has reported, in all its lives.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
-    /// The numbers that the side has said, each with the id of its frame.
+    /// The numbers of the frames that the side has reported as sent, each with the id of its frame.
     pub(crate) said: BTreeMap<u64, Mid>,
     pub(crate) handled: BTreeSet<u64>,
     pub(crate) fates: BTreeMap<Mid, Fate>,
@@ -21,7 +21,7 @@ impl Ledger {
     /// Takes a fact.
     ///
     /// # Errors
-    /// If the side has told something twice that happens once.
+    /// If the side has reported something twice that happens once.
     pub(crate) fn take(&mut self, fact: &Fact) -> Result {
         let is_news = match fact {
             Fact::Said(n, mid) => self.said.insert(*n, mid.clone()).is_none(),

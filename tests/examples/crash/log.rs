@@ -13,7 +13,7 @@ use super::frames::{LongText, chain, is_cancel, long_text, metadata, number, num
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// The copy, and what it says about each frame.
+/// The copy, and its decisions about each frame.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) entries: Vec<Entry>,
@@ -21,7 +21,7 @@ pub(crate) struct Log {
     frames: BTreeMap<Mid, Vec<(EntryKind, u64)>>,
     /// The last `seq` of each sender; with shared numbering, that of the host stands for all.
     numbers: BTreeMap<MemberId, u64>,
-    /// The last number that each sender has said.
+    /// The last number that each sender has sent in a frame.
     words: BTreeMap<MemberId, u64>,
     /// The position at which each chain was cancelled.
     cancelled: BTreeMap<Mid, u64>,
@@ -150,7 +150,7 @@ impl Log {
         chain(&entry.text).is_some_and(|chain| self.is_cut(&chain)) || self.is_cut(&name(entry))
     }
 
-    /// Returns the end of a frame that the log tells, or `None` if it tells of none.
+    /// Returns the end of a frame by the log, or `None` if the log has no end for it.
     pub(crate) fn fate(&self, mid: &Mid) -> Option<Fate> {
         let known = self.frames.get(mid)?;
         let find = |is_kind: fn(EntryKind) -> bool| known.iter().find(|(kind, _)| is_kind(*kind));

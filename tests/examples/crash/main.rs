@@ -61,7 +61,7 @@ use side::Kind;
 
 /// Kills of one file before the next file begins.
 const KILLS_A_FILE: u64 = 100;
-/// Kills after which a count of nothing is a fault.
+/// With this many kills or more, a count of 0 is a fault.
 const MANY: u64 = 1000;
 
 #[derive(Parser)]

@@ -62,8 +62,8 @@ pub(crate) fn planted(store: SqliteStore, plant: Option<Plant>) -> Tapped<Sqlite
     })
 }
 
-/// Returns whether a batch is of the later half of its group: it comes with nothing that the store
-/// would miss when the next batch comes, such as an entry, a mark or a frame to send.
+/// Returns whether a batch may be committed with the later half of its group. Such a batch has
+/// nothing that the store needs before the next batch, such as an entry, a mark or a frame to send.
 fn is_later(batch: &Batch) -> bool {
     let puts = |change: &OutboxChange| matches!(change, OutboxChange::Put(_));
     batch.entries.is_empty()

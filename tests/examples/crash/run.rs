@@ -66,7 +66,7 @@ fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
     counts.untold += u64::from(last > world.told.position);
     counts.in_hand += u64::from(world.handed.iter().any(|frame| match world.plan.side {
         Kind::Host => {
-            let mid = metadata(frame, "mid").filter(|mid| !mid.starts_with('9')); // no link frame
+            let mid = metadata(frame, "mid").filter(|mid| !mid.starts_with('9')); // not a link frame
             let kept = |mid: &str| contents.entries.iter().any(|e| e.mid.to_string() == mid);
             mid.is_some_and(|mid| !kept(mid))
         }

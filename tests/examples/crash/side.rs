@@ -89,7 +89,7 @@ struct Running {
 
 /// The long text that a frame refers to.
 enum LongValue {
-    /// The frame refers to none.
+    /// The frame refers to no text.
     None,
     /// The bytes are on their way.
     OnItsWay,
@@ -186,7 +186,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
                     turns: SLOW,
                 });
             } else if !self.handle(&inbound, true, now)? {
-                self.inner.inbox.push(inbound); // later
+                self.inner.inbox.push(inbound); // the side handles it in a later turn
             }
             // Commits only after some frames, so that some marks are committed alone and some
             // together.

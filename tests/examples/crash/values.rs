@@ -59,8 +59,7 @@ pub(crate) fn complete(world: &World<'_>, contents: &Contents) -> Result {
     }
 }
 
-/// Returns the texts that the process has put, as frames tell that wait in its outbox or stand in
-/// its log.
+/// Returns the texts that the process has put, by the frames in its outbox and in its log.
 fn own(contents: &Contents) -> BTreeMap<String, String> {
     let waiting = contents.stored.outbox.iter();
     let waiting = waiting.filter_map(|frame| long_text(&frame.head));

@@ -1,4 +1,4 @@
-//! What a side is told to say and to do, and the frames that it says.
+//! The orders for a side, and the frames that it sends for them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use accp_runtime::session::{Mid, Session};
 use accp_runtime::{DynamicFrame, Map, Value};
 use accp_testkit::Rng;
 
-/// A message that a side is told to say.
+/// A message that a side gets the order to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Word {
     /// A short request.
@@ -128,7 +128,7 @@ impl FromStr for Word {
     }
 }
 
-/// Work that a side is told to do beside its messages.
+/// Work that a side gets the order to do, in addition to its messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Chore {
     /// The host takes a checkpoint.

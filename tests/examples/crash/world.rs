@@ -76,12 +76,12 @@ pub(crate) struct World<'p> {
     pub(crate) peers: BTreeMap<MemberId, Side<Shared>>,
     /// The store of the peers.
     store: Shared,
-    /// The last number that each side was told to say.
+    /// The last number that each side got the order to send.
     numbers: BTreeMap<MemberId, u64>,
-    /// The facts that each side has told.
+    /// The facts that each side has reported.
     pub(crate) ledgers: BTreeMap<MemberId, Ledger>,
     pub(crate) told: Promises,
-    /// The frames of the process that have come to an end, which a kill kept it from telling.
+    /// The frames of the process whose end it did not report, because it was killed before.
     pub(crate) untold: BTreeSet<Mid>,
     /// The log of the host.
     pub(crate) log: Log,
@@ -89,7 +89,7 @@ pub(crate) struct World<'p> {
     pub(crate) before: Contents,
     /// Whether the process has opened its session in this life.
     pub(crate) opened: bool,
-    /// The lines that the process was given in this turn.
+    /// The lines that the process got in this turn.
     pub(crate) handed: Vec<String>,
     /// Whether the last lines of the process reach no peer.
     pub(crate) lossy: bool,
@@ -210,7 +210,7 @@ impl<'p> World<'p> {
         Ok(None)
     }
 
-    /// Takes a fact that the process has told.
+    /// Takes a fact that the process has reported.
     fn learn(&mut self, fact: Fact) -> Result<(), String> {
         self.ledgers.entry(self.own).or_default().take(&fact)?;
         self.told.take(fact);

@@ -19,7 +19,7 @@ pub(crate) struct Calm {
     /// How long each answer took.
     times: Arc<Mutex<Vec<Duration>>>,
     asking: JoinHandle<()>,
-    /// The one that answers.
+    /// The agent that answers.
     _worker: Agent,
 }
 
@@ -64,7 +64,8 @@ impl Calm {
         })
     }
 
-    /// Returns how many questions were answered; each was, and with its own answer.
+    /// Returns how many questions were answered. It is an error if one of them was not, or got
+    /// another's answer.
     pub(crate) fn answered(&self) -> Result<u64, String> {
         self.answered
             .borrow()
@@ -80,7 +81,7 @@ impl Calm {
         times
     }
 
-    /// Waits until so many more questions were answered.
+    /// Waits until `more` further questions were answered.
     pub(crate) async fn goes_on(&mut self, more: u64) -> Result<(), String> {
         let wanted = self.answered()? + more;
         let reached = |answered: &Result<u64, String>| {

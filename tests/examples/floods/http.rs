@@ -18,7 +18,7 @@ fn head(hub: SocketAddr, more: &str) -> String {
     )
 }
 
-/// Reads the status of a request that must fail. Returns true if the hub has said which error it is.
+/// Reads the status of a request that must fail. Returns true if the hub has answered with an error.
 async fn refused(raw: &mut Raw, statuses: &[u16]) -> Result<bool, String> {
     match raw.status().await? {
         // If the hub closes the connection first, its answer may be lost.
@@ -28,7 +28,7 @@ async fn refused(raw: &mut Raw, statuses: &[u16]) -> Result<bool, String> {
     }
 }
 
-/// Counts refusals that the hub has told.
+/// Counts the requests that the hub has answered with a refusal.
 async fn count<F>(
     times: u64,
     at_once: u64,
@@ -50,7 +50,7 @@ where
     Ok(told.load(Ordering::Relaxed))
 }
 
-/// Bodies that say that they have a gigabyte, and send 8 MiB of it.
+/// Requests whose `Content-Length` is a gigabyte, and whose bodies end after 8 MiB.
 pub(crate) async fn declared(hub: SocketAddr, times: u64) -> Result<String, String> {
     let told = count(times, AT_ONCE, move |_| async move {
         let mut raw = Raw::open(hub).await?;
@@ -207,8 +207,7 @@ pub(crate) async fn unread(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} readers"))
 }
 
-/// Frames for as many sessions as there are frames, and other sessions each time. Beyond its limit the hub
-/// takes none.
+/// Frames that each name another new session. The hub refuses sessions beyond its limit.
 pub(crate) async fn sessions(hub: SocketAddr, times: u64) -> Result<String, String> {
     static NAMED: AtomicU64 = AtomicU64::new(0);
     let told = count(times, AT_ONCE, move |at| async move {

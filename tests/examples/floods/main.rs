@@ -1,15 +1,15 @@
 //! Floods hubs, each in another way, while two pairs of agents go on asking and answering.
 //!
-//! A hub is the command `accp serve`. After each flood no answer of the pairs may be missing, the hub
-//! has to say that it is ready, and its memory must not have grown by more than the flood may take. Each
-//! flood is bounded by a count, and there are at most so many of it.
+//! A hub is the command `accp serve`. After each flood no answer of the pairs may be missing, the hub has to
+//! report that it is ready, and its memory must not have grown by more than the limit of the flood. A count
+//! bounds each flood and how often it is repeated.
 //!
-//! What a hub has freed stays with the allocator, for the next clients. So the memory after one flood
-//! says little: a hub that has let everything go may have as much as a hub that has not. But a flood by
-//! as many clients again can do with what the last one has left, and what is never let go comes on top
-//! of that each time. Floods whose clients leave nothing in the sessions are therefore repeated until
-//! the memory has stopped growing ([`memory::has_stopped`]), and that has to be soon. For that each flood
-//! has a hub of its own: in what a greater flood has left, a leak could hide for long.
+//! Memory that a hub has freed stays with the allocator, for the next clients. So the memory after one flood
+//! does not show a leak: a hub that has freed everything may have as much as a hub that has not. But a second
+//! flood by as many clients can use the memory that the first has freed, and a leak adds to it each time. Floods
+//! whose clients leave nothing in the sessions are therefore repeated until the memory has stopped growing
+//! ([`memory::has_stopped`]), and that has to be soon. For this, each flood has a hub of its own: a leak could
+//! hide for long in the memory that a greater flood has freed.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
@@ -17,14 +17,14 @@
 //! cargo run --release -p accp-tests --example floods -- --accp target/release/accp --plant sizes
 //! ```
 //!
-//! `--share` is how much of the whole each flood has, in percent. With `--plant sizes` the settings of
-//! the hub bound no sizes, with `--plant times` no times, with `--plant rest` no session leaves the memory,
-//! and the run has to fail. `--only` runs the floods with this word in their name. `--rounds` is how often
-//! a flood may come, 10 if nothing is said; with fewer than four nobody asks whether the memory grows.
+//! `--share` is the part of the whole that each flood has, in percent. `--plant` takes bounds away, and the run
+//! has to fail: without bounds on sizes (`sizes`), without bounds on times (`times`), or with all sessions kept
+//! in memory (`rest`). `--only` runs the floods with this word in their name. `--rounds` is how often a flood is
+//! repeated at most, 10 by default. With fewer than four rounds the run does not check whether the memory grows.
 //!
-//! `--together 180` lets all floods come at one hub at one time, again and again for so many seconds. The memory
-//! has to be flat, the files may have so much for each entry, and 99 of 100 answers have to be there within a
-//! second.
+//! `--together 180` sends all floods to one hub at the same time, again and again for 180 seconds. The memory
+//! must not grow, the files must not have more than a limit for each entry, and 99 of 100 answers have to arrive
+//! within a second.
 
 mod calm;
 mod http;
@@ -57,7 +57,7 @@ header_seconds = 2
 body_seconds = 2
 sessions = 500
 ";
-/// The same without bounds on sizes and counts.
+/// The same settings without bounds on sizes and counts.
 const SIZES: &str = "idle = 1
 [limits]
 header_seconds = 2
@@ -67,14 +67,14 @@ headers = 1073741824
 sessions = 1000000
 frames_per_second = 4294967295
 ";
-/// The same without bounds on times.
+/// The same settings without bounds on times.
 const TIMES: &str = "idle = 86400
 [limits]
 header_seconds = 86400
 body_seconds = 86400
 sessions = 500
 ";
-/// The same, but all sessions stay in memory.
+/// The same settings, but all sessions stay in memory.
 const REST: &str = "idle = 86400
 [limits]
 header_seconds = 2
@@ -85,20 +85,20 @@ sessions = 1000000
 const ANSWERS: u64 = 5;
 /// How often a flood comes until the memory has to have stopped growing.
 const ROUNDS: usize = 10;
-/// The allocator has one pool of memory, not one for each thread. With more, a flood that falls to the
-/// threads in another way takes memory that other pools have left over. (glibc reads this; others need
-/// nothing like it.)
+/// The allocator has one pool of memory, not one for each thread. With several pools, a flood whose threads get
+/// other pools takes new memory while old pools have some left. (glibc reads this variable; other allocators do
+/// not need it.)
 const POOLS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
 type Run = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 
-/// A flood: how much of it there is, and what the hub may take for it.
+/// A flood: its size, and the memory that the hub may take for it.
 struct Flood {
     name: &'static str,
     times: u64,
     /// MiB more than at the start.
     most: u64,
-    /// The sessions remember nothing of it, so the hub needs no more memory for it the next time.
+    /// The sessions keep nothing of this flood, so the hub needs no more memory for the next round.
     is_forgotten: bool,
     run: Box<dyn Fn(SocketAddr, u64) -> Run + Send + Sync>,
 }
@@ -318,7 +318,7 @@ async fn ready(hub: SocketAddr) -> Result<(), String> {
     }
 }
 
-/// Does something so many times, some at once.
+/// Runs `one` so many times, `at_once` of them at a time.
 pub(crate) async fn each<F>(
     times: u64,
     at_once: u64,

@@ -1,4 +1,5 @@
-//! Floods of frames that are well formed: one member begins many things, and ends none.
+//! Floods of well-formed frames: one member begins many streams, chains and frames in parts, and ends
+//! none of them.
 
 use std::net::SocketAddr;
 
@@ -56,7 +57,7 @@ impl Member {
     }
 }
 
-/// Streams with a first piece and no last one, and frames in parts of which the first comes alone.
+/// Streams with a first piece and no last one, and frames in parts whose first part is the only one.
 pub(crate) async fn unfinished(hub: SocketAddr, times: u64) -> Result<String, String> {
     let mut member = Member::join(hub, "opener").await?;
     let text = "x".repeat(1000);

@@ -52,16 +52,17 @@ impl Drop for Watch {
 
 /// Rounds of a flood that have to add next to nothing, one after another.
 pub(crate) const QUIET: usize = 3;
-/// What these rounds together may add, in MiB: there is always a round in which what the last ones have
-/// left lies a little less well than before.
+/// The MiB that these rounds together may add: the allocator always has a round whose memory fits a little
+/// worse into the memory that earlier rounds have freed.
 const ADDS: u64 = 1;
 
-/// Returns whether the memory of a hub has stopped growing, given what it had after each round of a flood.
+/// Returns whether the memory of a hub has stopped growing, by its memory after each round of a flood.
 ///
-/// A hub that lets everything go reaches a level after a few rounds: the allocator then has what a round
-/// needs at one time. A hub that keeps something of each client has that much more after each round, and
-/// reaches none: 1 KiB for each of 2000 clients is 6 MiB in the rounds that this looks at. A hub that was
-/// made to keep 256 bytes of each connection was found out in a flood of 2000.
+/// A hub that frees everything reaches a level after a few rounds: the allocator then has the memory that
+/// a round needs at one time. A hub that keeps something of each client has that much more after each
+/// round, and reaches no level: 1 KiB for each of 2000 clients is 6 MiB in the rounds that this function
+/// compares. As a test, a hub was made to keep 256 bytes of each connection, and a flood of 2000
+/// connections found that.
 pub(crate) fn has_stopped(rests: &[u64]) -> bool {
     let Some(before) = rests.len().checked_sub(QUIET + 1) else {
         return false;

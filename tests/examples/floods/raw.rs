@@ -23,9 +23,9 @@ pub(crate) mod op {
 pub(crate) struct Raw {
     stream: TcpStream,
     held: Vec<u8>,
-    /// The errors that the hub has told.
+    /// The errors that the hub has sent.
     pub(crate) refusals: Vec<String>,
-    /// The number of the member, if it is one.
+    /// The number of the member; 0 if the peer is not a member.
     pub(crate) number: u64,
 }
 
@@ -166,7 +166,7 @@ impl Raw {
     }
 }
 
-/// Returns a number that a frame says: `pos:`, say.
+/// Returns a number in a frame: the digits after `key`, such as `pos:`.
 pub(crate) fn number(frame: &str, key: &str) -> Option<u64> {
     let (_, rest) = frame.rsplit_once(key)?;
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next()?;

@@ -1,4 +1,4 @@
-//! Floods of sockets: messages that are none, or too long, and sockets that do not read.
+//! Floods of sockets: messages that break the protocol or are too long, and sockets that do not read.
 
 use std::net::SocketAddr;
 
@@ -49,7 +49,7 @@ pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} sockets"))
 }
 
-/// Messages that are too long: by what they say, as a whole, and in pieces.
+/// Messages that are too long: by the length in their header, as a whole, and in pieces.
 pub(crate) async fn long(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
         let mut raw = Raw::member(hub, "long", &format!("m{at}"), 'c').await?;
@@ -121,7 +121,7 @@ pub(crate) async fn slow(hub: SocketAddr, times: u64) -> Result<String, String> 
     ))
 }
 
-/// Takes the frames of the session until one has these words, and says that it has each, as members do.
+/// Takes the frames of the session until one has these words. Acknowledges each, as members do.
 async fn hold(sender: &mut Raw, at: u64, until: &str) -> Result<(), String> {
     loop {
         let heard = sender.hears("pos:").await?;
@@ -138,7 +138,7 @@ async fn hold(sender: &mut Raw, at: u64, until: &str) -> Result<(), String> {
     }
 }
 
-/// Pings of RFC 6455, as many as go.
+/// Pings of RFC 6455, as many as the hub takes.
 pub(crate) async fn pings(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(8, 8, move |at| async move {
         let mut raw = Raw::member(hub, "pings", &format!("m{at}"), 'c').await?;

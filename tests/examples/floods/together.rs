@@ -11,11 +11,11 @@ use tokio::time::sleep;
 use crate::calm::Calm;
 use crate::{ANSWERS, Args, floods, memory, ready, start, total};
 
-/// What one turn of each flood has of the whole, in hundredths.
+/// The part of a flood that runs in one turn, in percent.
 const TURN: u64 = 2;
 /// The time in which 99 of 100 answers have to be there.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// MiB that the second half may have more than the first, and bytes of files for each entry of a log.
+/// Bytes that the files may have in addition to the bytes for entries.
 const GROWS: u64 = 8;
 const ENTRY: u64 = 4 * 1024;
 /// Bytes of files beside the entries.

@@ -1,4 +1,4 @@
-//! What happens to hubs, their links and their database while agents work.
+//! Accidents of hubs, of their links and of their database while agents work.
 
 use std::process::Command;
 use std::time::Duration;

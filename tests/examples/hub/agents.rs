@@ -21,18 +21,18 @@ type Sender = JoinHandle<Result<(String, u64), String>>;
 pub(crate) struct Agents {
     senders: Vec<Vec<Sender>>,
     workers: Vec<Agent>,
-    /// What is in their outboxes goes out as long as they are here.
+    /// They stay connected, so that the frames in their outboxes are sent.
     _others: Vec<Agent>,
 }
 
 /// The senders of each session.
 pub(crate) const SENDERS: [&str; 5] = ["a", "b", "asker", "open", "poster"];
 
-/// How many of its tasks a sender is ahead of the worker at most. Without a bound, what the worker has not
-/// had yet grows with each accident, and a question waits behind all of it.
+/// How many of its tasks a sender is ahead of the worker at most. Without a bound, the backlog of the
+/// worker grows with each accident, and a question waits behind the whole backlog.
 const AHEAD: u64 = 100;
-/// The tasks that a sender may send for each question of the asker. Every agent has the whole log, so an
-/// asker with a slow way would be further and further behind.
+/// The tasks that a sender may send for each question of the asker. Every agent gets the whole log, so an
+/// asker on a slow connection would fall further and further behind.
 const EACH: u64 = 200;
 
 /// Starts the agents of all sessions, each at one of the hubs. The names of the sessions end in `end`.
@@ -148,7 +148,7 @@ fn task(sender: &str, number: u64) -> Result<ScheduleReq<'static>, String> {
 }
 
 /// Waits until a sender that has sent so many tasks may send one more. Returns whether it may; it may not
-/// once all is to stop.
+/// once the run is to stop.
 async fn may_send(
     tally: &Tally,
     session: usize,
@@ -188,7 +188,7 @@ async fn send(
     Ok((agent.name().to_owned(), count))
 }
 
-/// Asks the worker, or whoever takes the question, and waits for each answer.
+/// Asks the worker, or any agent that takes the question, and waits for each answer.
 async fn ask(
     agent: Agent,
     of: Option<&str>,
@@ -240,7 +240,7 @@ impl Taker {
     async fn run(self, mut stops: watch::Receiver<bool>) {
         let mut asked = 0;
         while !*stops.borrow() {
-            // A hub that is away is no fault.
+            // It is no fault that the hub is unreachable: an accident may have stopped it.
             let Ok(agent) = Agent::connect(&*self.hub, &*self.session, "comes").await else {
                 sleep(Duration::from_millis(50)).await;
                 continue;

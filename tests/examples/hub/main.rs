@@ -1,12 +1,12 @@
 //! Lets accidents happen to hubs under load: one hub on a file, or several on one database.
 //!
-//! In each of several sessions, agents over WebSocket and an agent over HTTP send numbered tasks to a
-//! worker, as fast as the hub takes them. The agents live in this process, each at one of the hubs, and
-//! connect again by themselves; the one over HTTP sends a frame again under its id until a hub says that
-//! it has it. Two more agents take the questions that name nobody, and one of them leaves and comes back all the
-//! time. After the last accident the worker of each session must have had every task of each sender
-//! once and in order, and each asker its answers. With `--each 20`, sessions end after 20 accidents and others
-//! begin, because a long log is slow to open.
+//! In each of several sessions, agents over WebSocket and an agent over HTTP send numbered tasks to a worker, as
+//! fast as the hub takes them. The agents live in this process, each at one of the hubs, and connect again by
+//! themselves. The agent over HTTP sends a frame again under its id until a hub confirms that it has the frame.
+//! Two more agents take the questions that are addressed to nobody, and one of them leaves and comes back all
+//! the time. After the last accident, the worker of each session must have got every task of each sender once
+//! and in order, and each asker its answers. With `--each 20`, sessions end after 20 accidents and others begin,
+//! because a long log is slow to open.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
@@ -161,7 +161,7 @@ fn run(args: &Args) -> Result<String, String> {
     done
 }
 
-/// What has happened so far.
+/// The progress of the run so far.
 struct Done {
     begun: Instant,
     all: usize,

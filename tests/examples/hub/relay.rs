@@ -1,4 +1,4 @@
-//! A way to a hub that can be cut, or that carries nothing for a while.
+//! A relay in front of a hub. Its connections can be cut, or carry nothing for a while.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What workers have had, against what was sent.
+//! Compares the tasks that workers got with those that were sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// Notes a task of a sender: `sender_number`.
+    /// Counts a task that a worker got, `sender_number`, and checks that it is the sender's next.
     pub(crate) fn had(&self, session: usize, task: &str) {
         let mut seen = self.session(session);
         let (sender, number) = task.rsplit_once('_').unwrap_or((task, ""));
@@ -51,7 +51,8 @@ impl Tally {
         self.handled.send_modify(|handled| *handled += 1);
     }
 
-    /// Notes a task that one of several agents has had. The next one may have it again, and knows it.
+    /// Counts a task that one of several agents got. After that agent has left, another may get the task again,
+    /// marked as given before; it does not count twice.
     pub(crate) fn had_by_one(&self, session: usize, task: &str, again: bool) {
         let (sender, number) = task.rsplit_once('_').unwrap_or((task, ""));
         let next = self.session(session).had_of(sender);
@@ -65,7 +66,7 @@ impl Tally {
         *self.handled.borrow()
     }
 
-    /// Waits until so many tasks have been had.
+    /// Waits until the workers have got so many tasks.
     pub(crate) async fn reach(&self, count: u64, patience: Duration) -> Result<(), String> {
         let mut handled = self.handled.subscribe();
         let reached = timeout(patience, handled.wait_for(|handled| *handled >= count)).await;
@@ -78,7 +79,7 @@ impl Tally {
         }
     }
 
-    /// Waits until the worker of a session has had so many tasks of a sender.
+    /// Waits until the worker of a session has got so many tasks of a sender.
     pub(crate) async fn reach_of(&self, session: usize, sender: &str, count: u64) {
         let mut handled = self.handled.subscribe();
         let has = |_: &u64| self.session(session).had_of(sender) >= count;

@@ -41,13 +41,14 @@ use results::{Finder, Found, Results};
 use together::Together;
 
 const SEEDS: u32 = 1000;
-/// For the simulation.
+/// The time limit of the simulation, in seconds.
 const SECONDS: u32 = 120;
-/// For each run of tests.
+/// The time limit of one run of tests, in seconds.
 const TEST_SECONDS: u32 = 300;
-/// Mutants that were planted in one build, from which on another such build is worth its time.
+/// If a build has this many mutants or more, the next build of several mutants is worth its time.
 const ANOTHER_BUILD: usize = 4;
-/// What the tests must find, in percent, and what the simulation must find without other tests.
+/// The share of the mutants that the tests must find, and the share that the simulation must find
+/// without other tests, in percent.
 const FOUND: (usize, usize) = (90, 80);
 
 #[derive(Parser)]

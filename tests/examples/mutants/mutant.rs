@@ -96,8 +96,8 @@ impl Mutant {
         self
     }
 
-    /// Sorts mutants as the seed wants it. The order of two mutants does not depend on the others,
-    /// and not on their lines. So a change of the code changes little of what is drawn.
+    /// Sorts mutants in an order that depends on the seed. The order of two mutants does not depend
+    /// on the others or on their lines. So a change of the code changes little of the drawn sample.
     pub(crate) fn shuffle(all: &mut [Self], seed: u64) {
         all.sort_by_cached_key(|mutant| {
             let name = hash(&[&mutant.file, &mutant.what]);

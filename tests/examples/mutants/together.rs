@@ -32,14 +32,16 @@ pub(crate) fn is_mutant(number: usize) -> bool {
 
 type Span = (usize, usize);
 
-/// A change of a file that plants a mutant beside the code of now.
+/// A change of a file that adds a mutant beside the original code. An environment variable chooses
+/// between them.
 #[derive(Debug, Clone)]
 struct Edit {
     /// The bytes that are replaced.
     from: usize,
     to: usize,
     new: String,
-    /// The lines in which an error of the compiler is about this edit.
+    /// The lines of the changed file. An error of the compiler in one of these lines comes from
+    /// this edit.
     lines: (usize, usize),
 }
 
@@ -177,7 +179,8 @@ fn places_of(errors: &[Value]) -> BTreeSet<(String, usize)> {
     places.collect()
 }
 
-/// Leaves out the edits that an error in this line is about: those of the fewest lines.
+/// Removes the edits whose lines have an error of the compiler. Of several such edits, only those
+/// with the fewest lines are removed.
 fn leave_out(edits: &mut BTreeMap<usize, Edit>, line: usize) {
     let covers = |edit: &Edit| (edit.lines.0..=edit.lines.1).contains(&line);
     let size = |edit: &Edit| edit.lines.1 - edit.lines.0;

@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 
 use super::reader::value;
 
-/// Returns whether the parts are the message: all of it in one part, or a result's head and tail.
+/// Returns whether the parts give the message: one part gives all of it, two parts give the head
+/// and the tail of a result.
 pub(crate) fn is_restored(message: &Message, parts: &[String], view: &View) -> bool {
     match parts {
         [whole] if message.kind == Kind::Result => is_result(&words(message), whole, view),

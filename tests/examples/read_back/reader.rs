@@ -9,7 +9,8 @@ use accp_registry::Registry;
 use accp_runtime::view::View;
 use serde_json::{Value as Json, json};
 
-/// The words around the number of lines, between a wrapper's name and the lines.
+/// The words before and after the number of lines in the definition of a wrapper, and the words
+/// before its name.
 const SAYS: &str = " says a text with ";
 const AROUND: &str = " around it:\n";
 const DEFINES: &str = "[From here on, ";
@@ -154,7 +155,8 @@ impl<'p> Prompt<'p> {
         self.find(message).is_some()
     }
 
-    /// Returns what is left out of messages: the arguments that show it again, and its first words.
+    /// Returns the gaps in messages: for each, the message, the arguments with which a model can
+    /// show the left-out lines, and their first words.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = (usize, String, &'p str)> {
         self.segments.iter().flat_map(|segment| {
             let marks = segment.lines.iter().filter_map(|line| Mark::read(line));

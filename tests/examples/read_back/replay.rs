@@ -18,27 +18,28 @@ use serde_json::json;
 
 use reader::{Prompt, Restored};
 
-/// A longer message may lose its middle at first sight.
+/// Messages longer than this may lose their middle when they are shown for the first time.
 const SIGHT: usize = 2000;
 
-/// What was read back.
+/// The counts of a replay.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counts {
     /// Prompts.
     pub(crate) prompts: u64,
     /// Messages that were new to the agent of a prompt.
     pub(crate) new: u64,
-    /// New messages whose heads and tails only were there to compare.
+    /// New messages of which only the heads and tails could be compared.
     pub(crate) cut: u64,
     /// Messages that the agent of a prompt had seen before. Results among them may lack middles.
     pub(crate) seen: u64,
     /// References in new messages.
     pub(crate) references: u64,
-    /// New messages with lines around them that were said before.
+    /// New messages that were shown with a wrapper: the lines around them are those of an earlier
+    /// message.
     pub(crate) wrapped: u64,
 }
 
-/// A message that a prompt does not give back.
+/// A message that the reader cannot restore from a prompt.
 #[derive(Debug)]
 pub(crate) struct Difference {
     /// The conversation.

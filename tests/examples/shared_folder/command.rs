@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 /// The deliverable of all folders here.
 pub(crate) const PRIMARY: &str = "deliverables/decision-memo.md";
 
-/// A review as it has to be.
+/// A review in the form that the protocol demands.
 pub(crate) const REVIEW: &str = "Context:\n- Reviewed primary deliverable: `deliverables/decision-memo.md`\n\n\
     Review Scope:\n- Primary deliverable completeness\n\nPosition:\n- Good.\n";
 
@@ -62,7 +62,7 @@ impl Collab {
         command
     }
 
-    /// Runs the command, which must succeed. Returns what it says.
+    /// Runs the command, which must succeed. Returns its output.
     pub(crate) fn succeed(&self, args: &[&str]) -> Result<Json> {
         let output = self.command(args).output()?;
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -14,7 +14,7 @@ use serde_json::Value as Json;
 
 use crate::command::{Collab, REVIEW, append};
 
-/// What the rounds came to.
+/// The results of the rounds.
 pub(crate) struct Report {
     participants: usize,
     rounds: u64,
@@ -187,7 +187,7 @@ impl Crowd {
         Ok(())
     }
 
-    /// Reads `protocol.json` until it is over.
+    /// Reads `protocol.json` again and again until the run is over.
     fn read(&self, folder: &Path) -> Result<()> {
         while !self.is_over.load(Ordering::Relaxed) {
             let bytes = std::fs::read(folder.join("protocol.json"))?;

@@ -15,7 +15,7 @@ use crate::command::{Collab, REVIEW, append, of_deliverable};
 /// Kills in one folder before the next.
 const EACH: u64 = 100;
 
-/// The counts of the kills, by what came of the event.
+/// The counts of the kills, by the fate of the event.
 #[derive(Default)]
 pub(crate) struct Counts {
     kills: u64,
@@ -40,7 +40,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Kills processes, so often.
+/// Kills processes until there are `kills` kills.
 pub(crate) fn run(accp: &Path, lock: &str, kills: u64, seed: u64) -> Result<Counts> {
     let mut rng = Rng::new(seed);
     let mut counts = Counts::default();

@@ -18,31 +18,31 @@ use crate::random::Random;
 use crate::shim::{self, Event};
 use script::{ConversationStep, SESSIONS, steps};
 
-/// So many cuts fall in the middle of everything.
+/// With at least this many cuts, some must fall in the middle of each kind of step.
 const MANY: usize = 200;
 /// Tokens of the window: a few results fill it.
 const WINDOW: u64 = 3_000;
 /// The folder with all files, below the root. SQLite's are in it, too.
 const CACHE: &str = "cache";
-/// After a cut so many steps are taken.
+/// The steps that are taken after a cut.
 const AFTER: usize = 6;
 
-/// A run as the disk saw it.
+/// A run as the disk recorded it.
 struct Recording {
     steps: Vec<ConversationStep>,
     events: Vec<Event>,
-    /// After each step, beginning with none: what the program knows.
+    /// What the program knows before the first step and after each step.
     known: Vec<Known>,
 }
 
-/// What a program knows when a step was acknowledged.
+/// The facts that a program can rely on once a step was acknowledged.
 #[derive(Clone, Default)]
 struct Known {
-    /// The number of events by then.
+    /// The number of events up to the acknowledgement.
     events: usize,
     /// The list of each session.
     lists: [Vec<String>; SESSIONS],
-    /// What was said in each session.
+    /// The messages of each session so far.
     said: [Vec<String>; SESSIONS],
     marks: [BTreeSet<usize>; SESSIONS],
     /// The files that models read, by their paths.
@@ -83,7 +83,7 @@ impl<'p> Program<'p> {
         Ok(&mut self.open.insert(open).1)
     }
 
-    /// Gives a list, and returns what comes out.
+    /// Compresses a list, and returns the result.
     fn give(&mut self, session: usize, list: &[String], at: usize) -> Result<Compressed, String> {
         let list = MessageList::of(Form::OpenAi, list.iter().map(String::as_str));
         let list = list.map_err(|error| error.to_string())?;
@@ -93,7 +93,7 @@ impl<'p> Program<'p> {
         done.map_err(|error| error.to_string())
     }
 
-    /// Takes a step, and returns what is known then.
+    /// Takes a step, and returns what the program knows after it.
     fn take(
         &mut self,
         step: &ConversationStep,
@@ -117,7 +117,7 @@ impl<'p> Program<'p> {
         Ok(known)
     }
 
-    /// Checks that a session has what is known of it.
+    /// Checks that a session has everything that the program knows of it.
     fn check(&mut self, session: usize, known: &Known) -> Result<(), String> {
         let context = self.session(session)?;
         let begun = context.begun().map_err(|error| error.to_string())?;
@@ -132,7 +132,7 @@ impl<'p> Program<'p> {
     }
 }
 
-/// Returns the time of a step. Some steps have the same, so that names of files are taken.
+/// Returns the time of a step. Four steps share a time, so that some names of files are already taken.
 fn now(step: usize) -> OffsetDateTime {
     OffsetDateTime::UNIX_EPOCH + Duration::seconds(step as i64 / 4)
 }
@@ -221,7 +221,7 @@ fn record(seed: u64) -> Recording {
     }
 }
 
-/// What the cuts came to.
+/// The results of the cuts.
 #[derive(Debug, Default)]
 struct Counts {
     cuts: usize,
@@ -294,7 +294,7 @@ fn cut(recording: &Recording, cuts: usize, seed: u64) -> Result<Counts, String> 
     Ok(counts)
 }
 
-/// Checks what a cut has left against what was acknowledged, and goes on from there.
+/// Compares the files after a cut with what was acknowledged before it, and goes on from there.
 fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Result<(), String> {
     let known = &recording.known[done];
     // A model may read the files of its list before a session is opened, so they must be whole

@@ -17,7 +17,7 @@ use crate::{check, file, session};
 const RUNS: usize = 8;
 /// Enough steps for SQLite to fold the log into the file several times in each run.
 const STEPS: usize = 250;
-/// So many cuts fall in the middle of everything.
+/// With at least this many cuts, some must fall in the middle of each kind of step.
 const MANY: usize = 1000;
 const BYTES: usize = 9000;
 /// Enough messages for the host of the played session to take snapshots, without which retention

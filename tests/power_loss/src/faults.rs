@@ -13,7 +13,7 @@ use crate::{check, file};
 const STEPS: usize = 60;
 const BYTES: usize = 3000;
 const TALK: usize = 2;
-/// One in so many writes is made to fail. Every sync is.
+/// One in so many writes is made to fail, and every sync.
 const EVERY: usize = 5;
 
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,7 @@ use crate::shim::Event;
 use recorded::Fault;
 pub(crate) use recorded::Recorded;
 
-/// So many cuts fall in the middle of everything.
+/// With at least this many cuts, some must fall in the middle of each kind of step.
 const MANY: usize = 200;
 /// How often the proposal is reviewed in one run.
 const ROUNDS: usize = 4;
@@ -247,12 +247,12 @@ pub(crate) fn run(cuts: usize, seed: u64) {
     break_disk(&steps);
 }
 
-/// What the cuts came to.
+/// The results of the cuts.
 #[derive(Debug, Default)]
 struct Counts {
     cuts: usize,
     torn: usize,
-    /// Cuts during an append, after which its event was there, and was not.
+    /// Cuts during an append: after `kept` of them the event was there, and after `lost` it was not.
     kept: usize,
     lost: usize,
     /// Last lines that were cut, and were put aside.
@@ -315,7 +315,7 @@ fn appended(folder: &Folder, steps: &[AppendStep]) -> Result<usize, String> {
     Ok(events.len())
 }
 
-/// Opens what a cut has left, and goes on to the end. Returns how many appends were there.
+/// Opens the folder after a cut, and goes on to the end. Returns how many of the appends the cut has left.
 fn recover(
     folder: &Path,
     steps: &[AppendStep],

@@ -1,4 +1,4 @@
-//! What a disk was told, in order.
+//! The operations on a disk, in order.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,7 +14,7 @@ impl Log {
         self.lock().push(event);
     }
 
-    /// Adds what SQLite does, as `told` has it. Its syncs cost no time.
+    /// Adds the events of SQLite, changed by `told`. Its syncs take no time.
     pub(crate) fn tell_of_sqlite(&self, told: impl Fn(&Event) -> Event + Send + 'static) {
         let log = self.clone();
         shim::set_disk(move |event| {

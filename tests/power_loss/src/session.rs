@@ -16,7 +16,7 @@ pub(crate) const SESSION: &str = "talk";
 const HOST: &str = "hub";
 const MEMBERS: [&str; 2] = ["dev", "ops"];
 
-/// A store that remembers what was committed to it.
+/// A store that keeps a copy of each batch that was committed.
 type Taped = Arc<Mutex<Tapped<MemoryStore>>>;
 type Tape = Arc<Mutex<Vec<(SideId, Batch)>>>;
 

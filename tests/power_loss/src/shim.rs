@@ -21,7 +21,7 @@ pub(crate) enum Event {
     },
     Sync(String),
     Delete(String),
-    /// Only folders have it; SQLite renames nothing.
+    /// Only folders have this event, because SQLite renames nothing.
     Rename {
         from: String,
         to: String,

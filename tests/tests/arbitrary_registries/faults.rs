@@ -15,7 +15,7 @@ pub(crate) enum Fault {
     Schema,
     Intent,
     Twice,
-    /// A record of a union with the name of no variant, or with none.
+    /// A record of a union whose tag names no variant, or is missing.
     Tag,
     /// A record of a union with a field of another variant.
     Foreign,
@@ -70,7 +70,7 @@ enum Step {
     Index(usize),
 }
 
-/// Returns every frame that has one fault more than the message, which has none.
+/// Returns every frame that has one fault. The message itself has none.
 pub(crate) fn faulty(message: &DynamicFrame<'static>, registry: &Registry) -> Vec<Faulty> {
     let Some(text) = written(message, registry) else {
         return Vec::new();

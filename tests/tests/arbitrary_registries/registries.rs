@@ -26,7 +26,7 @@ impl fmt::Debug for Described {
     }
 }
 
-/// Codes of schemas: words of every kind, also such as look like a number or a name of a field.
+/// Codes of schemas, of several kinds. Some look like a number or like a name of a field.
 const CODES: [&str; 5] = ["AB", "x", "9", "_", "priority"];
 /// Names of fields. Some have a standard abbreviation.
 const NAMES: [&str; 12] = [
@@ -37,7 +37,7 @@ const NAMES: [&str; 12] = [
 const SHORTS: [&str; 12] = [
     "h", "j", "0", "_9", "Kk", "z_", "m", "g", "u", "w1", "null", "y",
 ];
-/// What an application may say in a session.
+/// Intents of applications, such as a session accepts.
 const INTENTS: [&str; 6] = ["req", "done", "fail", "wait", "esc", "qry"];
 const OPERATIONS: [&str; 5] = ["plan", "open_it", "x", "9", "Zz"];
 const ENVELOPE: [&str; 7] = ["mid", "seq", "ts", "cid", "aid", "sid", "ttl"];
@@ -262,7 +262,8 @@ pub(crate) fn registry() -> impl Strategy<Value = Described> {
         .prop_map(|(document, defaults)| described(document, defaults))
 }
 
-/// Adds the defaults that the registry takes: none that is a reference, or that holds itself.
+/// Adds the defaults that the registry accepts. It accepts no default that is a reference, or that
+/// contains itself.
 fn described(
     document: Json,
     candidates: Vec<((&'static str, &'static str), Value<'static>)>,

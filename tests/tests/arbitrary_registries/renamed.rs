@@ -187,7 +187,7 @@ fn any_case() -> impl Strategy<Value = Case> {
     let aliases = prop::collection::vec(aliases, 1..5);
     (registry(), aliases).prop_flat_map(|(described, aliases)| {
         let newer = with_aliases(described.json.clone(), &aliases);
-        // The defaults of nested records stand under the names of their fields.
+        // The keys of the defaults of nested records are names of fields, and `with_aliases` does not rename them.
         message_of(without_records(newer), None)
     })
 }
@@ -207,7 +207,7 @@ fn without_records(mut document: Json) -> Json {
     document
 }
 
-/// Checks what the newer registry makes of the message under its former names.
+/// Checks how the newer registry reads the message under its former names.
 fn run(case: &Case, through: Option<Through>) -> Result<Counts, TestCaseError> {
     let mut counts = Counts::default();
     let newer = Registry::from_json(&case.newer.to_string()).unwrap();
@@ -230,7 +230,7 @@ fn run(case: &Case, through: Option<Through>) -> Result<Counts, TestCaseError> {
     };
     counts.renamed += u64::from(text != former);
 
-    // The host, `check` and the dynamic frame, and the type.
+    // The former text is judged by the host, by `check` and as a dynamic frame, and below as a type.
     let mut judges = Judges::new(&newer, None);
     let read = judges.judge(&former, &former)?;
     let read = read.ok_or_else(|| TestCaseError::fail(format!("refused: {former}")))?;
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// The properties look at what they say: most messages are written in two ways.
+/// The properties above try what they claim to try: most messages have two texts.
 #[test]
 fn most_messages_have_a_renamed_field() {
     use proptest::strategy::ValueTree as _;

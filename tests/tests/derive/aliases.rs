@@ -1,4 +1,4 @@
-//! Aliases: what a peer writes that knows a field by another name.
+//! Aliases: frames of a peer that knows a field by another name.
 
 use accp_runtime::{AccpFrame, AgentId, DynamicFrame, Envelope, Map, Registry, Typed, Value};
 
@@ -110,7 +110,8 @@ fn a_field_and_its_alias_are_one_key_twice() {
     insta::assert_snapshot!(Typed::<Kept<'_>>::decode(unheld).unwrap_err(), @"E1001 at byte 39 in Kept.by: expected every key once, under its full or its short name");
 }
 
-/// What stands under an alias would be read as the field, so a map of other params cannot have it.
+/// A value under an alias would be read as the field, so a map of other params cannot have the
+/// alias as a key.
 #[test]
 fn a_map_of_other_params_has_no_alias() {
     let text = "@a>req:move{item:x|who:{z:1}|schema:SV}";
@@ -142,7 +143,7 @@ fn aliases_without_a_schema() {
             "@a>req:raise{more:{to:now}|urgency:3|zz:1}"
         );
     }
-    // A nested map has no abbreviations, so `dead` is a key that nobody knows.
+    // A nested map has no abbreviations, so `dead` is an unknown key.
     let inner = Typed::<Raise<'_>>::decode("@a>req:raise{pri:3|more:{dead:now}}");
     insta::assert_snapshot!(inner.unwrap_err(), @"E1004 at byte 33 in Raise.more: expected the field `to`, which Inner requires");
     let twice = Typed::<Raise<'_>>::decode("@a>req:raise{pri:3|urgency:4}");

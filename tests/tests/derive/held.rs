@@ -1,4 +1,4 @@
-//! What a type does with the fields of its schema that it does not have.
+//! What a type does with the fields of its schema that the type lacks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -76,7 +76,7 @@ fn what_is_dropped_is_told() {
     let moved = Typed::<Move>::decode(text).unwrap();
     assert_eq!(moved.dropped(), ["note", "shelf", "count"]);
     assert_eq!(moved.frame.target.aisle, "b");
-    // So does a value for a key that nobody knows, also in the pairs form.
+    // A value under an unknown key is dropped, too, also in the pairs form.
     let text = "@a>req:move{item:x|who:{_:[[aisle,b],[lane,4],[no-key,5]]}|schema:SV}";
     let moved = Typed::<Move>::decode(text).unwrap();
     assert_eq!(moved.dropped(), ["lane", "no-key"]);
@@ -108,7 +108,7 @@ fn a_map_holds_the_fields_that_the_struct_does_not_have() {
 }
 
 proptest! {
-    /// A struct with a map says what a message says, whatever fields the message has.
+    /// A struct with a map has the values of the message, whatever fields the message has.
     #[test]
     fn a_struct_with_a_map_loses_nothing(
         currency in prop::option::of("[A-Z]{3}|007|~|\\$cold\\.k1"),

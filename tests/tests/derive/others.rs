@@ -96,8 +96,8 @@ proptest! {
         prop_assert!(DynamicFrame::decode(&text, &warehouse()).is_err(), "{}", text);
     }
 
-    /// Types, `check` and dynamic frames give one verdict and one value, whichever names the keys have. A type that takes
-    /// other values accepts besides the frames that only such a value stands against.
+    /// Types, `check` and dynamic frames give one verdict and one value, whichever names the keys have. A type that
+    /// takes unknown values accepts more: frames that are refused elsewhere only because of such a value.
     #[test]
     fn readers_agree_on_aliases_and_unknown_values(
         item in prop::sample::subsequence(vec!["item", "goods"], 0..=2),

@@ -1,6 +1,6 @@
-//! The grammars of views: a reader of views takes every text of a grammar, and a grammar takes every
-//! text that a view writes of the fields of a schema, but for the exceptions that
-//! `Export::view_grammar` names.
+//! The grammars of views. A reader of views takes every text of a grammar. A grammar takes every
+//! text that a view writes of the fields of a schema, except those that `Export::view_grammar`
+//! names.
 
 use std::sync::{Arc, LazyLock};
 
@@ -69,7 +69,7 @@ fn outside_of_quotes(text: &str) -> String {
     out
 }
 
-/// Returns whether a view writes the message in a way that its grammar has otherwise.
+/// Returns whether a view writes the message in a way that its grammar does not have.
 fn is_excepted(view: &View, message: &DynamicFrame<'_>, block: &str) -> bool {
     let schema = message.schema.as_deref();
     let schema = schema
@@ -198,7 +198,7 @@ fn the_notations_agree_and_the_rules_are_sound() {
     }
 }
 
-/// What models write, and what they must not write.
+/// Texts that models write, and texts that they must not write.
 #[test]
 fn what_it_takes() {
     for text in [

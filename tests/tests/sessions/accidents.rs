@@ -108,8 +108,8 @@ fn a_refused_announcement() {
     }
 }
 
-/// A frame in parts that reads a value of a refused announcement goes with all its parts, and the
-/// caller hears of it once.
+/// If a frame in parts reads a value of a refused announcement, all its parts are refused, and the
+/// caller gets one event about it.
 #[test]
 fn a_refused_announcement_of_frames_in_parts() {
     let mut room = Room::pair();
@@ -145,8 +145,8 @@ fn a_refused_announcement_of_frames_in_parts() {
     assert!(!room.passed(101, 100).any(|text| text.contains(",pt:")));
 }
 
-/// A host takes a frame in parts back from a member. The first part had its number long before the
-/// last. The sender does not know that the host has them, and sends all parts again.
+/// A host takes a frame in parts back from a member. Its first part got its number long before its
+/// last part. The sender does not know that the host has the parts, and sends all of them again.
 #[test]
 fn a_frame_in_parts_is_taken_back() {
     let mut room = Room::open(counting("hub"), rules(Scope::Shared));
@@ -329,7 +329,7 @@ fn fate(event: &Event) -> Option<(&'static str, Mid)> {
     }
 }
 
-/// A restored host has gone beyond what a member holds, and has discarded its log up to there. The
+/// A restored host is ahead of a member, and has discarded its log up to the member's position. The
 /// store keeps the hashes, so the member does not go on from a fold of another log.
 #[test]
 fn a_member_of_a_log_that_the_host_has_lost_and_discarded() {
@@ -459,7 +459,8 @@ fn the_log_that_a_member_lacks_is_gone() {
     room.check_replicas();
 }
 
-/// A repeated frame is told what it was told before, whatever the clock of the host says by then.
+/// A repeated frame gets the same reply as the first time, even if the clock of the host was set
+/// back.
 #[test]
 fn the_clock_of_the_host_is_set_back() {
     let back = Time::from_secs(NOW.as_secs() - 1_000);

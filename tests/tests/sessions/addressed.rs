@@ -226,7 +226,8 @@ fn only_the_agent_that_was_asked_the_host_and_supervisors_answer() {
             }
         }
     }
-    // What names another frame of the chain answers nothing, so it does not open the chain to others.
+    // A frame that names another frame of the chain as its cause is no answer to the question, so it does not open the
+    // chain to others.
     let asked = room.say(SHOP, &soup().to("lab"));
     let other = room.say(BANK, &soup().in_chain(asked.to_string()).to("bank"));
     let own = done().in_chain(asked.to_string()).caused_by(&other);
@@ -237,7 +238,7 @@ fn only_the_agent_that_was_asked_the_host_and_supervisors_answer() {
         Err(ErrorCode::POLICY_DENIED)
     );
     assert!(fate(&mut room, LAB, &forged).is_ok());
-    // Nobody waits any more.
+    // The question has its answer now, so nobody waits.
     assert!(fate(&mut room, BANK, &forged).is_ok());
     let asked = room.say(SHOP, &soup().to("lab"));
     room.host_says(&done().in_chain(asked.to_string()));
@@ -282,7 +283,8 @@ fn a_request_waits_for_an_agent_that_is_away() {
     room.check_replicas();
 }
 
-/// A refused frame takes a position that no member gets. It does not keep a side that begins from having the whole log.
+/// A refused frame takes a position, and no member gets an entry for it. A member that begins at this position has the
+/// whole log nevertheless.
 #[test]
 fn a_side_that_begins_behind_a_refused_frame_has_the_log() {
     let mut room = room();

@@ -31,7 +31,7 @@ impl Pair {
         Self { host, member }
     }
 
-    /// The host asks. The member answers a request with the frames that `answer` makes of it.
+    /// The host asks. The member answers a request with the frames that `answer` returns for it.
     pub(crate) fn asks(
         &mut self,
         question: &Outbound<'_>,
@@ -93,8 +93,8 @@ fn task(text: String) -> ScheduleReq<'static> {
     }
 }
 
-/// The answer comes whole, whatever numbering, chain and length. Frames that the member sends of its
-/// own wait for the handler.
+/// The answer arrives complete, in each numbering and chain and at each length. Frames that the
+/// member sends on its own initiative wait for the handler.
 #[test]
 fn a_question_gets_its_answer() {
     for (scope, chain) in [
@@ -140,7 +140,7 @@ fn a_question_gets_its_answer() {
     }
 }
 
-/// The answers to two questions of one chain are told apart.
+/// Each of two questions of one chain gets its own answer.
 #[test]
 fn an_answer_to_another_question() {
     let mut pair = Pair::new(Rules::default());
@@ -155,7 +155,8 @@ fn an_answer_to_another_question() {
     assert!(got.text().contains("{n:2}"), "{}", got.text());
 }
 
-/// An answer that says no, a host that takes no such frame, a chain that was cancelled, and silence.
+/// A question has no answer if the reply is a failure, if the host refuses the frame, if the chain
+/// was cancelled, and if nobody replies.
 #[test]
 fn a_question_without_an_answer() {
     let question = plan("hub", 1);

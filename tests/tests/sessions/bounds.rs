@@ -193,8 +193,8 @@ fn values_in_an_announcement() {
     assert_eq!(taken.entries[0].kind, EntryKind::Control);
 }
 
-/// The values that a member is sending take at most 8 MiB together, and those of another member
-/// are not held up.
+/// The values that a member is sending take at most 8 MiB together. They do not delay the values of
+/// another member.
 #[test]
 fn values_under_way() {
     let mut host = host();

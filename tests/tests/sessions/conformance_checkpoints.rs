@@ -98,7 +98,7 @@ fn ckp_06_accepts_the_six_steps_as_one_entry() {
     assert!(lines[lines.len() - 1].starts_with("@dev>done:schedule TA(,T2"));
 }
 
-/// After a crash either everything is there, the triggering frame too, or nothing.
+/// After a crash, the store has both the checkpoint and the frame that triggered it, or neither.
 #[test]
 fn ckp_06_refuses_to_do_half_of_it() {
     let mut host = host();
@@ -148,7 +148,7 @@ impl Summarizer for Chatter {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A triple has the values word for word as the frames have them.
+    /// A triple has the exact values of its frames.
     #[test]
     fn ckp_07_accepts_triples_and_a_summary_of_100_tokens(
         tasks in prop::collection::vec(("[A-Z]{2}[0-9]{1,3}", "[a-z]{1,6}|[A-Za-z ]{40,60}", 1..29_u32), 1..8), chatter: bool,

@@ -47,8 +47,8 @@ fn hellos(room: &Room) -> Vec<DynamicFrame<'_>> {
         .collect()
 }
 
-/// Returns whether a frame asks for schemas, or has a piece of them, for a side that takes them over. A host that does not
-/// learn asks for those of a member to compare them.
+/// Returns whether a frame asks for schemas, or has a piece of schemas, for a side that takes them over. A host that
+/// does not learn schemas asks for a member's only to compare them; those frames do not count.
 fn is_of_schemas(text: &str) -> bool {
     text.contains("key:reg_") && !text.contains("key:reg_compared")
 }
@@ -111,8 +111,8 @@ fn reg_03_refuses_to_begin_without_a_hello() {
     room.check_replicas();
 }
 
-/// A host takes no frame of a member that has not said hello, and says what comes first. The frame is
-/// taken afterwards.
+/// A host refuses a frame of a member that has not sent its hello, and names the hello as the missing step. After the
+/// hello it takes the frame.
 #[test]
 fn reg_03_refuses_a_frame_before_the_hello() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -375,8 +375,8 @@ fn sec_03_refuses_a_registry_that_was_tampered_with() {
     }
 }
 
-/// A host was killed after it had asked a member for its schemas. It asks again, although the member
-/// acknowledges something before it answers the greeting. The log has no key.
+/// A host was killed after it had asked a member for its schemas. It asks again, even if the member acknowledges
+/// entries before it answers the greeting. The log has no key.
 #[test]
 fn reg_04_accepts_schemas_that_a_killed_host_had_asked_for() {
     let hub = options("hub");

@@ -32,7 +32,7 @@ fn bare(packet: &str) -> String {
     message.encode(bridge::profile()).unwrap()
 }
 
-/// What a session has taken is the packet to the byte, also after a restart.
+/// A session keeps the exact bytes of a packet, also after a restart.
 #[test]
 fn aacp_67_accepts_packets_that_a_session_numbers() {
     let mut host = open_host(host_options(), Rules::default());
@@ -50,7 +50,8 @@ fn aacp_67_accepts_packets_that_a_session_numbers() {
     }
 }
 
-/// The packet has no number of its own; the frame around it has, so it counts once.
+/// The packet has no number of its own. Only the frame around it has one, so a repeated frame does
+/// not count twice.
 #[test]
 fn aacp_67_refuses_a_packet_that_is_played_again() {
     let mut host = open_host(host_options(), Rules::default());
@@ -94,7 +95,7 @@ fn aacp_59_accepts_packets_as_parts_of_mcp_and_a2a() {
     }
 }
 
-/// A part that was cut, or that holds two packets, is none.
+/// A part that was cut, or that holds two packets, is not a packet.
 #[test]
 fn aacp_59_refuses_a_part_that_is_not_one_packet() {
     let two = PACKETS[..2].join("\n");
@@ -119,7 +120,7 @@ fn aacp_71_accepts_the_private_media_type() {
     );
 }
 
-/// A session does not take a packet that is no frame, whatever its media type.
+/// A session does not take a packet that is not in a frame, whatever its media type.
 #[test]
 fn aacp_71_refuses_a_bare_packet_in_a_session() {
     let mut host = open_host(host_options(), Rules::default());

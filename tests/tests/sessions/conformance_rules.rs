@@ -7,7 +7,7 @@ use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, frame, open_host, options};
 
 /// Sends these frames to a host, one after the other, with a restart before each if `restarts`.
-/// Each is accepted, or refused with E1004 and what its `Err` says.
+/// Each is accepted, or refused with E1004 and the text in its `Err`.
 fn says(restarts: bool, frames: &[(&str, Result<(), &str>)]) {
     let mut host = open_host(options("hub"), Rules::default());
     let mut next = 1;
@@ -138,7 +138,7 @@ fn pro_st_refuses_pieces_that_contradict_one_another() {
     }
 }
 
-/// The pieces of one sender say nothing about the stream of another in the same chain.
+/// The pieces of one sender do not count for the stream of another sender in the same chain.
 #[test]
 fn str_02_accepts_streams_of_two_senders_in_one_chain() {
     let mut room = Room::new(&["dev", "qa"]);

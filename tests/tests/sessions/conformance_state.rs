@@ -219,10 +219,8 @@ fn del_02_accepts_deltas_in_their_order_and_rebuilds_the_state() {
     assert_eq!(host.session().resolve("ctx.a"), Some(1.into()));
 }
 
-/// The refusal names the held version, and the state does not change. The sender repeats its change
-/// on that version.
 /// A checkpoint names the version that it covers, on the wire and on each side. From the state of
-/// that version, the later deltas lead to the state that is held.
+/// that version, the later deltas lead to the present state.
 #[test]
 fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
     let mut host = host(counting("hub"));
@@ -261,6 +259,8 @@ fn del_02_accepts_the_last_checkpoint_as_the_base_of_deltas() {
     assert_eq!(base, *host.state().shared());
 }
 
+/// The refusal names the held version, and the state does not change. The sender repeats its change
+/// on that version.
 #[test]
 fn del_02_refuses_a_delta_for_another_version() {
     let mut host = host(options("hub"));

@@ -122,8 +122,8 @@ fn st_01_refuses_to_hold_a_frame_that_is_too_large_whole() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// However much is said, a checkpoint takes at most 200 tokens, 100 of them for its summary,
-    /// and all of warm state stays within its own budget.
+    /// However long the frames are, a checkpoint takes at most 200 tokens, 100 of them for its
+    /// summary. All of warm state stays within its own budget.
     #[test]
     fn st_02_accepts_checkpoints_within_200_tokens(turns in prop::collection::vec(turns(), 1..4)) {
         let mut options = counting("hub");

@@ -123,8 +123,8 @@ fn checkpoints_wait_until_they_pay() {
     assert_eq!(first_checkpoint(prices(0.0)), (0, 39));
 }
 
-/// A host takes back a frame that it has lost, and the checkpoint behind it is gone. The one that it
-/// takes again leaves the request of that frame where it is.
+/// A host takes back a frame that it has lost. The checkpoint after the frame stays lost. The
+/// checkpoint that the host makes again leaves the request of the frame in hot state.
 #[test]
 fn the_request_of_a_frame_that_is_taken_back() {
     let mut room = Room::with(counting("hub"), rules(Scope::Sender), &[]);

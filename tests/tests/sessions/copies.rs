@@ -1,4 +1,4 @@
-//! The copy of an answer, for who has asked for a transaction again.
+//! The copy of an answer, which a member gets if it asks for a transaction again.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::sessions::repeats::{BANK, asks, chain, heard, settled};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, member, options, rules};
 
-/// The host is killed after the answer is committed, and before it has read its text for the copy.
+/// The host is killed after it has committed the answer, and before it has read the answer's text to
+/// make the copy.
 #[test]
 fn pro_tx_accepts_a_kill_between_an_answer_and_its_copy() {
     // The answer is in a fold, so that the host does not read it again from its log.

@@ -22,7 +22,7 @@ fn aid_of_the_first_frame_of_a_named_chain() {
     assert!(host.state().is_cancelled(&Mid::parse("101000001002")));
 }
 
-/// An agent that cancels another agent's chain before it begins has no effect on it.
+/// If an agent cancels another agent's chain before this chain begins, the chain can still begin.
 #[test]
 fn a_chain_that_has_not_begun_is_cancelled_by_another() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -41,7 +41,7 @@ fn sends_and_comes_to_rest(message: &DynamicFrame<'static>) {
     assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
-/// Such a frame would never be acknowledged, and all later frames would wait for ever.
+/// If a session took such a frame, the frame would never be acknowledged, and all later frames would wait for ever.
 #[test]
 fn frames_of_an_application_that_read_as_link_frames() {
     for (intent, operation) in [
@@ -109,7 +109,7 @@ fn registry(codes: &[&str]) -> Arc<Registry> {
     Arc::new(registry)
 }
 
-/// A side asks again when the two meet again.
+/// A side that did not get the schemas of a peer asks for them again on the next connection.
 #[test]
 fn a_registry_is_asked_for_again() {
     let mut hub = options("hub");
@@ -216,7 +216,7 @@ fn with_fields(agent: &'static str, fields: &[(&str, Type)]) -> Options {
     options
 }
 
-/// Returns what a side was told of the registry of a peer.
+/// Returns the differences that a side reports of the registry of a peer.
 fn told_of(events: &[Event], peer: MemberId) -> Vec<String> {
     let differ = events.iter().filter_map(|event| match event {
         Event::SchemasDiffer(member, changes) if *member == peer => Some(changes),
@@ -259,8 +259,8 @@ fn both_sides_say_what_breaks_between_their_registries() {
     assert_eq!(told_of(&room.host.events, dev).len(), 1);
 }
 
-/// A strict host serves no member whose registry breaks a reader, and says why. It serves one that only lacks a schema, and
-/// one that has another registry which breaks nothing.
+/// A strict host refuses a member whose registry breaks readers, and gives the reason. It accepts a member that only
+/// lacks a schema, and one whose registry differs without breaking anything.
 #[test]
 fn a_strict_host_refuses_a_registry_that_breaks() {
     let rules = Rules {
@@ -375,7 +375,7 @@ fn a_path_into_a_frame_whose_schema_requires_metadata() {
     assert_eq!(room.host.session().resolve(&key), Some(42.into()));
 }
 
-/// Retention depends on this position.
+/// `replicated` is the position that all members have. Retention depends on this position.
 #[test]
 fn how_far_all_members_are() {
     let mut room = Room::new(&["dev", "qa"]);
@@ -398,7 +398,7 @@ fn how_far_all_members_are() {
     );
 }
 
-/// The host's knowledge is out of date when it hears from the member again.
+/// The host takes a member for disconnected. When a frame of the member arrives, the host sends to it again.
 #[test]
 fn a_host_that_was_told_that_a_member_is_gone() {
     let mut room = Room::pair();
@@ -411,8 +411,8 @@ fn a_host_that_was_told_that_a_member_is_gone() {
     room.check_replicas();
 }
 
-/// Only its own API sends a frame about the session. An application cannot send such a frame,
-/// whether the frame is well-formed or unreadable.
+/// Frames about the session come only from the session's own API. An application cannot send such a frame, whether it
+/// is well-formed or unreadable.
 #[test]
 fn frames_about_the_session_are_not_an_application_s_to_send() {
     let mut room = Room::new(&["dev", "qa"]);
@@ -466,7 +466,7 @@ fn frames_about_the_session_are_not_an_application_s_to_send() {
     room.check_replicas();
 }
 
-/// A peer that knows the draft alone may leave a schema out, or write other types than this crate does.
+/// A peer that knows only the draft may leave a schema out, or write other types than this crate does.
 #[test]
 fn link_frames_of_other_implementations() {
     let mut host = open_host(options("hub"), Rules::default());

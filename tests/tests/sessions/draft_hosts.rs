@@ -1,4 +1,4 @@
-//! Hosts that know the draft alone (REG-03), as a member meets them.
+//! Hosts that know only the draft (REG-03), as a member meets them.
 
 mod hostile;
 mod signs;
@@ -32,7 +32,7 @@ impl Guest {
         }
     }
 
-    /// Joins at a host that has given this many numbers.
+    /// Joins at a host whose last number is `number`.
     fn at(number: u64) -> Self {
         let mut guest = Self::new();
         assert!(guest.sent()[0].starts_with("@qa>sync:registry{"));
@@ -90,7 +90,8 @@ fn number(text: &str) -> u64 {
     envelope(text).unwrap().sequence.unwrap()
 }
 
-/// A refusal moves no number, nor does a copy of an answer. A killed member is told what it missed.
+/// A refusal takes no number, and neither does a copy of an answer. A killed member reports what it
+/// has missed.
 #[test]
 fn a_killed_member_goes_on_after_its_own_number() {
     let mut guest = Guest::at(1);
@@ -178,7 +179,8 @@ fn a_refusal_is_told_from_an_answer() {
     assert_eq!(guest.handled().len(), 1);
 }
 
-/// A hello that nobody asked for is answered, however late an answer to it comes; an answer is not.
+/// A member answers a hello that it has not asked for, even if an answer to its own hello arrives
+/// late. It does not answer an answer.
 #[test]
 fn an_answer_to_a_hello_needs_none() {
     let mut guest = Guest::at(5);
@@ -193,8 +195,8 @@ fn an_answer_to_a_hello_needs_none() {
     assert!(guest.hears(&hello).is_empty());
 }
 
-/// A missing number is asked for once. What the host does not give again is told as missed, and a
-/// frame that comes twice is delivered once.
+/// A member asks once for a missing number. If the host does not send that number again, the member
+/// reports it as missed. A frame that arrives twice is delivered once.
 #[test]
 fn a_gap_is_asked_for_and_then_told() {
     let mut guest = Guest::at(5);
@@ -238,8 +240,8 @@ fn a_gap_is_asked_for_and_then_told() {
     assert_eq!(guest.handled(), ["@dev>req:plan{n:13}"]);
 }
 
-/// A host that counts from 1 on each connection is followed; frames that it has given before are
-/// known by their ids.
+/// A member follows a host that counts from 1 on each connection. It recognizes by their ids the
+/// frames that it already has.
 #[test]
 fn a_host_that_begins_anew_is_followed() {
     let mut guest = Guest::at(5);
@@ -270,8 +272,8 @@ fn a_host_that_begins_anew_is_followed() {
     assert_eq!(guest.side.session().outbox_len(), 0);
 }
 
-/// A member that was killed goes on where it was, from its log and from a snapshot: nothing is sent
-/// under a new id, and nothing is delivered again that was handled.
+/// A killed member goes on at the place where it was killed, from its log and from a snapshot. It
+/// sends nothing under a new id, and delivers nothing again that was handled.
 #[test]
 fn reg_03_a_killed_member_goes_on_where_it_was() {
     let mut guest = Guest::at(5);
@@ -311,8 +313,8 @@ fn reg_03_a_killed_member_goes_on_where_it_was() {
     assert!(![first, second].contains(&third));
 }
 
-/// What would change the session itself, or does not fit the shared state, is refused with its
-/// reason, and its number is used up.
+/// A member refuses frames that would change the session itself, and frames that do not fit the
+/// shared state. Each refusal has its reason and uses up the number of the frame.
 #[test]
 fn what_a_member_does_not_take_is_refused() {
     let mut guest = Guest::at(0);
@@ -344,8 +346,8 @@ fn what_a_member_does_not_take_is_refused() {
     assert_eq!(guest.side.state().shared().get("a"), Some(&Value::from(1)));
 }
 
-/// A change of a state that this side does not have waits for the whole state, and is asked for
-/// again. A host that never tells the state keeps nobody waiting for good.
+/// A change waits if the member lacks the state that it applies to. The member asks for the whole
+/// state again. If the host never sends it, the member does not wait for ever.
 #[test]
 fn a_change_waits_for_the_state_that_it_changes() {
     let change = "@dev>sync:state{v:7|delta:{a:1}}[mid:0a0000000011,seq:1,ts:1714000000]";
@@ -376,7 +378,8 @@ fn a_change_waits_for_the_state_that_it_changes() {
     }
 }
 
-/// A text of more than 50 characters stands in the frame: such a host fetches nothing.
+/// The frame itself has a text of more than 50 characters, because a host of the draft cannot fetch
+/// values.
 #[test]
 fn long_values_stand_in_the_frame() {
     let mut guest = Guest::at(0);
@@ -400,8 +403,8 @@ fn long_values_stand_in_the_frame() {
     assert!(error.to_string().contains("65536"), "{error}");
 }
 
-/// A frame whose time is over, and of which the host says nothing although it answers, does not hold
-/// up the others.
+/// The host answers, but sends nothing about a frame whose time is over. The other frames do not
+/// wait for that frame.
 #[test]
 fn a_dropped_frame_holds_up_nobody() {
     let mut guest = Guest::at(0);
@@ -425,8 +428,8 @@ fn a_dropped_frame_holds_up_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever such a host says, nothing panics, no frame is delivered twice, and a restart changes
-    /// nothing.
+    /// Whatever such a host sends, nothing panics, no frame is delivered twice, and a restart
+    /// changes nothing.
     #[test]
     fn nothing_that_a_host_says_breaks_a_member(
         replies in prop::collection::vec((0..14_u8, 0..9_u64, 0..9_u64), 1..40),

@@ -1,4 +1,4 @@
-//! Peers that know the draft alone (REG-03), at a host.
+//! Peers that know only the draft (REG-03), at a host.
 
 mod draft;
 mod hostile;
@@ -79,8 +79,8 @@ fn reg_03_a_peer_of_the_draft_alone_joins() {
     assert_eq!(transcript.strip_prefix("text\n").unwrap(), draft.script);
 }
 
-/// Equal hashes need nothing more. A peer that knows the standard registry gets the other schemas,
-/// and one that knows something else gets all.
+/// A peer with an equal hash gets no schemas. A peer that knows the standard registry gets the
+/// schemas that it lacks, and a peer with any other registry gets all schemas.
 #[test]
 fn reg_03_the_schemas_stand_in_the_hello() {
     let mut hub = options("hub");
@@ -175,7 +175,8 @@ fn a_host_learns_the_schemas_in_a_hello() {
     }
 }
 
-/// Where each sender has its own numbers, or the host wants no such peer, the peer is told so.
+/// A host refuses a peer that knows only the draft if each sender has its own numbers, or if the
+/// rules forbid such peers. The refusal gives the reason.
 #[test]
 fn who_cannot_be_served_is_told_why() {
     let refused = Rules {
@@ -232,8 +233,8 @@ fn two_sides_do_not_greet_each_other_for_ever() {
     );
 }
 
-/// What takes a number and is no frame for the peer stands as an acknowledgement without an id:
-/// frames that the host has dropped, and parts. So the numbers have no gap.
+/// Some numbers belong to frames that the peer does not get: dropped frames, and parts. The host
+/// sends an acknowledgement without an id under each of these, so the numbers have no gap.
 #[test]
 fn every_number_is_told() {
     let mut draft = joined();

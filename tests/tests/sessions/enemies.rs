@@ -54,8 +54,8 @@ fn an_expired_frame_under_the_next_id_of_another() {
     }
 }
 
-/// The chain of a frame belongs to the maker of its id, whatever others did in it, after a restart
-/// too.
+/// The chain of a frame belongs to the member that made its id, whatever other members send in it, also after a
+/// restart.
 #[test]
 fn the_chain_of_another_is_answered_reopened_and_cancelled() {
     for (cid, more) in [("101000001001", ""), ("lunch", ",cid:lunch")] {
@@ -157,7 +157,7 @@ fn squatted_ids() {
     assert!(!room.members[0].events.iter().any(retried));
 }
 
-/// A member that joins later makes other ids than those that were used before it came.
+/// A member that joins later skips the ids that others used in its range before it joined.
 #[test]
 fn ids_that_were_squatted_before_a_member_joined() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["qa"]);
@@ -220,7 +220,7 @@ fn one_member_opens_many_chains() {
     assert!(host.state().is_cancelled(&Mid::parse("bread")));
 }
 
-/// A time beyond all times is refused; it is not taken for the last one.
+/// A `ttl` that ends after the last possible time is refused. It is not cut to that time.
 #[test]
 fn a_ttl_beyond_all_times() {
     let mut host = host();
@@ -255,7 +255,7 @@ fn values_that_are_never_supplied() {
     // they have later numbers.
     let other = "@qa>req:plan{}[mid:102000001401,seq:258]";
     assert_eq!(host.refuses(102, other).code, ErrorCode::SEQUENCE_GAP);
-    // As soon as the host has a value, it accepts the next announcement.
+    // When the host has got one value, it accepts the next announcement.
     let value = "x".repeat(60);
     let supplied = format!(
         "@qa>sync:bytes{{at:0|d:{}|key:k102_1|len:60|sha:{}}}[mid:910200000001,seq:1]",
@@ -304,7 +304,8 @@ fn bytes_without_end() {
     }
 }
 
-/// A hello is answered with a bounded amount, and hello after hello is answered with a hello and a question for the schemas.
+/// A hello is answered with a bounded number of entries. Each further hello is answered with a hello and a question for
+/// the schemas.
 #[test]
 fn hello_after_hello() {
     let mut host = host();
@@ -375,7 +376,7 @@ fn a_member_asks_for_everything() {
     assert_eq!(host.hears(102, want, NOW).sends.len(), 1);
 }
 
-/// Nobody puts the chain of another below a chain of its own, to cancel both.
+/// Nobody can put another agent's chain below a chain of its own in order to cancel both.
 #[test]
 fn the_chain_of_another_is_put_below_a_chain() {
     let mut host = host();
@@ -386,7 +387,7 @@ fn the_chain_of_another_is_put_below_a_chain() {
     host.takes(101, &frame("@dev>req:plan{}", 1, 1, ""));
 }
 
-/// A frame stays in its chain, whoever begins a chain under the id of the frame.
+/// A frame stays in its chain, even if another member begins a chain under the id of the frame.
 #[test]
 fn a_chain_under_the_id_of_a_frame() {
     let mut host = host();

@@ -34,7 +34,7 @@ fn says(hub: &mut Side, from: MemberId, message: &DynamicFrame<'static>) -> Resu
     hub.session_mut().send_as(from, &outbound, NOW)
 }
 
-/// Returns what of the log is for the handlers of a guest.
+/// Returns the entries of the log that are for the handlers of a guest.
 fn inbox(hub: &mut Side, guest: MemberId) -> Vec<Inbound> {
     let log = hub.log();
     let session = hub.session_mut();
@@ -61,7 +61,8 @@ fn a_guest_gets_the_frames_of_others_and_nothing_is_relayed() {
     assert_eq!(session.replicated(), session.position());
 }
 
-/// A guest of an earlier run does not hold up what needs all members either, and nobody is greeted.
+/// The host does not wait for a guest of an earlier run when it needs all members, and it does not greet the
+/// guest.
 #[test]
 fn a_host_that_starts_again_waits_for_no_guest() {
     let mut hub = hub(rules(Scope::Sender));
@@ -122,7 +123,7 @@ fn a_refused_frame_leaves_nothing_behind_not_even_its_values() {
     assert_eq!(mid.to_string(), "101000001001");
 }
 
-/// Values go under keys of the host, which has them, in one batch with the frame.
+/// The host has the values of a guest, under keys of its own, in one batch with the frame.
 #[test]
 fn a_long_value_is_there_with_its_frame() {
     for scope in [Scope::Sender, Scope::Shared] {
@@ -206,7 +207,7 @@ fn the_token_of_a_frame_in_work_fires_when_its_chain_is_cancelled() {
     );
 }
 
-/// Whoever asks for a transaction again gets a copy of the answer.
+/// A guest that asks for a transaction again gets a copy of the answer.
 #[test]
 fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     let mut hub = hub(rules(Scope::Sender));
@@ -245,7 +246,8 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     assert_eq!(log.last().unwrap().kind, EntryKind::Repeat);
 }
 
-/// Where all share one numbering, a guest takes no number while it is the turn of another, and gets a turn.
+/// Where all members share one numbering, a guest takes no number while it is the turn of another member. It
+/// gets a turn, too.
 #[test]
 fn a_guest_waits_for_its_turn_to_take_a_number() {
     let mut host = crate::sessions::sides::open_host(options("hub"), rules(Scope::Shared));
@@ -255,7 +257,7 @@ fn a_guest_waits_for_its_turn_to_take_a_number() {
         format!("@{agent}>req:plan{{}}[mid:{from}000001{n:03},seq:{seq},ts:1714000000]")
     };
     host.takes(101, &numbered(101, "dev", 1, 1));
-    // It is the turn of `@qa`, because the host has told it the number.
+    // It is the turn of `@qa`, because the refusal has just named the expected number to it.
     let refused = host.refuses(102, &numbered(102, "qa", 1, 1));
     assert_eq!(refused.code, ErrorCode::SEQUENCE_GAP);
     assert_eq!(says(&mut host, ops, &plan("ops", 1)), Err(SendError::Busy));
@@ -339,7 +341,7 @@ fn handles(hub: &mut Side, guest: MemberId, agent: &'static str) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     /// Whenever the process is killed: a request is marked as handled if and only if the log has its answer,
-    /// and has it once.
+    /// and the log has the answer once.
     #[test]
     fn marks_and_replies_are_kept_together(
         acts in prop::collection::vec(act(), 1..60),

@@ -233,7 +233,8 @@ fn a_host_uses_up_its_ids() {
     assert_eq!(unique.len(), mids.len());
 }
 
-/// Nothing that needs an id of the host is done. A frame of a member is accepted and handled.
+/// Checks that the host refuses every call that needs an id of its own, and that it still accepts
+/// and handles a frame of a member.
 fn refuses_everything(host: &mut Side) {
     let used_up = Err(InputError::Send(SendError::IdsUsedUp));
     let agents = [AgentId::new("late").unwrap()];
@@ -298,7 +299,8 @@ fn a_checkpoint_without_an_id() {
     );
 }
 
-/// The ids of a member end, too, with three digits or four. What it has sent still arrives.
+/// A member uses up its ids, in both forms of the last part: three digits and four. All frames that
+/// it has sent still arrive.
 #[test]
 fn a_member_uses_up_its_ids() {
     for (is_long, epochs) in [(false, 1_000_000), (true, 100_000)] {
@@ -341,7 +343,8 @@ fn a_member_uses_up_its_ids() {
     }
 }
 
-/// A frame whose id is taken again and again, until there is no other: its sender is told why.
+/// The id of a frame is taken again and again, until no other id is left. Its sender gets an error
+/// with the reason.
 #[test]
 fn no_other_id_for_a_frame() {
     let mut room = Room::new(&["dev"]);
@@ -374,8 +377,8 @@ fn no_other_id_for_a_frame() {
     assert_eq!(room.members[0].session().outbox_len(), 0);
 }
 
-/// A member uses ids of a number that nobody has yet. Who gets this number goes on with half of its
-/// ids at least.
+/// A member uses ids with a member number that is not given yet. The member that later gets this
+/// number has at least half of its ids left.
 #[test]
 fn ids_of_a_member_to_come() {
     for (used, first) in [
@@ -420,7 +423,8 @@ fn ids_of_a_member_to_come() {
     }
 }
 
-/// A host that tells a member an epoch beyond measure does not use up the ids of the member.
+/// A host names an epoch that is far too high to a member. This does not use up the ids of the
+/// member.
 #[test]
 fn a_host_that_claims_the_last_epoch() {
     for (told, next) in [

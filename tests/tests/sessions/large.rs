@@ -29,8 +29,8 @@ fn a_grant_longer_than_a_frame() {
     room.check_replicas();
 }
 
-/// A value goes from its sender over the host to who reads it. No timer moves it on the way: it takes as long as the
-/// link does.
+/// A value goes from its sender over the host to its reader. No timer delays it on the way: it takes only the time
+/// of the link.
 #[test]
 fn a_long_value_waits_for_no_timer() {
     for length in [20_000, 25_000, 100_000, 1_000_000] {
@@ -46,7 +46,7 @@ fn a_long_value_waits_for_no_timer() {
         while read.is_none() {
             let left = room.step(Duration::ZERO).unwrap();
             read = room.members[1].driver.read(&reference).ok().flatten();
-            // The next step sends what the reader has just asked for.
+            // A step without frames may still lead to some: the next step sends what the reader has just asked for.
             at_rest = if left.is_empty() { at_rest + 1 } else { 0 };
             assert!(at_rest < 3, "{length} bytes wait");
         }
@@ -105,9 +105,9 @@ fn a_mid_that_no_answer_could_repeat() {
     }
 }
 
-/// A member asks for entries that the store has released, all of them or the first ones. For each
-/// retry the host reads the store once, not without end. It does not send what follows the gap: the
-/// member could not see that entries are missing.
+/// A member asks for entries that the store has released, all of them or the first ones. For each retry the host
+/// reads the store once, not without end. It does not send the entries after the gap: the member could not see that
+/// entries are missing.
 #[test]
 fn a_log_that_was_let_go_of() {
     for kept in [0, 20] {

@@ -20,7 +20,7 @@ use crate::sessions::sides::{Node as _, STANDARD, Side};
 /// Longer than the longest wait before a resend.
 pub(crate) const LONG: Duration = Duration::from_secs(32);
 
-/// Returns what the codec says of a text: both judges, then the types of the registry.
+/// Returns the verdict of the codec on a text: of both parsers, then of the types of the registry.
 fn verdict(text: &str) -> Result<(), ErrorCode> {
     if !agree(text.as_bytes()) {
         return Err(ErrorCode::PARSE_ERROR);
@@ -52,9 +52,8 @@ pub(crate) fn spoil_link(room: &mut Room) {
     });
 }
 
-/// Kills every side, and opens it again from its store. From then on a side keeps snapshots of its
-/// state, so that it has gone on from its log after the first kill, and goes on from a snapshot after
-/// the next.
+/// Kills every side, and opens it again from its store. After the first kill a side reads its log.
+/// From then on it keeps snapshots of its state, so after the next kill it reads a snapshot.
 fn kill_all(room: &mut Room) {
     let sides: Vec<MemberId> = room.sides().map(|side| side.id).collect();
     for side in sides {

@@ -65,8 +65,8 @@ pub(crate) fn decide(room: &mut Room, input: Input<'_>) -> Result<(), InputError
     Ok(())
 }
 
-/// A host that was restored from an older backup stops, says so, and goes on with all that its
-/// members have.
+/// A host that was restored from an older backup stops and reports that. It goes on with all the
+/// entries that its members have.
 #[test]
 fn a_host_takes_what_it_has_lost_from_a_member() {
     let mut room = Room::with(counting("hub"), rules(Scope::Sender), &[]);
@@ -178,7 +178,8 @@ fn a_host_takes_what_it_has_lost_from_a_member() {
     room.check_replicas();
 }
 
-/// A host that takes back that a value has expired asks nobody for its bytes any more.
+/// A host takes back the entry that a value has expired. From then on it asks nobody for the bytes
+/// of the value.
 #[test]
 fn a_host_takes_back_that_a_value_has_expired() {
     let mut room = room();
@@ -208,8 +209,8 @@ fn a_host_takes_back_that_a_value_has_expired() {
     assert_eq!(room.host.session().next_timeout(), None);
 }
 
-/// A host that has accepted other frames since cannot take back what it has lost. A fork goes on
-/// without it, and members that have it are removed and told.
+/// A restored host that has accepted other frames since cannot take back the entries that it has
+/// lost. Its log goes on without them. Members that have them are removed, and get the reason.
 #[test]
 fn a_host_goes_its_own_way() {
     let mut room = room();
@@ -313,8 +314,8 @@ fn a_fork_keeps_the_members_that_are_not_ahead() {
     );
 }
 
-/// Only the host's own word stops a host. Any other claim costs its claimant the membership, and a
-/// peer that does not know the extension stops nobody.
+/// A host stops only for a proof that it made itself. A member that makes any other claim has to
+/// leave, and a peer that does not know the extension stops nobody.
 #[test]
 fn a_member_that_claims_what_is_not_true() {
     let claim = |position: u64, proof: &str| {
@@ -367,7 +368,8 @@ fn a_member_that_claims_what_is_not_true() {
     }
 }
 
-/// A member whose host was opened anew, with an empty store, is told that this is another log.
+/// If a host was opened anew, with an empty store, its members are refused, and the reason is that
+/// this is another log.
 #[test]
 fn the_host_was_opened_anew() {
     let mut room = room();
@@ -423,7 +425,7 @@ fn a_relay_that_was_changed_on_its_way() {
     room.check_replicas();
 }
 
-/// A member whose store is an old copy has its frames delivered again, and each says so.
+/// A member whose store is an old copy gets its frames again. Each is marked as delivered again.
 #[test]
 fn a_member_has_its_frames_again() {
     let mut room = room();
@@ -452,8 +454,8 @@ fn a_member_has_its_frames_again() {
     room.check_replicas();
 }
 
-/// A host that has lost frames which nobody holds, because they were dropped, goes on with the
-/// number that their sender goes on with.
+/// A host has lost frames that nobody holds, because they were dropped. It goes on with the number
+/// that their sender names next.
 #[test]
 fn the_numbers_of_a_member_go_on() {
     let mut host = open_host(options("hub"), rules(Scope::Sender));

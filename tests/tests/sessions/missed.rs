@@ -1,4 +1,4 @@
-//! What a side learns of entries that it has missed.
+//! What a side learns about entries that it did not get.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -11,8 +11,8 @@ use crate::sessions::returns::{SECOND, discard, lose, room_of_one};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, is_relay, options, plan, rules};
 
-/// A member lacks the entry of a cancellation, because the host has discarded it. Its handlers hear of it nevertheless, be
-/// their request in the chain itself or in one below it.
+/// A member lacks the entry of a cancellation, because the host has discarded it. The member's handlers are told of the
+/// cancellation nevertheless, both for a request in the chain itself and for one in a chain below.
 #[test]
 fn a_handler_hears_of_a_cancellation_that_its_side_has_missed() {
     let mut room = room_of_one();
@@ -47,7 +47,8 @@ fn a_handler_hears_of_a_cancellation_that_its_side_has_missed() {
     assert_eq!(told, [true, true, false]);
 }
 
-/// A member that fetches a fold gets it from a host that was put back meanwhile, before that host has said anything else.
+/// A host is restored while a member fetches a fold from it. The member gets the fold before the restored host has sent
+/// anything else.
 #[test]
 fn a_fold_of_a_log_that_began_later() {
     let mut room = Room::open(options("hub"), rules(Scope::Sender));

@@ -9,21 +9,21 @@ use crate::sessions::returns::{
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, envelope, keyless, options, plan, rules};
 
-/// Opens a room whose member is heard by nobody.
+/// Opens a room in which all frames of the member are lost.
 fn unheard(scope: Scope) -> Room {
     let mut room = Room::with(options("hub"), rules(scope), &["dev"]);
     room.on_the_way(|_| vec![]);
     room
 }
 
-/// Lets `@dev` hear a refusal of a frame.
+/// Hands `@dev` a refusal of a frame.
 fn refuse(room: &mut Room, mid: &Mid, error: &str) {
     let text =
         format!("@hub>fail:error{{{error}|msg:no|schema:ER}}[mid:910000000099,seq:3,of:{mid}]");
     hear(room, &text);
 }
 
-/// Lets `@dev` hear a frame of the host.
+/// Hands `@dev` a frame of the host.
 fn hear(room: &mut Room, text: &str) {
     let now = room.now;
     let dev = room.members[0].session_mut();
@@ -39,8 +39,9 @@ fn sent_since(room: &Room, before: usize) -> Vec<(Mid, u64)> {
     numbers.collect()
 }
 
-/// A host that asks for the number that the first frame has says that it was lost on the way: all
-/// frames go out again. If it asks for another number, only the first goes out, under that number.
+/// If a host asks for the number of the first frame, this frame was lost on the way, and all frames
+/// go out again. If the host asks for another number, only the first frame goes out, under that
+/// number.
 #[test]
 fn the_first_frame_has_another_number() {
     let mut room = unheard(Scope::Sender);
@@ -62,8 +63,8 @@ fn the_first_frame_has_another_number() {
     assert_eq!(sent_since(&room, before), [(sent[0].clone(), 9)]);
 }
 
-/// A frame that waits behind a refused one has never gone out. If its chain is cancelled then, it is
-/// told at once, and the host never hears of the frame.
+/// A frame that waits behind a refused one has never gone out. If its chain is cancelled then, its
+/// sender learns that at once, and the host never gets the frame.
 #[test]
 fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     let mut room = Room::with(options("hub"), rules(Scope::Shared), &["dev"]);
@@ -87,9 +88,9 @@ fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     assert!(!room.passed(101, 100).any(|text| text.contains("n:2")));
 }
 
-/// A member finds its second frame in the log and not its first, which the host has refused in an
-/// earlier run. The first goes out again, and so does the third when the host has lost it: in their
-/// order.
+/// A member finds its second frame in the log, but not its first: the host refused that one in an
+/// earlier run. The first goes out again. The third goes out again when the host has lost it. They
+/// keep their order.
 #[test]
 fn frames_that_a_host_had_consumed_go_out_in_their_order() {
     let rules = rules(Scope::Sender);
@@ -126,9 +127,9 @@ fn frames_that_a_host_had_consumed_go_out_in_their_order() {
     assert_eq!(again.last(), Some(&(sent[2].clone(), 10)), "{again:?}");
 }
 
-/// Frames that a host has never taken go out again, and it takes them. It is restored from its copy
-/// once more, before their sender hears of their entries. They go out in front of the frame behind
-/// them.
+/// A host has never taken some frames, so they go out again, and the host takes them. Then it is
+/// restored from its copy once more, before their sender gets the entries. The frames go out again,
+/// before the frame that follows them.
 #[test]
 fn frames_that_were_never_taken_are_lost_again() {
     let mut room = room_of_one();

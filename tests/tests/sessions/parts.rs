@@ -62,8 +62,8 @@ fn the_tokens_of_a_frame_in_parts() {
     }
 }
 
-/// A refused part ends its frame: its sender gives up the others, and one that is still under way is
-/// refused. A host that starts again knows it.
+/// A refused part ends its frame: its sender gives up the other parts, and the host refuses those that are still on the
+/// way. A restarted host does the same.
 #[test]
 fn a_refused_part_ends_its_frame() {
     for restarts in [false, true] {
@@ -82,8 +82,8 @@ fn a_refused_part_ends_its_frame() {
     }
 }
 
-/// A later part can come first, under a number that an earlier frame had. The host does not know yet what it belongs to,
-/// so it asks for the first part, and takes both in their order.
+/// A later part can arrive first, under the number of an earlier frame. The host does not know yet which frame the part
+/// belongs to, so it asks for the first part, and takes both in order.
 #[test]
 fn a_later_part_waits_for_the_first() {
     for restarts in [false, true] {
@@ -103,8 +103,8 @@ fn a_later_part_waits_for_the_first() {
     }
 }
 
-/// If the last part makes a whole that is refused, the other parts are of no more use, after a restart
-/// either.
+/// If the last part completes a frame that is refused, the host discards the other parts, also if it has been restarted
+/// in between.
 #[test]
 fn a_refused_whole_before_a_restart() {
     for restarts in [false, true] {

@@ -122,7 +122,8 @@ fn pro_tx_accepts_a_second_request_and_repeats_the_answer() {
     room.check_replicas();
 }
 
-/// The key stands for the fields, too: nobody learns the answer to another payment.
+/// The key belongs to the fields, too: with other fields under the same id, nobody gets the answer
+/// to another payment.
 #[test]
 fn pro_tx_refuses_other_fields_under_the_same_id() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -304,7 +305,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What a reading of the log alone says about one transaction.
+/// The state of one transaction, found by reading only the log.
 enum Known {
     Open(Mid),
     Ended,
@@ -363,8 +364,8 @@ fn check_log(log: &[Entry]) -> BTreeMap<Mid, MemberId> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Whatever fails and in whatever order: each transaction is handled once for each attempt, and
-    /// everybody who asked gets one answer in the chain of the question.
+    /// Whatever fails and in whatever order: each attempt of a transaction is handled once, and
+    /// every asker gets one answer in the chain of its question.
     #[test]
     fn pro_tx_accepts_any_order_of_requests_answers_and_restarts(
         steps in prop::collection::vec(step(), 1..24), seed: u64, loss in 0..300_u64, folds: bool,
@@ -470,7 +471,7 @@ proptest! {
     }
 }
 
-/// A host that has lost its end takes the transactions back from a member, too.
+/// A host that has lost the end of its log takes the transactions back from a member, too.
 #[test]
 fn pro_tx_accepts_what_a_member_gives_back_to_a_host_from_a_backup() {
     let mut room = bank();

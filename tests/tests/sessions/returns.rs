@@ -16,7 +16,7 @@ use crate::sessions::sides::{
 pub(crate) const SECOND: Duration = Duration::from_secs(1);
 pub(crate) const DEV: MemberId = MemberId::new(101).unwrap();
 
-/// Returns what the caller of a side was told of its frames, in order.
+/// Returns the fates of its frames that a side has reported to its caller, in order.
 fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
     let fate = |event: &Event| match event {
         Event::Acknowledged(mid) => Some((mid.clone(), "acknowledged")),
@@ -28,7 +28,7 @@ fn fates(side: &Side) -> Vec<(Mid, &'static str)> {
     side.events.iter().filter_map(fate).collect()
 }
 
-/// Checks that each side was told that its frames are in the log, in order, and nothing else.
+/// Checks that each side has reported that its frames are in the log, in order, and nothing else.
 pub(crate) fn are_acknowledged(room: &Room, sent: &[Vec<Mid>]) {
     for (side, mids) in room.members.iter().zip(sent) {
         let all = mids.iter().map(|mid| (mid.clone(), "acknowledged"));
@@ -138,9 +138,9 @@ pub(crate) fn room_of_one() -> Room {
     Room::with(hub, rules(Scope::Sender), &["dev"])
 }
 
-/// Lets `@dev` send three frames, the last two unheard and with a time limit, and start again: its
-/// store gives them back, so it may have missed their entries. Returns their ids, and the store of
-/// the host.
+/// Lets `@dev` send three frames. The last two are lost and have a time limit. Then `@dev` starts
+/// again: its store still has these two in the outbox, so it may have missed their entries. Returns
+/// their ids, and the store of the host.
 pub(crate) fn say_unheard(room: &mut Room) -> (Vec<Mid>, MemoryStore) {
     let mut sent = vec![room.say(0, &Outbound::message(&plan("dev", 1)))];
     lose(room, |passed| passed.from == DEV);
@@ -152,7 +152,7 @@ pub(crate) fn say_unheard(room: &mut Room) -> (Vec<Mid>, MemoryStore) {
     (sent, copy(room))
 }
 
-/// Loses the frames from now on of which this is true.
+/// From now on loses the frames for which `is_lost` is true.
 pub(crate) fn lose(room: &mut Room, is_lost: impl Fn(&Passed) -> bool + 'static) {
     room.on_the_way(move |passed| {
         let is_left = !is_lost(passed);
@@ -218,7 +218,7 @@ pub(crate) fn discard(room: &mut Room, frames: i64) {
     assert!(room.host.log()[0].position > held + 1);
 }
 
-/// Checks that `@dev` has missed entries, that it was told these fates of its frames, each once,
+/// Checks that `@dev` has missed entries, that it has reported these fates of its frames, each once,
 /// and that the host has not accepted one of them again.
 fn are_told(room: &mut Room, sent: &[(Mid, &str)]) {
     let events = room.members[0].events.iter();
@@ -324,9 +324,9 @@ fn frames_that_the_host_has_never_taken() {
     }
 }
 
-/// A frame of which the host has said that it has never taken it does not count as consumed, even if
-/// the host has taken a frame with a later id. A member that was restarted asks about it once,
-/// however long it takes.
+/// The host has reported that it has never taken a frame. This frame does not count as consumed,
+/// even if the host has taken a frame with a later id. A restarted member asks about the frame once,
+/// however long the answer takes.
 #[test]
 fn frames_behind_one_that_has_a_new_id() {
     for restarts in [false, true] {
@@ -376,8 +376,8 @@ fn frames_behind_one_that_has_a_new_id() {
 
 // ---- Members that are let in again -------------------------------------------------
 
-/// A member that was out, and does not know it, hears from the host once it is in again. It gets
-/// what was said since. If the greeting gets lost, the host repeats it.
+/// A member that has left without knowing it gets a greeting when it may join again. It gets the
+/// entries since then. If the greeting is lost, the host repeats it.
 #[test]
 fn a_member_that_is_let_in_again_is_greeted() {
     for is_lost in [false, true] {
@@ -417,9 +417,9 @@ fn a_member_that_is_let_in_again_is_greeted() {
     }
 }
 
-/// A member that has left is told the truth about its frames in the log, and nothing about those
-/// that were dropped. Its other frames are refused. A host that has started again since, and has
-/// heard no hello, says the same.
+/// A member that has left still learns the fate of its frames in the log, but nothing about dropped
+/// frames. Its other frames are refused. A restarted host that has got no hello since replies the
+/// same.
 #[test]
 fn frames_of_who_has_left() {
     for starts_again in [false, true] {

@@ -1,4 +1,4 @@
-//! What an application may say in a session.
+//! The intents and operations that an application may send in a session.
 
 use std::fmt::Write as _;
 
@@ -28,8 +28,8 @@ const OWN: [&str; 13] = [
     "note",
 ];
 
-/// What the session says itself, an application cannot say; the error says why, and the docs list
-/// it. Everything else can be said, and goes to the log.
+/// An application cannot send the frames that the session sends itself. The error gives the reason,
+/// and the docs list these frames. All other frames can be sent, and go into the log.
 #[test]
 fn op_02_refuses_what_the_session_says_itself() {
     let mut said = String::new();

@@ -360,10 +360,10 @@ impl Node for Side {
     }
 }
 
-/// The effects of a text.
+/// What a side does when it receives a text.
 #[derive(Debug)]
 pub(crate) struct Heard {
-    /// Frames to the sender of the text.
+    /// Frames to the sender of the received text.
     pub(crate) sends: Vec<String>,
     /// Frames to the other sides.
     pub(crate) others: Vec<Transmit>,

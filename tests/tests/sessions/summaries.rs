@@ -142,8 +142,8 @@ fn the_next_checkpoint_carries_a_late_summary_to_all_sides() {
     assert_eq!(wanted(&room.members[0].events), [], "only a host is asked");
 }
 
-/// A host that is not asked for late summaries does what it did, and so does one whose caller says
-/// nothing.
+/// A host that is not asked for late summaries behaves as before. So does a host whose caller never
+/// supplies one.
 #[test]
 fn nothing_changes_without_a_late_summary() {
     let mut options = counting("hub");
@@ -190,7 +190,7 @@ fn reopen_with(host: Side, rules: Rules) -> Side {
     host
 }
 
-/// A checkpoint with which nothing leaves carries the summary, too, and wants none.
+/// A checkpoint that no frame leaves with carries the late summary, too, and asks for no further one.
 #[test]
 fn a_checkpoint_without_frames_carries_a_late_summary() {
     let mut host = host();
@@ -264,7 +264,8 @@ fn a_late_summary_is_cut_like_any_summary() {
     assert!(!digest.facts().is_empty(), "there is room for facts");
 }
 
-/// In a merge a late summary takes the place of the first one, and its values stay as they are.
+/// A merge of checkpoints uses the late summary instead of the first one. The values of the checkpoint
+/// stay as they are.
 #[test]
 fn a_merge_takes_the_late_summaries() {
     let mut host = counting("hub");
@@ -306,8 +307,8 @@ fn a_merge_takes_the_late_summaries() {
 
 // ---- Restarts ----------------------------------------------------------------------
 
-/// A host that starts again asks again, from its log and from a snapshot. A summary that no checkpoint
-/// carries yet was in its memory only.
+/// A host that starts again from its log or from a snapshot asks for the summary again: a summary that
+/// no checkpoint carries yet was only in memory.
 #[test]
 fn a_host_that_starts_again_asks_again() {
     for awaits in [false, true] {

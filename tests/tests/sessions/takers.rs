@@ -1,4 +1,4 @@
-//! Requests that name no agent: who takes them, and who has them next.
+//! Requests that are addressed to no agent: who takes them, and who gets them next.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn soup() -> Outbound<'static> {
     Outbound::owned(ChatReq::new("soup?")).to_a_taker()
 }
 
-/// A room in which nobody has said what it takes.
+/// Opens a room in which no member has declared which requests it takes.
 fn room() -> Room {
     Room::new(&AGENTS)
 }
@@ -34,7 +34,8 @@ fn says(room: &mut Room, index: usize, heads: &[&str]) {
     room.pass(Duration::from_secs(10));
 }
 
-/// Lets all say what they take: `shop` nothing, `lab` and `bank` chats, `desk` all others.
+/// Lets all members declare the requests that they take: `shop` takes none, `lab` and `bank` take chats, `desk` takes
+/// all others.
 fn all_say(room: &mut Room) {
     says(room, SHOP, &[]);
     says(room, LAB, &["req:chat:CH"]);
@@ -42,7 +43,7 @@ fn all_say(room: &mut Room) {
     says(room, DESK, &["*"]);
 }
 
-/// Returns the members whose handlers have the request, each with whether it was marked as given before.
+/// Returns the members whose handlers have the request, each with whether the request was marked as given before.
 fn have(room: &Room, mid: &Mid) -> Vec<(usize, bool)> {
     let sides = room.members.iter().enumerate();
     let all = sides.flat_map(|(at, side)| side.inbox.iter().map(move |inbound| (at, inbound)));
@@ -74,7 +75,7 @@ fn one_of_those_that_take_it_has_a_request_and_those_that_take_all_come_last() {
     let first = room.say(SHOP, &soup());
     let second = room.say(SHOP, &soup());
     let third = room.say(LAB, &soup());
-    // Each time the one that is free, and never the one that asks.
+    // Each request goes to a free member, never to the one that asks.
     assert_eq!(have(&room, &first), [(LAB, false)]);
     assert_eq!(have(&room, &second), [(BANK, false)]);
     assert_eq!(have(&room, &third), [(BANK, false)]);
@@ -103,7 +104,7 @@ fn a_request_that_nobody_takes_is_an_error_at_once() {
     says(&mut room, SHOP, &[]);
     says(&mut room, LAB, &["req:schedule:TA"]);
     says(&mut room, BANK, &["qry:chat:CH", "req:chat"]);
-    // `desk` may still say that it takes it.
+    // `desk` has not declared yet, so it may still take the request.
     let asked = room.say(SHOP, &soup());
     assert_eq!(have(&room, &asked), []);
     let entry = room.host.log().into_iter().find(|entry| entry.mid == asked);
@@ -157,7 +158,7 @@ fn a_request_waits_until_somebody_takes_it() {
     room.settle();
     room.pass(Duration::from_secs(40));
     says(&mut room, BANK, &["*"]);
-    // Nobody has had it before.
+    // No member has had the request before.
     assert_eq!(have(&room, &asked), [(BANK, false)]);
     says(&mut room, LAB, &["req:chat:CH"]);
     assert_eq!(have(&room, &asked), [(BANK, false)]);
@@ -194,7 +195,7 @@ fn the_next_one_has_a_request_whose_taker_has_left() {
     room.members[LAB].connected();
     room.settle();
     room.pass(Duration::from_secs(60));
-    // The one that had it learns that another has it now.
+    // The member that had the request learns that another has it now.
     let position = entries
         .iter()
         .find(|entry| entry.mid == asked)
@@ -295,8 +296,9 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever members say, ask and answer, and whoever leaves and comes back: an open request has one taker at a time, which takes
-    /// such requests and is in the session as long as anybody who takes them is; only the taker answers; a second handing is marked.
+    /// Whatever members declare, ask and answer, and whoever leaves and comes back: an open request has one taker at a
+    /// time. The taker takes such requests, and is in the session as long as any member that takes them is. Only the
+    /// taker answers. A second handing is marked.
     #[test]
     fn a_request_has_one_taker_at_a_time(
         scope in prop_oneof![Just(Scope::Sender), Just(Scope::Shared)],
@@ -359,7 +361,7 @@ proptest! {
             }
             room.settle();
             room.pass(Duration::from_secs(40));
-            // What the host has ended is open no more.
+            // A request that the host has ended is no longer open.
             let log = room.host.log();
             open.retain(|mid| {
                 let ends = format!("aid:{mid}");
@@ -376,7 +378,7 @@ proptest! {
                 if somebody {
                     prop_assert!(index.is_some_and(|at| here[at]), "{:?} has {}", holder, mid);
                 }
-                // Whoever has it after the first one knows that.
+                // The request is marked as given before for each member after the first.
                 let mut given = log.iter().filter(|entry| entry.mid == *mid);
                 let first = given.find_map(|entry| entry.to.filter(|to| *to != MemberId::NOBODY));
                 for (at, again) in have(&room, mid) {

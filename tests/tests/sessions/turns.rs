@@ -130,7 +130,7 @@ fn a_turn_that_is_not_used_passes_on() {
     assert_eq!(accepts(&mut host, (103, 1, 5), end), []);
 }
 
-/// A member that knows the draft alone would conclude from the silence of the host that its frame was
+/// A member that knows only the draft would conclude from the silence of the host that its frame was
 /// dropped. So it waits for one turn at most, and then takes the number that is due.
 #[test]
 fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {

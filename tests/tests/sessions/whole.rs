@@ -1,5 +1,5 @@
-//! Frames whose long values travel apart, as a typed handler gets them: whole, in their order, and
-//! with the field that lacks a value if nobody has it.
+//! Frames with long values that are sent separately, as a typed handler gets them: complete and in
+//! order. If nobody has a value, the error names its field.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -210,7 +210,8 @@ fn values_come_over_a_slow_link() {
     assert_eq!(pair.member_serves(60, task).0, [long]);
 }
 
-/// What nobody supplies is an error with the field, and the frame stays due until somebody does.
+/// A value that nobody supplies is an error that names the field. The frame stays due until somebody
+/// supplies the value.
 #[test]
 fn a_value_that_nobody_supplies() {
     let mut pair = Pair::new();
@@ -232,7 +233,7 @@ fn a_value_that_nobody_supplies() {
     assert_eq!(pair.member_serves(1_000, task).0, [long]);
 }
 
-/// A value is checked against the type of the field that refers to it.
+/// A value is checked against the type of the field that has its reference.
 #[test]
 fn a_reference_to_a_value_of_another_type() {
     let mut pair = Pair::new();

@@ -93,8 +93,8 @@ fn arrows(tree: &Tree) -> Arrows {
     arrows
 }
 
-/// What stands side by side in a folder, by the path of its module, with what it imports from its neighbours. Each import
-/// has one of its arrows between files as an example.
+/// The modules of one folder, by the path of the folder, each with its imports from its neighbours. Each import has one
+/// arrow between files as an example.
 type Rooms = BTreeMap<Vec<String>, BTreeMap<Vec<String>, (usize, usize)>>;
 
 /// Returns the neighbours that import from each other, there and back, as lines with an example of each arrow.

@@ -1,4 +1,4 @@
-//! The rules of every door: one gate says who asks, and an error is never an end.
+//! The rules of every door: only the gate finds out who asks, and no error passes for an end of a stream.
 
 use super::workspace::{self, Sources};
 
@@ -13,7 +13,7 @@ const GATE: [&str; 7] = [
     "forward.rs",
 ];
 
-/// What finds out who asks. Services of other protocols are given the result.
+/// Code that finds out who asks. The doors of other protocols get the result from the gate.
 const ASKS: [&str; 6] = [
     "AUTHORIZATION",
     "identify(",
@@ -23,7 +23,7 @@ const ASKS: [&str; 6] = [
     "Path(At",
 ];
 
-/// Routes that hold nothing of a session, so that nobody has to be let in.
+/// Routes that show nothing of a session, so they need no token.
 const PUBLIC: [&str; 4] = ["ui::page", "describe", "|| async { \"ok\\n\" }", "ready"];
 
 /// Crates on the way from a store to a socket.
@@ -35,7 +35,7 @@ const WAY: [&str; 5] = [
     "crates/hub/a2a/src/",
 ];
 
-/// What makes an end of an error.
+/// Code that turns an error into an end of a stream.
 const ENDS: [&str; 6] = [
     "while let Ok(Some(",
     ".ok().flatten()",
@@ -45,7 +45,7 @@ const ENDS: [&str; 6] = [
     ".next().await.ok()",
 ];
 
-/// A line that means it says so in the line above.
+/// If a line does so on purpose, the comment above it has these words.
 const MEANT: &str = "An error ends this, too";
 
 /// Returns the names of the functions that answer routes.
@@ -78,7 +78,7 @@ fn argument(text: &str) -> &str {
     text
 }
 
-/// Returns what is wrong with a handler: its arguments do not say who asks.
+/// Returns the fault of a handler whose arguments do not include the caller.
 fn check(sources: &Sources, handler: &str) -> Option<String> {
     if PUBLIC.contains(&handler) {
         return None;

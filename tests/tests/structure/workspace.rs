@@ -147,10 +147,7 @@ pub(crate) fn sources(top: &Path) -> Result<Sources, String> {
     files(top, "rs")
 }
 
-/// Reads every file below a folder whose name ends so.
-///
-/// # Errors
-/// Returns the name of the place that cannot be read.
+/// Reads every file below a folder that has this extension.
 pub(crate) fn files(top: &Path, extension: &str) -> Result<Sources, String> {
     let mut all = Sources::new();
     let mut folders = vec![top.to_owned()];

@@ -19,8 +19,7 @@ enum Part<'h> {
 
 /// Returns the struct of a hop, and its constructor.
 ///
-/// # Errors
-/// A name that gives no Rust name of its own.
+/// # Errors A name without a Rust name, or with the same Rust name as another one.
 pub(super) fn hop(
     at: &str,
     hop: &Hop,
@@ -129,7 +128,8 @@ pub(super) fn hop(
     })
 }
 
-/// Returns whether a template holds nothing but parameters with a default, which may be empty.
+/// Returns whether a template consists of parameters that have a default. Its text may be empty
+/// then.
 fn may_be_empty(hop: &Hop, template: &str) -> bool {
     template.split_terminator('}').all(|place| {
         let name = place
@@ -197,7 +197,7 @@ impl Text {
         }
     }
 
-    /// Returns a text that is a `String` as one of the type.
+    /// Converts an expression of type `String` to the type of texts.
     fn made(&self, text: &TokenStream) -> TokenStream {
         if self.0 {
             text.clone()
@@ -210,7 +210,7 @@ impl Text {
 /// The parameters without a default: the arguments of the constructor.
 struct Arguments<'h> {
     list: Vec<(&'h Parameter, Ident)>,
-    /// The names of the parameters in the fields, as often as they stand there.
+    /// The name of the parameter at each place where a field uses one. A name may repeat.
     uses: Vec<&'h str>,
 }
 
@@ -293,7 +293,8 @@ impl<'h> Arguments<'h> {
         found.unwrap_or_else(|| Ident::new("parameter", Span::call_site()))
     }
 
-    /// Returns the value of a parameter, which a field takes as it is.
+    /// Returns the value of a field that consists of this parameter alone. It is cloned if another
+    /// field needs it, too.
     fn whole(&self, parameter: &Parameter) -> TokenStream {
         let ident = self.ident(parameter);
         let uses = self.uses.iter().filter(|name| **name == parameter.name);

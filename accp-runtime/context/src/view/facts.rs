@@ -21,14 +21,14 @@ use prune::prune_map;
 use worth::LONGEST;
 pub(crate) use worth::{is_default, says};
 
-/// Once the facts in a message's texts have more bytes than this, no more sentences are read.
+/// The limit for the facts of one message, in bytes. Beyond it no further sentences are read.
 const TOLD: usize = 8000;
 /// The number of words that are kept before a fact in prose.
 const BEFORE: usize = 2;
 /// Texts with more bytes keep only their names.
 const PROSE: usize = 4000;
 
-/// The words of enumerations. A text that holds such a word tells something.
+/// The words of enumerations. A sentence with such a word is kept as a fact.
 #[derive(Debug, Default)]
 pub(super) struct Vocabulary(BTreeSet<String>);
 
@@ -55,7 +55,7 @@ impl Vocabulary {
 struct Style {
     /// Whether to keep the words before a fact.
     is_prose: bool,
-    /// Whether to keep names of people and places.
+    /// Whether to keep names of people and places, because the text is a question.
     asks: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn registry(registry: &Registry) -> Registry {
         let is_taken = registry
             .schemas()
             .any(|other| other.code == code || other.name == name);
-        // A record of a union stands with its keys, with few of them too.
+        // A record of a union is always written with its keys, so a schema for the kept fields alone is of no use.
         let is_union = schema.union.is_some();
         if keep.is_empty() || shape::is_full(schema, keep.len()) || is_taken || is_union {
             continue;
@@ -112,7 +112,7 @@ pub(super) fn changed(before: &Map<'_>, map: &Map<'_>) -> Map<'static> {
 struct Found<'m> {
     agent: &'m str,
     asks: bool,
-    /// Each text, and whether more than its names are kept.
+    /// Each text, and whether to keep more of it than its names.
     texts: Vec<(&'m str, bool)>,
     /// The facts from its texts.
     told: String,
@@ -202,7 +202,7 @@ fn grouped(registry: &Registry, records: Vec<Value<'static>>) -> Vec<Value<'stat
 /// The facts so far.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// The names and numbers in them.
+    /// The names and numbers in the facts.
     names: BTreeSet<String>,
     /// The values of each record.
     records: Vec<BTreeSet<String>>,

@@ -84,9 +84,9 @@ pub struct Prompt {
     hot: Vec<Hot>,
     transcript: Transcript,
     ledger: Ledger,
-    /// Tokens that could have been facts, counted again with each later message.
+    /// Tokens that could have been facts. Each later message counts them again.
     reread: usize,
-    /// Whether the first question has its place among the old messages.
+    /// Whether the first question stands among the old messages already.
     has_task: bool,
 }
 
@@ -105,7 +105,7 @@ struct Hot {
 /// The parts of a message that may be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Show {
-    /// The middle of long params; all but facts when the message is old.
+    /// The middle of long params at once, and all but facts when the message is old.
     Short,
     /// All but facts when the message is old.
     Whole,
@@ -217,7 +217,8 @@ impl Prompt {
         }
     }
 
-    /// Returns the last question if it is short enough to be repeated. The task has its own place.
+    /// Returns the last question if it is short enough to be repeated. The first question is
+    /// excluded while it is the task, because the task is kept anyway.
     fn request(&self) -> Option<usize> {
         let asks = |hot: &Hot| spoken::asks(&hot.message);
         let last = self.hot.iter().rposition(asks)?;
@@ -225,13 +226,13 @@ impl Prompt {
         (is_short && self.task() != Some(last)).then_some(last)
     }
 
-    /// Returns the first question until it has its place.
+    /// Returns the first question until it stands among the old messages.
     fn task(&self) -> Option<usize> {
         let first = self.hot.iter().position(|hot| spoken::asks(&hot.message));
         first.filter(|_| !self.has_task)
     }
 
-    /// Returns whether this message stays a message now.
+    /// Returns whether this message is still shown as a message when older ones become facts.
     fn stays(&self, at: usize, request: Option<usize>) -> bool {
         // A verbatim message after the request stays, too, so that it does not move before the
         // request.

@@ -52,7 +52,7 @@ pub(super) fn shorten(
 }
 
 /// Shortens a param. A JSON string is shortened as the text that it holds, because its escapes are
-/// no words: `\n` would count as a path, and a cut could part an escape.
+/// not words: `\n` would count as a path, and a cut could part an escape.
 fn shortened(text: &str, room: usize, tokens: usize, position: u64) -> String {
     match serde_json::from_str::<String>(text) {
         Ok(held) => {

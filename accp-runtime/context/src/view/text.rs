@@ -25,8 +25,8 @@ pub(super) fn is_guarded(line: &str) -> bool {
     line.trim_start_matches('\\').starts_with('@')
 }
 
-/// Writes the lines of a text so that none begins a block. The first line stands at the start of a
-/// line, or behind other text if `inline`.
+/// Writes the lines of a text so that none begins a block. The first line is at the start of a
+/// line, or after other text if `inline`.
 pub(super) fn write_below(out: &mut String, text: &str, inline: bool) {
     for (at, line) in text.split('\n').enumerate() {
         if at > 0 {

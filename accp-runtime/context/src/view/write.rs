@@ -125,7 +125,7 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Writes `@clerk: Two have one.` if that says all of the message.
+    /// Writes `@clerk: Two have one.` if the message holds nothing but this text.
     fn spoken(&mut self, message: &DynamicFrame<'_>) -> bool {
         let (intent, operation) = (message.intent.as_str(), &*message.operation);
         let spoken = SPOKEN

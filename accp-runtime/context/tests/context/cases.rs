@@ -361,8 +361,8 @@ fn a_checkpoint_fits_in_a_frame_whatever_its_budget() {
     assert_eq!(merges, 1);
 }
 
-/// Beside the current frame and its request at most 100 tokens stay hot, and none once all of it takes more than 275: a
-/// quarter of the budget below the trigger is for what comes next.
+/// Besides the current frame and its request, at most 100 tokens stay hot. No other frame stays once hot state takes
+/// more than 275 tokens: a quarter of the budget below the trigger is kept free for the next frames.
 #[test]
 fn what_stays_hot_leaves_room_for_the_next_frame() {
     for current in [10, 100, 250, 400, 900] {

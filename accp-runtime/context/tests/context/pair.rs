@@ -247,8 +247,8 @@ impl Pair {
         Ok(())
     }
 
-    /// A checkpoint carries the late text, perhaps cut, or none. A merge makes no word that no
-    /// summary had: it only counts headers.
+    /// A checkpoint carries the late summary whole, cut, or not at all. A merge adds no words: it
+    /// only counts headers.
     fn check_late(&self, checkpoint: &Checkpoint, turn: Turn<'_>) -> Result<(), TestCaseError> {
         let late = checkpoint.digest().and_then(Digest::late);
         let given = turn.late.map_or("", |(_, text)| text);

@@ -123,7 +123,7 @@ fn encode(message: &DynamicFrame<'_>) -> Option<String> {
     Some(text.strip_suffix("[cid:c]")?.to_owned())
 }
 
-/// A turn of a session: a frame, and the session's knowledge of it.
+/// A turn of a session: a frame, and the facts of the session about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) frame: String,

@@ -15,7 +15,7 @@ use crate::writer::{EncodeValue, Writer};
 own!(Arc<str>, Json);
 
 impl EncodeValue<kind::Any> for Json {
-    /// Writes the JSON as data: an object with the key `$ref` is no reference.
+    /// Writes the JSON as data: an object with the key `$ref` does not become a reference.
     fn encode_value(&self, w: &mut Writer<'_, '_>) -> Encoded {
         EncodeValue::<kind::Any>::encode_value(&Value::from_data(self), w)
     }
@@ -207,7 +207,8 @@ mod of_rust_decimal {
     }
 
     impl<'a> DecodeValue<'a, kind::Decimal> for rust_decimal::Decimal {
-        /// Keeps the places of the text. Frames of this crate have no trailing zeros; those of a peer may.
+        /// Keeps the number of decimal places in the text. Frames of this crate have no trailing zeros,
+        /// but those of a peer may.
         fn decode_value(r: &mut Reader<'a>) -> Decoded<Self> {
             parsed(r, "a decimal of at most 6 places", |raw| {
                 raw.parse::<Decimal>().ok()?;

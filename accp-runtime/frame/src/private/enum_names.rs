@@ -78,7 +78,7 @@ enum Merged<'n> {
     Missing(&'n [u8]),
     /// A name of both: the entry of the type, and the entry of the registry.
     Both(Entry<'n>, Entry<'n>),
-    /// Neither has another name.
+    /// Both lists have ended.
     End,
 }
 
@@ -125,8 +125,8 @@ const fn is_before(a: &[u8], b: &[u8]) -> bool {
     at < b.len() && (at == a.len() || a[at] < b[at])
 }
 
-/// Returns the name that is a misspelling away, as `accp_registry::nearest` does, which cannot run
-/// in a constant. It is one of those that the type lacks.
+/// Returns the name of `names` that is most similar to `name`, among those that the type lacks. It follows
+/// `accp_registry::nearest`, which cannot run in a constant.
 const fn nearest<'n>(name: &[u8], own: &'n str, names: &'n str) -> Option<&'n [u8]> {
     let mut best = Option::None;
     let mut least = usize::MAX;

@@ -167,7 +167,7 @@ where
     }
 }
 
-/// Returns whether the entries come next whose keys do not fit the grammar.
+/// Returns whether the next value holds the entries whose keys do not fit the grammar.
 fn is_pairs_ahead(r: &Reader<'_>) -> bool {
     let mut ahead = r.clone();
     r.options().marks
@@ -196,7 +196,8 @@ fn extra_pairs<'a, T: Extras<'a>>(r: &mut Reader<'a>, extras: &mut T) -> Result<
 /// grammar come last.
 #[derive(Debug)]
 pub struct ExtraWriter<'m, V> {
-    /// The key on the wire, the name and the value of each param; the next param is the last.
+    /// The key on the wire, the name and the value of each param. They are written from the end of this
+    /// list.
     plain: Vec<(&'m str, &'m str, &'m V)>,
     odd: Vec<Pair<'m, V>>,
     /// The fields of the schema that the struct does not have.

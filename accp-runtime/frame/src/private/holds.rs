@@ -18,8 +18,8 @@ pub trait Nothing {}
 /// Declares a trait of types that are written to and read from a field of the registry type `K`. The traits differ in
 /// their errors.
 ///
-/// `How` is always `Codec`, and always inferred. A trait with one impl passes its bounds on: the
-/// compiler would report them, and not this trait.
+/// `How` is always `Codec`, and always inferred. It makes room for a second impl, for `Never`. With a
+/// single impl, the compiler would report the bounds of that impl, and not the error of this trait.
 macro_rules! holds {
     ($(#[$about:meta])* $name:ident $(<$code:ident>)?) => {
         $(#[$about])*

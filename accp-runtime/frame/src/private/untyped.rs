@@ -1,4 +1,4 @@
-//! The types of frames that a type accepts, for any type.
+//! The frame types that a type accepts. Any type can be asked, even one that is not a frame.
 
 use super::shape::Probe;
 use crate::frame_types::FrameTypes;

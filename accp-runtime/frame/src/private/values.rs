@@ -156,7 +156,7 @@ macro_rules! name_kinds {
 name_kinds!(String Any);
 
 impl NameKind for kind::Enum {
-    /// Appends a name. A value of a closed set may be long and still stays in the frame.
+    /// Appends a name. Even a long value of a closed set stays in the frame.
     fn write(name: &str, w: &mut Writer<'_, '_>) -> Result<(), EncodeError> {
         lexical::write_string(w.out(), name);
         Ok(())

@@ -60,9 +60,9 @@ fn head_of(bytes: [u8; 8]) -> u64 {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the key of a param as [`param`](Self::param) does, and returns the meaning of the key among `keys`, or
-    /// [`Self::UNKNOWN`]. The key at `next` is expected, and the one behind the found key after that: so a key is found
-    /// at once if the keys of the text stand in the order of `keys`.
+    /// Reads the key of a param as [`param`](Self::param) does, and returns its index in `keys`, or [`Self::UNKNOWN`].
+    /// `next` is the index of the key that is expected; it becomes the index after the key that was found. So each key
+    /// is found at once if the text has its keys in the order of `keys`.
     #[inline]
     pub(crate) fn param_of(&mut self, keys: &[Key], next: &mut usize) -> Result<Option<usize>> {
         match self.before_param()? {
@@ -106,7 +106,8 @@ impl<'a> Reader<'a> {
         self.key_by_text(keys, what)
     }
 
-    /// Reads a key near the end of the text, one that begins as another key does, or one that is not known.
+    /// Reads a key by comparing texts: a key near the end of the text, a key that begins like another, or an unknown
+    /// key.
     #[cold]
     fn key_by_text(&mut self, keys: &[Key], what: &'static str) -> Result<usize> {
         self.unknown = self.pair_key(what)?;

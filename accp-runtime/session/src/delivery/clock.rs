@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use accp_context::Time;
 
-/// A clock that never goes back, for timers. The clock of the caller may be set back; a timer would
-/// then wait for as long as the clock was set back by.
+/// A clock for timers that never goes back. If the clock of the caller is set back by an hour, a
+/// timer on that clock would wait for an hour too long.
 #[derive(Debug)]
 pub(crate) struct Clock {
     /// The time of the last input, on the clock of the caller.

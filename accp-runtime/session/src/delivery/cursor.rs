@@ -47,9 +47,9 @@ pub(crate) struct Cursor {
     pub doubts: u8,
     /// Whether the member understands the pairs that vouch for an entry; `None` before its hello.
     pub vouched: Option<bool>,
-    /// What was sent to the member, if it knows the draft alone.
+    /// The frames that were sent to the member, if it knows only the draft.
     pub draft: Option<Box<DraftMember>>,
-    /// The time of the last hello to the member, if it knows the draft alone.
+    /// The time of the last hello to the member, if it knows only the draft.
     pub greeted: Option<Time>,
     /// The number of values that the member waits for.
     pub wants: u8,
@@ -98,12 +98,12 @@ impl Cursor {
         self.vouched == Some(true)
     }
 
-    /// Returns what was sent to the member, if it knows the draft alone.
+    /// Returns what was sent to the member, if it knows only the draft.
     pub(crate) fn draft(&mut self) -> Option<&mut DraftMember> {
         self.draft.as_deref_mut()
     }
 
-    /// Returns whether the member knows the draft alone.
+    /// Returns whether the member knows only the draft.
     pub(crate) fn is_draft(&self) -> bool {
         self.draft.is_some()
     }

@@ -1,4 +1,4 @@
-//! The frames on their way to a member that knows the draft alone.
+//! The frames on their way to a member that knows only the draft.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ const PINGS: u32 = 3;
 /// Timeouts after which a frame goes out without the values that have not come.
 const PATIENCE: u32 = 5;
 
-/// What a member of the draft alone was sent, and what it gets next.
+/// A member that knows only the draft: the frames that it was sent, and those that it gets next.
 ///
 /// Such a member does not acknowledge positions. A frame that was sent to it counts as arrived, until
 /// the member asks for it again: by the `seq` of its `sync:registry`, or by E3003.
@@ -73,7 +73,7 @@ impl DraftMember {
         }
     }
 
-    /// Goes back to the number after which the member goes on.
+    /// Starts again after this number: drops the entries and values that wait for the member.
     pub(crate) fn go_back(&mut self, number: u64) {
         self.number = number;
         self.waiting.clear();
@@ -93,7 +93,7 @@ impl DraftMember {
         self.waiting.front().cloned()
     }
 
-    /// Removes that entry, which was sent.
+    /// Removes the first waiting entry, because it was sent.
     pub(crate) fn pop_waiting(&mut self) {
         self.waiting.pop_front();
         self.values.clear();

@@ -39,10 +39,11 @@ pub(crate) struct Outbox {
     /// The order of the first frame whose entry this side cannot have missed. It may have missed the
     /// entries of frames that a store gave back.
     sure_from: u64,
-    /// The orders of frames that the host had never taken, although it has consumed frames with later
-    /// ids; and whether this side cannot have missed their entries since.
+    /// The frames, by their order, that the host turned out not to have taken although it has consumed
+    /// frames with later ids. The value is true while this side cannot have missed the entry of the
+    /// frame.
     anew: BTreeMap<u64, bool>,
-    /// New ids of frames that stand before frames with older ids.
+    /// New ids of frames that are sent before frames with older ids.
     renamed: Vec<Mid>,
     frames: VecDeque<Outgoing>,
     /// The number of the first frame.

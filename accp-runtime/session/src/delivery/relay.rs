@@ -43,7 +43,8 @@ pub(crate) struct Relays {
 }
 
 impl Relayed {
-    /// Sends the entry to a member that has the log as far as it was sent, and notes that it was.
+    /// Queues the entry for a member that was sent the whole log before it, and moves the member's
+    /// cursor to it.
     fn to(
         &self,
         member: MemberId,
@@ -187,7 +188,8 @@ impl Relays {
         cursor.retry.arm(now);
     }
 
-    /// Serves a member as one of the draft alone from now on. It has everything up to this position.
+    /// Serves a member as one that knows only the draft from now on. It has everything up to this
+    /// position.
     pub(crate) fn serve_draft_from(
         &mut self,
         member: MemberId,
@@ -212,14 +214,14 @@ impl Relays {
         self.trim();
     }
 
-    /// Returns the members that know the draft alone.
+    /// Returns the members that know only the draft.
     pub(crate) fn draft_members(&self) -> Vec<MemberId> {
         let draft = self.cursors.iter().filter(|(_, cursor)| cursor.is_draft());
         draft.map(|(member, _)| member).collect()
     }
 
-    /// Notes that an entry was sent to a member of the draft alone. The host pings the member until it
-    /// has acknowledged everything.
+    /// Notes that an entry was sent to a member that knows only the draft. The host pings the member
+    /// until it has acknowledged everything.
     pub(crate) fn draft_entry_sent(&mut self, member: MemberId, position: u64, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = Some(position);
@@ -270,7 +272,7 @@ impl Relays {
         }
     }
 
-    /// Forgets the progress of a member, which is relayed nothing from now on.
+    /// Forgets the progress of a member. The host relays nothing to it from now on.
     pub(crate) fn forget(&mut self, member: MemberId) {
         self.cursors.remove(member);
         self.trim();

@@ -13,7 +13,7 @@ use accp_context::Time;
 
 /// The greatest number of values that are fetched from a peer at a time.
 const AT_ONCE: usize = 8;
-/// Tries without an answer after which this is reported.
+/// The number of tries without an answer after which this side reports the key as unavailable.
 const TRIES: u32 = 8;
 
 /// The values that this side fetches.
@@ -121,8 +121,8 @@ impl Peer {
         placed.map(|(_, pull)| pull.length.unwrap_or_default())
     }
 
-    /// Returns the next key for a place, and the time from which it may have it. `None` when no key
-    /// waits or no place is free.
+    /// Returns the next key that may take a free place, with the time from which it may take it.
+    /// `None` if no key waits or no place is free.
     fn next(&self, bytes: u64) -> Option<&(Time, u64, String)> {
         let first = self.waiting.first()?;
         let length = self.pulls.get(&first.2).and_then(|pull| pull.length);
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(taken, TransferProgress::Tampered);
     }
 
-    /// Eight values are fetched at a time. Schemas need no place, and take none.
+    /// Eight values are fetched at a time, each in one place. Schemas are fetched without a place.
     #[test]
     fn a_value_gets_the_place_of_one_that_is_whole() {
         let now = Time::default();

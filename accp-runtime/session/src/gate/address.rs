@@ -17,13 +17,13 @@ use accp_frame::Value;
 /// The names of agents that a refusal lists at most.
 const LISTED: usize = 8;
 
-/// Returns the member that a request is for: the one that its metadata names, or the field that the registry
-/// declares (`to` of a `frames` entry). `None` if it is for all, also by `to:~` in its metadata.
-/// [`MemberId::NOBODY`] if the host chooses the member (`to:?`).
+/// Returns the member that a request is for: the one that its metadata names, or the field that the registry declares
+/// (`to` of a `frames` entry). `None` if it is for all, also by `to:~` in its metadata. [`MemberId::NOBODY`] if the
+/// host chooses the member (`to:?`).
 ///
-/// # Errors
-/// E2001 for an agent that never joined, and for a request that nobody takes who ever joined. E1004 for a name by reference, for metadata and field that name
-/// different agents, and for a name that is not a text. E2003 in a chain that has too many such requests.
+/// # Errors E2001 for an agent that never joined, and for a request that no member takes or ever took. E1004 for a name
+/// by reference, for metadata and field that name different agents, and for a name that is not a text. E2003 in a chain
+/// that has too many such requests.
 pub(crate) fn addressee(
     registry: &Registry,
     state: &State,

@@ -47,8 +47,8 @@ pub(crate) fn ids(rules: &Rules, frame: &Scanned<'_>) -> Result<(Mid, u64), Refu
     Ok((mid, sequence))
 }
 
-/// Refuses a frame from the future. A clock was wrong, so its sender may send it again: of the codes of
-/// the draft, E3001 is the one about time that says so.
+/// Refuses a frame whose time stamp is in the future. The cause is a wrong clock, so the sender may try
+/// again. E3001 is the only code of the draft that is about time and allows another try.
 pub(crate) fn is_not_early(rules: &Rules, frame: &Scanned<'_>, now: Time) -> Result<(), Refusal> {
     let latest = (now + rules.skew).as_secs();
     if frame.envelope.timestamp.is_none_or(|ts| ts <= latest) {

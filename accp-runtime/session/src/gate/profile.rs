@@ -26,7 +26,7 @@ pub(crate) struct OpenStreams {
     order: ByMember<VecDeque<Mid>>,
 }
 
-/// What is known of a stream from its pieces.
+/// The progress of a stream, as its pieces show it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct StreamProgress {
     /// The greatest index.
@@ -34,7 +34,7 @@ struct StreamProgress {
     total: Option<i64>,
     /// The index of the last piece.
     last: Option<i64>,
-    /// The last pieces that came: the index of each, and the beginning of the digest of what it says.
+    /// The latest pieces: the index of each, and the beginning of the digest of its data.
     #[serde(default, skip_serializing_if = "VecDeque::is_empty")]
     recent: VecDeque<(i64, u32)>,
 }
@@ -44,7 +44,8 @@ pub(crate) struct StreamPiece {
     pub(crate) index: i64,
     total: Option<i64>,
     is_last: bool,
-    /// The beginning of the digest of all that is not its place in the stream.
+    /// The beginning of the digest of the data: of all fields except those that place the piece in
+    /// the stream.
     data: u32,
 }
 
@@ -77,7 +78,7 @@ impl StreamPiece {
 }
 
 impl StreamProgress {
-    /// Takes a piece, or says what was expected of it.
+    /// Returns the progress after this piece, or the value that was expected in the piece.
     fn with(&self, piece: &StreamPiece, names: &Sequence) -> Result<Self, String> {
         let Sequence { index, total, last } = names;
         let &StreamPiece {
@@ -280,7 +281,8 @@ mod tests {
     use super::*;
     use crate::log::entry::Due;
 
-    /// The pieces of a stream as index, total and whether it is the last one.
+    /// Feeds pieces of index, total and whether it is the last one to a stream, and returns the
+    /// verdicts as text.
     fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {
         let names = Sequence {
             index: "at".into(),

@@ -1,4 +1,4 @@
-//! The summary that a checkpoint wants and that comes later.
+//! The summary that a checkpoint asks for. It arrives later than the checkpoint.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,8 +20,8 @@ pub(crate) struct WantedSummary {
 }
 
 impl WantedSummary {
-    /// Returns what a checkpoint wants that follows this state; `None` if no frame left with it, or
-    /// warm state has no line for it.
+    /// Returns the summary that `checkpoint` asks for, given the state before it. `None` if no
+    /// frame left hot state with the checkpoint, or if warm state has no line for a summary.
     pub(crate) fn of(checkpoint: &Checkpoint, before: &State) -> Option<Box<Self>> {
         checkpoint.digest()?.cold()?;
         let frames = before.hot().leaving(checkpoint);

@@ -13,7 +13,8 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::{Intent, Registry, Value};
 
-/// The greatest number of transactions of a member in a session, with its requests that wait.
+/// The greatest number of transactions of a member in a session, together with the requests of the
+/// member that wait for an answer.
 const TRANSACTIONS: usize = 65_536;
 /// The greatest number of requests that wait for the answer to an earlier one.
 const WAITING: usize = 16;
@@ -190,7 +191,8 @@ impl Transactions {
     /// Takes an entry of the log into account.
     pub(crate) fn fold(&mut self, registry: &Registry, entry: &Entry, frame: &Scanned<'_>) {
         match (entry.kind, frame.intent) {
-            // A request that was handed on is the one from before.
+            // A request that was handed on to another taker belongs to the transaction that it
+            // began before.
             (EntryKind::Repeat, _) if entry.to.is_some() => {}
             (EntryKind::Frame, Intent::REQ) => self.begin(registry, entry, frame),
             (EntryKind::Repeat, Intent::REQ) => self.ask_again(registry, entry, frame),
@@ -385,7 +387,8 @@ mod tests {
         judged.map_err(|refusal| refusal.code)
     }
 
-    /// What a member has made counts until it ends in a way that allows another attempt.
+    /// A transaction counts against the limit of its member until it ends in a way that allows
+    /// another attempt.
     #[test]
     fn a_member_makes_many() {
         let ask = |n: usize, id: usize| {

@@ -51,7 +51,7 @@ pub struct Router<S, R> {
 }
 
 struct Route<S, R> {
-    /// The frames of the route; `None` where its type does not say.
+    /// The heads of the requests that the route takes; `None` if the type of the route does not name its frames.
     heads: Option<Vec<String>>,
     accepts: fn(&Header<'_>, Option<&str>) -> bool,
     handle: Box<Handle<S, R>>,
@@ -143,7 +143,7 @@ impl<S, R> Router<S, R> {
     }
 }
 
-/// Returns the requests among these types of frames; `None` where one of them does not say.
+/// Returns the heads of the requests among these frame types; `None` if one of the types does not name its frames.
 fn heads_of(types: FrameTypes) -> Option<Vec<String>> {
     let mut heads = Vec::new();
     types.each(&mut |frame| {

@@ -34,7 +34,7 @@ enum FrameOutcome {
     /// It has a place in the log, from now or before, and no answer goes out (draft section 3.7).
     Dropped,
     Refused,
-    /// It was about the link.
+    /// It was a link frame.
     Link,
     /// The host does not take it now, and nothing has changed.
     Not,

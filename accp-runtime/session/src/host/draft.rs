@@ -1,9 +1,9 @@
-//! Members that know the draft alone.
+//! Members that know only the draft.
 //!
-//! Such a member gets the registry, the last checkpoint and the shared state, and then the log as
-//! frames of the draft: those of others as they are, and an `ack` in the place of its own. An `ack`
-//! without an id stands for every number that was taken by something else (a part, a dropped frame, an
-//! announcement of values), so that the numbers have no gap.
+//! Such a member gets the registry, the last checkpoint and the shared state, and then the log as frames of the
+//! draft: the frames of others unchanged, and an `ack` in the place of its own. An `ack` without an id replaces
+//! everything else that has taken a number (a part, a dropped frame, an announcement of values), so that the
+//! numbers have no gap.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ impl Host {
         cursor.draft()
     }
 
-    /// Takes the hello of a member that knows the draft alone. The host goes on after the number in the
-    /// hello, if it has sent that number; a new member begins with the present state.
+    /// Takes the hello of a member that knows only the draft. The host goes on after the number in the hello, if
+    /// it has sent that number; a new member begins with the present state.
     pub(crate) fn greet_draft(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_some() {
             return;
@@ -55,8 +55,8 @@ impl Host {
         );
     }
 
-    /// Tells a peer of the draft the registry, in answer to a hello outside of a link. Whatever numbers the frames
-    /// of this session, such a peer can be served: it gets answers alone, and nothing of the log.
+    /// Sends the registry to a peer of the draft, in answer to a hello by POST. Such a peer gets answers only and
+    /// nothing of the log. So the host can serve it however the session numbers its frames.
     pub(crate) fn introduce(&mut self, member: MemberId, hello: &Hello, now: Time) {
         if self.lost.is_none() {
             self.learn_inline(hello, now);
@@ -110,8 +110,8 @@ impl Host {
         self.gate.numbers.next(Scope::Shared, MemberId::HOST) - 1
     }
 
-    /// Returns a position after which every frame with a later number stands that the member is to
-    /// get: a number is never greater than its position.
+    /// Returns a position before all frames with a later number that the member has still to get: a number is
+    /// never greater than its position.
     fn position_of(&self, member: MemberId, number: u64) -> u64 {
         if number == self.last_number() {
             return self.relays.last();
@@ -138,8 +138,8 @@ impl Host {
         self.send_state(member, now);
     }
 
-    /// Takes a link frame of a member that knows the draft alone. Returns false if the host treats it
-    /// like that of any other member.
+    /// Takes a link frame of a member that knows only the draft. Returns false if the host treats it like that of
+    /// any other member.
     pub(crate) fn draft_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
         let held = match link {
             Link::Ack { held, .. } | Link::Pong { held } | Link::Ping { held } => *held,
@@ -326,7 +326,7 @@ impl Host {
         Ok((texts, id))
     }
 
-    /// Sends what is due for members that know the draft alone.
+    /// Sends the frames that are due to members that know only the draft.
     pub(crate) fn flush_draft(&mut self, now: Time) {
         for member in self.relays.draft_members() {
             match self.draft(member).and_then(|draft| draft.due.take()) {
@@ -356,8 +356,8 @@ impl Host {
         }
     }
 
-    /// Returns the text of an entry with its values in it, or `None` while the store reads them. A
-    /// value that cannot be had, or that has no room, stays a reference.
+    /// Returns the text of an entry with its values in it, or `None` while the store reads them. A value that is
+    /// lost, or for which the frame has no room, stays a reference.
     fn with_values(&mut self, member: MemberId, entry: &Relayed) -> Option<Arc<str>> {
         if entry.sender == member {
             return Some(Arc::clone(&entry.text));
@@ -414,7 +414,7 @@ impl Host {
         }
     }
 
-    /// Sends an entry as the draft has it.
+    /// Sends an entry in the form of the draft.
     fn send_entry(&mut self, member: MemberId, entry: &Relayed, text: &str, now: Time) {
         let Ok(frame) = Scanned::of_entry(text) else {
             return;
@@ -424,7 +424,7 @@ impl Host {
         if Control::is_host_s(&frame) {
             return;
         }
-        // The member has had a request that was handed on, under its number.
+        // The member already got this request, under its first number, before the host handed it on.
         if entry.repeat && entry.to.is_some() {
             return;
         }

@@ -225,7 +225,7 @@ impl Host {
         Ok(mid)
     }
 
-    /// Returns an entry as a handler of a guest gets it; `None` if it is not for one.
+    /// Returns an entry as a handler of this guest gets it; `None` if the entry is not for the guest.
     pub(crate) fn inbound_for(
         &mut self,
         member: MemberId,
@@ -239,7 +239,7 @@ impl Host {
         }
         let frame = Scanned::of_entry(&entry.text).ok()?;
         let is_for_it = is_for(member, entry.kind, entry.sender, entry.to, frame.intent);
-        // Another one has the request by now.
+        // If the host chose the taker, another member may hold the request by now.
         let chains = &self.side.state.chains;
         let is_taken = wants_taker(&frame.envelope.extra)
             && chains.holder(&frame).is_some_and(|holder| holder != member);

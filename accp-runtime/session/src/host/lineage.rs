@@ -26,7 +26,7 @@ use accp_context::Time;
 /// False claims in a row after which a member has to leave. The link may have damaged one claim.
 const DOUBTS: u8 = 3;
 
-/// What shows that this host was rolled back.
+/// The evidence that this host was rolled back.
 #[derive(Debug)]
 pub(crate) struct Lost {
     /// The voucher of this host for a log that it does not have.

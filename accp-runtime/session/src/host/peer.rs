@@ -1,5 +1,5 @@
-//! The one place in which the host asks what a member knows: the log of this implementation, or the
-//! draft alone. Each function is something that the host does differently for the two.
+//! The one place in which the host asks what a member knows: the log of this implementation, or only
+//! the draft. Each function is something that the host does differently for the two.
 
 use accp_context::Time;
 
@@ -11,7 +11,7 @@ use crate::wire::scan::Scanned;
 use crate::wire::stamp::Stamp;
 
 impl Host {
-    /// Returns whether the member knows the draft alone.
+    /// Returns whether the member knows only the draft.
     pub(super) fn is_draft(&self, member: MemberId) -> bool {
         let cursor = self.relays.cursors.get(member);
         cursor.is_some_and(Cursor::is_draft)
@@ -23,8 +23,8 @@ impl Host {
         self.side.stamp(now).for_draft(number)
     }
 
-    /// Returns whether a frame is about the link. A member of the draft alone does not name the frame
-    /// that its E3003 is about.
+    /// Returns whether a frame is about the link. A member that knows only the draft does not name
+    /// the frame that its E3003 is about.
     pub(super) fn is_link_frame(&self, from: MemberId, frame: &Scanned<'_>) -> bool {
         Link::is(frame) || self.is_draft(from) && Link::is_about_turn(frame)
     }
@@ -44,9 +44,9 @@ impl Host {
         }
     }
 
-    /// Returns whether a member has to wait while it is the turn of another. A member of the draft
-    /// alone waits for one turn at most: it believes that a host drops a frame with the right number
-    /// if the host does not answer.
+    /// Returns whether a member has to wait while it is the turn of another. A member that knows only
+    /// the draft waits for one turn at most: it believes that a host drops a frame with the right
+    /// number if the host does not answer.
     pub(super) fn has_to_wait(&self, member: MemberId, now: Time) -> bool {
         let patience = self.side.options.retry;
         !(self.is_draft(member) && self.queue.has_waited(member, now, patience))

@@ -75,7 +75,7 @@ fn copy(answer: &Entry, envelope: Envelope<'_>) -> Result<String, SendError> {
     Ok(text)
 }
 
-/// Returns the answer when the text of the first one is gone.
+/// Returns the error that is sent in place of an answer whose text was discarded.
 fn lost(host: &AgentId<'_>, envelope: Envelope<'_>) -> Result<String, EncodeError> {
     let message = "the transaction has ended, and the text of its answer was discarded";
     let error = error_frame(ErrorCode::REF_EXPIRED, message);

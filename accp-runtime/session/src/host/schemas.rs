@@ -69,7 +69,7 @@ impl Host {
         Ok(())
     }
 
-    /// Takes over the schemas that a member of the draft alone has sent with its hello.
+    /// Takes over the schemas in the hello of a member that knows only the draft.
     pub(crate) fn learn_inline(&mut self, hello: &Hello, now: Time) {
         if let Some(schemas) = hello.schemas.as_ref().filter(|_| self.rules.learn_schemas) {
             let theirs = inline::registry_of(schemas, &self.side.options.registry);
@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// Says what breaks between the schemas of a member and those of the session.
+    /// Reports the differences between the schemas of a member and those of the session that break a reader.
     pub(crate) fn compare_with(&mut self, from: MemberId, delta: &[u8], now: Time) {
         match inline::delta_of(delta).and_then(|delta| inline::whole(&delta)) {
             Ok(theirs) => self.settle_schemas(from, &theirs, now),

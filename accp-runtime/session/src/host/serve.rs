@@ -99,7 +99,7 @@ impl Host {
             }
             answer.asks.clone_from(&hello.asks);
             let up = self.relays.last();
-            // Entries that are not relayed may stand behind the last one that is. The member never gets them.
+            // The log may end with entries that are not relayed. The member never gets those.
             answer.up = (up < answer.position).then_some(up);
             let (numbers, scope) = (&self.gate.numbers, self.side.state.scope);
             answer.next = Some(numbers.next(scope, member));

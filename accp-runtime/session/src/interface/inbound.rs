@@ -37,7 +37,7 @@ pub struct Inbound {
     text: Arc<str>,
     cancel: CancelToken,
     redelivered: bool,
-    /// The text with values in the place of references, or why a value cannot stand there.
+    /// The text in which values replace the references, or the reason why a value cannot replace one.
     whole: Option<Result<Arc<str>, DecodeError>>,
 }
 

@@ -227,7 +227,7 @@ impl<'a> Outbound<'a> {
 /// The metadata pair by which a sender names the agent that its request is for.
 pub(crate) const TO: &str = "to";
 
-/// What stands there where the host chooses the agent. No agent has this name.
+/// The value of this pair if the host is to choose the agent. No agent has this name.
 pub(crate) const A_TAKER: &str = "?";
 
 /// Returns whether the host chooses the agent that a request is for.

@@ -232,15 +232,15 @@ impl MidSource {
         self.member
     }
 
-    /// Returns whether there are this many ids after the present epoch. The last epoch is for the
-    /// frames that the session itself has to write, or has to give another id.
+    /// Returns whether the epochs after the present one hold this many ids. The last epoch is kept for frames that the
+    /// session itself writes, and for frames that need another id.
     pub(crate) fn has(&self, ids: u64) -> bool {
         let later = self.member.epochs().saturating_sub(self.epoch + 1);
         u64::from(later) * IN_EPOCH >= ids
     }
 
-    /// Returns whether a peer may say that this epoch was used, and that the ids go on after it. A
-    /// peer that says what cannot be does not use up the ids of this side.
+    /// Returns whether to believe a peer which says that this epoch was used. If the claim is too far ahead, it is
+    /// ignored: otherwise a peer could use up the ids of this side.
     pub(crate) fn may_follow(&self, last: u32) -> bool {
         let left = self.member.epochs().saturating_sub(self.epoch);
         last >= self.epoch && last - self.epoch <= (left / 2).max(SKIPPED)

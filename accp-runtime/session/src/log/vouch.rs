@@ -3,8 +3,9 @@
 //! Each relayed entry has a running hash: the hash of the entry before it, and of the entry. Other
 //! entries have none, so a member, which sees only relayed entries, computes the same hashes as the
 //! host. With each entry the host sends a proof that only its secret can make. A member keeps the
-//! last one and gives it back in its hello. So a host whose store is an old copy recognises a
-//! position beyond its own as its own work, and a log that is not its own as another.
+//! last proof and gives it back in its hello. By the proof, a host whose store is an old copy
+//! recognises that it made entries beyond its own position. It also recognises that a log is not
+//! its own.
 
 use std::fmt;
 
@@ -249,7 +250,7 @@ mod tests {
             prop_assert_eq!(voucher.followed_by(position, voucher.hash, &read), voucher);
         }
 
-        /// Nobody without the key makes a claim that the key takes for its own.
+        /// Nobody can forge a voucher without the key.
         #[test]
         fn a_changed_voucher_is_not_vouched_for(key: [u8; 32], position: u64, at in 0usize..72, bit in 0u8..8) {
             let key = LogKey::new(key);

@@ -1,4 +1,4 @@
-//! A member whose host knows the draft alone.
+//! A member whose host knows only the draft.
 //!
 //! Such a host gives neither the number of the member nor positions. So this side keeps a log of its
 //! own: the frames that it takes, in the order of their numbers, and its own frames once the host has
@@ -36,7 +36,7 @@ const BACK: u32 = 3;
 /// Numbers from here on are invalid: no session gets so far.
 const NUMBERS: u64 = 1 << 47;
 
-/// What a member knows of a session whose host knows the draft alone.
+/// The knowledge of a member about its session, if the host knows only the draft.
 #[derive(Debug)]
 pub(crate) struct DraftHost {
     /// The last number that this side has taken.
@@ -73,7 +73,7 @@ pub(crate) struct DraftHost {
 }
 
 impl DraftHost {
-    /// Restores this from the store of the side.
+    /// Restores the data of such a host from the store of the side.
     pub(crate) fn of(stored: &Stored) -> Self {
         Self {
             number: stored.outbox_sequence.saturating_sub(1),
@@ -115,7 +115,7 @@ pub(crate) fn ids_of(agent: &AgentId<'_>, session: &str, epoch: u32, now: Time) 
 }
 
 impl Member {
-    /// Follows the draft alone from now on.
+    /// Follows only the draft from now on.
     pub(crate) fn follow_draft_host(&mut self, draft: DraftHost, now: Time) {
         let options = &self.side.options;
         let ids = ids_of(
@@ -130,7 +130,7 @@ impl Member {
         self.draft = Some(Box::new(draft));
     }
 
-    /// Takes a frame of a host that knows the draft alone.
+    /// Takes a frame of a host that knows only the draft.
     pub(crate) fn receive_draft(&mut self, frame: &Scanned<'_>, now: Time) {
         if frame.envelope.sequence >= Some(NUMBERS) {
             return;
@@ -242,9 +242,9 @@ impl Member {
         }
     }
 
-    /// Returns the refusal of a frame of this side, if this is one. A host of the draft alone names
-    /// the frame by `cid`, as an agent names what it answers. But the number of an agent's answer
-    /// comes after that of what it answers.
+    /// Returns the refusal of a frame of this side, if the given frame is one. A host that knows only
+    /// the draft names the refused frame by `cid`, as an agent names the frame that it answers. But an
+    /// agent's answer has a later number than the frame that it answers.
     fn refusal(&self, frame: &Scanned<'_>) -> Option<PeerError> {
         if frame.intent != Intent::FAIL || frame.header.operation != "error" {
             return None;
@@ -402,8 +402,8 @@ impl Member {
         self.side.send_link(MemberId::HOST, text);
     }
 
-    /// Takes the hello of a host that knows the draft alone. Its `seq` is the number after which the
-    /// host goes on.
+    /// Takes the hello of a host that knows only the draft. Its `seq` is the number after which the host
+    /// goes on.
     pub(crate) fn greeted_by_draft(&mut self, hello: &Hello, now: Time) {
         // A host with a log has admitted this side before. So this side ignores a hello in the
         // form of the draft.

@@ -145,13 +145,14 @@ impl Member {
         self.side.emit(Event::Schemas(self.side.schemas));
     }
 
-    /// Returns the key under which the host sends what it knows beyond the schemas of this side.
+    /// Returns the key under which the host sends the schemas that this side lacks.
     pub(crate) fn key_of_schemas(&self) -> String {
         format!("reg_{}", self.side.schemas)
     }
 
-    /// Notes the keys that expired, and the values that were put, unless this side has put them and
-    /// its store is no older copy. The bytes of a value come when they are wanted.
+    /// Keeps the keys that expired and the values that were announced. It skips values that this side
+    /// has put, unless its store is an older copy (`is_here` is false then). The bytes of a value are
+    /// fetched when they are wanted.
     fn keep_puts(&mut self, control: &Control, is_here: bool) {
         match control {
             Control::Put { values } if !is_here => {
@@ -210,7 +211,7 @@ impl Member {
             Link::Want { key, at } => self.serve(key, at, now),
             Link::Bytes(piece) => self.take_piece(piece),
             Link::Bye => self.take_bye(),
-            // Only members say this.
+            // Only members send this frame.
             Link::Serves(_) => {}
         }
     }

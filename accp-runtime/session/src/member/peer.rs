@@ -1,5 +1,5 @@
-//! The one place in which a member asks what its host knows: the log of this implementation, or the
-//! draft alone. Each function is something that a member does differently for the two.
+//! The one place in which a member asks what its host knows: the log of this implementation, or only
+//! the draft. Each function is something that a member does differently for the two.
 
 use accp_context::Time;
 
@@ -70,7 +70,7 @@ impl Member {
         self.side.stamp(now).for_draft(number)
     }
 
-    /// Returns what the host makes of a message that is too large for a frame.
+    /// Returns the forms in which the host can take a message that is too large for one frame.
     pub(crate) fn takes(&self) -> Peer {
         match self.draft {
             Some(_) => Peer::Draft,
@@ -80,15 +80,15 @@ impl Member {
     }
 
     /// Returns whether this side takes no frames now, because its handlers lag behind. If they wait
-    /// for room in the outbox, a host of the draft alone makes this room by a frame among those of
-    /// others, so this side takes frames all the same.
+    /// for room in the outbox, a host that knows only the draft makes this room by a frame among
+    /// those of others, so this side takes frames all the same.
     pub(super) fn is_busy(&self) -> bool {
         let is_full = self.outbox.waiting() >= self.side.options.outbox;
         self.side.is_busy() && !(self.draft.is_some() && is_full)
     }
 
-    /// Returns the number to keep when a frame has left the outbox: at a host of the draft alone the
-    /// number after the last that this side has taken, else that of its first frame.
+    /// Returns the number to keep when a frame has left the outbox: at a host that knows only the
+    /// draft the number after the last that this side has taken, else that of its first frame.
     pub(super) fn number_to_keep(&mut self) -> u64 {
         match &mut self.draft {
             Some(draft) => {
@@ -100,9 +100,9 @@ impl Member {
     }
 }
 
-/// Returns whether the host will drop a frame because its chain was cancelled. At a host of the draft
-/// alone, this side may lack the frames that tell which chain is below which, so it counts only on
-/// the chain that the frame names.
+/// Returns whether the host will drop a frame because its chain was cancelled. At a host that knows
+/// only the draft, this side may lack the frames that tell which chain is below which, so it counts
+/// only on the chain that the frame names.
 pub(super) fn is_gone(chains: &Chains, is_draft: bool, frame: &Scanned<'_>) -> bool {
     if is_draft {
         chains.is_named(frame)

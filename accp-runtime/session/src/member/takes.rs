@@ -1,4 +1,5 @@
-//! What a member tells its host about itself: the requests that it takes, and that it leaves.
+//! The facts that a member sends to its host about itself: the requests that it takes, and that it
+//! leaves.
 
 use super::Member;
 use crate::delivery::backoff::Backoff;
@@ -9,15 +10,16 @@ use crate::wire::frames::ByeSync;
 use crate::wire::link::serves;
 use accp_context::Time;
 
-/// What a member tells its host until the host has heard it.
+/// The facts that a member has to send to its host. The member repeats them until the log shows that the
+/// host has them.
 #[derive(Debug)]
 pub(crate) struct Word {
-    /// The requests that this side takes, once it has said so.
+    /// The requests that this side takes; `None` before the agent has named any.
     takes: Option<Vec<String>>,
-    /// True from the wish to leave on.
+    /// True once the agent wants to leave.
     leaves: bool,
     retry: Backoff,
-    /// True if the word goes out with the next batch.
+    /// True if the message goes out with the next batch.
     is_due: bool,
 }
 
@@ -31,7 +33,7 @@ impl Word {
         }
     }
 
-    /// Returns when the word goes out again.
+    /// Returns when the message goes out again.
     pub(crate) fn at(&self) -> Option<Time> {
         self.retry.at()
     }
@@ -56,7 +58,8 @@ impl Member {
         self.word.say();
     }
 
-    /// Leaves the session. A host of the draft alone knows no leaving, so the side is out at once.
+    /// Leaves the session. The draft has no frame for leaving, so at a host that knows only the draft
+    /// the side is out at once.
     pub(crate) fn say_bye(&mut self) {
         if self.draft.is_some() {
             self.side.emit(Event::Left);
@@ -74,20 +77,22 @@ impl Member {
         }
     }
 
-    /// Returns whether the host has still to hear what this side takes. The log tells what it has heard.
+    /// Returns whether the host still has to learn which requests this side takes. The log has the
+    /// requests that the host knows of.
     fn has_untold_takes(&self) -> bool {
         let party = self.side.state.members.get(self.side.me());
         let heard = party.and_then(|party| party.takes.as_ref());
         self.word.takes.is_some() && heard != self.word.takes.as_ref()
     }
 
-    /// Tells the host what it has not heard.
+    /// Sends the facts that the host does not know yet: that this side leaves, or which requests it
+    /// takes.
     pub(super) fn speak(&mut self, now: Time) {
         if !self.word.leaves && !self.has_untold_takes() {
             self.word.retry.rest();
             return;
         }
-        // After a new start the word waits for the host, and goes out when the host has answered.
+        // After a restart this waits until the host has answered the hello.
         if !std::mem::take(&mut self.word.is_due) && self.word.retry.at().is_some() {
             return;
         }

@@ -38,14 +38,14 @@ pub(crate) struct Encoder<'s> {
     pub now: Time,
 }
 
-/// What the other side makes of a message that is too large for a frame.
+/// The forms in which the other side can take a message that is too large for one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
     /// It reads values by reference.
     References,
     /// It puts parts together, too.
     Parts,
-    /// It knows the draft alone, so all values stand in the frame.
+    /// The peer knows only the draft, so the frame itself has all values.
     Draft,
 }
 
@@ -269,7 +269,7 @@ impl Encoder<'_> {
             .registry
             .schemas()
             .filter_map(|schema| schema.frame(&kind));
-        // Reading the frame again costs more than this look.
+        // Looking at the registry costs less than reading the frame again, so it comes first.
         specs.any(|spec| spec.to.is_some()) && names_agent(self.registry, head)
     }
 

@@ -244,7 +244,7 @@ impl Resolver {
         })
     }
 
-    /// Takes an entry of a log, which is the cold history.
+    /// Continues with an entry that was read from a log.
     fn entry(
         &mut self,
         position: u64,
@@ -284,7 +284,7 @@ impl Resolver {
     }
 }
 
-/// Takes the value under a key.
+/// Continues with the value that was read for a key.
 fn value(
     key: String,
     foreign: bool,

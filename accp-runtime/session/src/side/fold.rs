@@ -38,7 +38,7 @@ struct Fold<S, J> {
     state: S,
     /// The last position of the log. A member that has just joined may not have reached it.
     received: u64,
-    /// The running hash there.
+    /// The running hash at the position of the fold.
     #[serde(default)]
     hash: Option<Hash>,
     /// For a member that starts from the fold: the voucher of the host for the log up to it.

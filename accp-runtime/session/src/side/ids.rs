@@ -5,7 +5,7 @@ use crate::interface::outbound::SendError;
 use crate::log::mid::{Mid, MidSource};
 
 impl Side {
-    /// Fails when the ids of this side are used up, but for those that the session itself needs.
+    /// Fails when only the reserved ids of this side are left, which the session itself needs.
     pub(crate) fn check_ids(&self) -> Result<(), SendError> {
         self.mids.has(1).then_some(()).ok_or(SendError::IdsUsedUp)
     }

@@ -47,7 +47,7 @@ pub(crate) struct Chains {
     order: ByMember<BTreeMap<u64, Mid>>,
     /// The cancelled chains, by the member that cancelled them.
     cancelled: Names,
-    /// The frames that open and cancelled chains know.
+    /// The known frames: those of open and of cancelled chains that an `aid` can name.
     frames: BTreeMap<Mid, Known>,
     /// The number of known frames of open chains, by the member that made their ids.
     known: ByMember<usize>,
@@ -72,7 +72,7 @@ struct Chain {
 }
 
 impl Chain {
-    /// Returns whether a request for one member is among those of the member that began the chain.
+    /// Returns whether the member that began the chain has an open request for one member in it.
     fn is_addressed(&self) -> bool {
         self.asked.iter().any(|asked| asked.by == self.starter)
     }
@@ -102,7 +102,7 @@ impl Chains {
         self.look_up(frame).0
     }
 
-    /// As [`is_cancelled`](Self::is_cancelled), and how many chains were looked at.
+    /// As [`is_cancelled`](Self::is_cancelled). Also returns the number of chains that were looked at.
     pub(crate) fn look_up(&self, frame: &Scanned<'_>) -> (bool, usize) {
         let mut looks = 0;
         let is_cancelled = !self.cancelled.is_empty()
@@ -208,7 +208,7 @@ impl Chains {
         only(chain.asked.iter().filter(|asked| asked.by == chain.starter))
     }
 
-    /// Returns whether this member was asked by the frame with this id, alone, and has not answered.
+    /// Returns whether this frame is an open request that this member alone has to answer.
     pub(crate) fn is_asked(&self, member: MemberId, frame: &Scanned<'_>) -> bool {
         self.holder(frame) == Some(member)
     }
@@ -287,7 +287,7 @@ impl Chains {
         self.know(frame, chain, position);
     }
 
-    /// Remembers a frame of an open chain, if its maker has room for it.
+    /// Remembers a frame of an open chain, unless the maker of the frame has reached its limit.
     fn know(&mut self, frame: &Scanned<'_>, chain: &Mid, position: u64) {
         if let (Some(open), Some(mid)) = (self.open.get_mut(chain), frame.mid())
             && mid != chain

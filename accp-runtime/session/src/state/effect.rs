@@ -17,7 +17,7 @@ pub(crate) enum Effect {
     State(Change),
     /// A control frame.
     Control(Control),
-    /// No effect: the frame took at most its `seq`, as an entry of this kind.
+    /// No effect. The frame gets an entry of this kind, and at most consumes its `seq`.
     Void(EntryKind),
 }
 

@@ -154,8 +154,8 @@ impl SharedState {
         self.check_judged(update, limit)
     }
 
-    /// As [`SharedState::check`], for an update that a host has accepted or sends. Then a whole state
-    /// may be of any version, because the host may have been restored from an older copy.
+    /// As [`SharedState::check`], for an update that a host has accepted or sends. In this case a
+    /// whole state may have any version, because the host may have been restored from an older copy.
     pub(crate) fn check_judged(
         &self,
         update: StateUpdate<'_>,

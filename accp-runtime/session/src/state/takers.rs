@@ -30,15 +30,15 @@ pub(crate) fn head(intent: Intent, operation: &str, schema: Option<&str>) -> Str
     }
 }
 
-/// Returns what a request that nobody takes is told.
+/// Returns the error text for a request that no member takes.
 pub(crate) fn nobody_takes(head: &str) -> String {
     format!(
         "an agent of the session that takes {head}, and none that has joined does: start one, or name an agent"
     )
 }
 
-/// Returns heads as the log has them: each once, in order. A member that takes more kinds than an entry names, or one with a
-/// very long name, takes all others, too.
+/// Returns heads as the log has them: each once, in order. If a member names too many heads, or a very long one, the
+/// log says that it takes all other requests (`*`) instead.
 pub(crate) fn in_order(heads: &[String]) -> Vec<String> {
     let mut heads = heads.to_vec();
     heads.sort_unstable();
@@ -73,9 +73,9 @@ impl State {
         })
     }
 
-    /// Returns the member that a request with this head goes to: of those in the session the one that names the head
-    /// before those that take all others, the one that is here before one that is away, the one with the fewest open requests. A member that
-    /// has left is the last choice, because it may come back.
+    /// Returns the member that a request with this head goes to. Among several, these come first, in this order:
+    /// members that have not left the session, members that name the head, members that are here, members with fewer
+    /// open requests. A member that has left is a possible choice, because it may come back.
     pub(crate) fn taker(
         &self,
         asker: MemberId,

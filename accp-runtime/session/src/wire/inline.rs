@@ -1,5 +1,4 @@
-//! Schemas, values and the last checkpoint in frames, for a peer of the draft alone. Other peers fetch
-//! them.
+//! Schemas, values and the last checkpoint in frames, for a peer that knows only the draft. Other peers fetch them.
 
 use std::sync::Arc;
 
@@ -37,8 +36,8 @@ pub(crate) fn lacking(own: &Registry, hash: Hash, theirs: &str) -> Vec<(String, 
         .collect()
 }
 
-/// Returns a schema in the form of section 6.2 of the draft: without its documents, and without what
-/// is nested deeper than a frame may be.
+/// Returns a schema in the form of section 6.2 of the draft: without its documentation, and without the parts that are
+/// nested deeper than a frame allows.
 fn value_of(schema: &Json) -> Value<'static> {
     let mut schema = schema.clone();
     if let Some(schema) = schema.as_object_mut() {
@@ -53,11 +52,11 @@ fn value_of(schema: &Json) -> Value<'static> {
     Value::from_data(&schema).into_owned()
 }
 
-/// Returns the registry that a peer of the draft alone has sent, with the schemas whose codes the
-/// other registry lacks.
+/// Returns the registry from the schemas that a peer has sent, with those whose codes the other registry lacks. The
+/// peer knows only the draft.
 ///
 /// # Errors
-/// What is wrong with the schemas.
+/// The fault of the schemas.
 pub(crate) fn registry_of(schemas: &Map<'_>, own: &Registry) -> Result<Registry, String> {
     let document = Value::Map(schemas.clone()).into_data(&mut |_| None);
     let Json::Object(schemas) = document.map_err(|key| format!("${key} is not a schema"))? else {

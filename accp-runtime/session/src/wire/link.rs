@@ -22,8 +22,8 @@ pub(crate) const PIECE: usize = 24 * 1024;
 #[derive(Debug)]
 pub(crate) enum Link {
     /// The sender of this frame holds every position up to `held`. A host also acknowledges the
-    /// receiver's frames up to `of`, which took the `seq` `at`. Those that it has accepted are among
-    /// the entries that it relays, the last of which is at `up`.
+    /// receiver's frames up to `of`, which took the `seq` `at`. The log has the accepted ones among
+    /// them by position `up`, the last relayed position.
     Ack {
         of: Option<Mid>,
         at: Option<u64>,
@@ -47,9 +47,9 @@ pub(crate) enum Link {
         at: u64,
     },
     Bytes(Piece),
-    /// From a member: it takes these requests.
+    /// A member tells the host which requests it takes.
     Serves(Vec<String>),
-    /// From a member: it wants to be taken out of the session. From the host: it is out.
+    /// A member asks to leave the session, or the host confirms that the member has left.
     Bye,
 }
 
@@ -187,8 +187,8 @@ impl Link {
         is_error || Self::is_reserved(frame.intent, frame.header.operation)
     }
 
-    /// Returns whether the frame says that another number is due. A peer of the draft alone does not
-    /// name the frame.
+    /// Returns whether the frame says that another number is due. A peer that knows only the draft
+    /// does not name the frame.
     pub(crate) fn is_about_turn(frame: &Scanned<'_>) -> bool {
         let is_error = frame.intent == Intent::FAIL && frame.header.operation == "error";
         is_error && PeerError::read(frame.text, None).is_ok_and(|error| error.is_about_turn())

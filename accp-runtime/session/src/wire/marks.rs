@@ -1,6 +1,6 @@
 //! Extensions of the draft in the values of a frame: the mark `"` before a text, the `#` before a float, and
-//! the form `{_:[[k,v]]}` of a map whose keys cannot be keys of a frame. A peer of the draft alone would read
-//! other values.
+//! the form `{_:[[k,v]]}` of a map whose keys cannot be keys of a frame. A peer that knows only the draft would
+//! read other values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use accp_registry::{Type, lexical};
 use crate::reference::read_value;
 use crate::wire::scan::Scanned;
 
-/// Returns the frame at this position of the log for a peer of the draft alone. A reference to the place in the
-/// log, as in `zip:$cold.p57.zip`, replaces each value with an extension; the peer asks the host for it.
+/// Returns the frame at this position of the log for a peer that knows only the draft. A reference to the place
+/// in the log, as in `zip:$cold.p57.zip`, replaces each value with an extension; the peer asks the host for it.
 pub(crate) fn referred(
     text: &Arc<str>,
     position: u64,
@@ -41,8 +41,8 @@ pub(crate) fn referred(
     }
 }
 
-/// Returns a value of cold state as it may stand in the frame of a peer of the draft alone, in the place of the
-/// reference at this byte; `None` if it has an extension.
+/// Returns a value of cold state as it may stand in the frame of a peer that knows only the draft, in the place
+/// of the reference at this byte; `None` if it has an extension.
 pub(crate) fn in_place(text: &str, at: usize, value: &str, registry: &Registry) -> Option<String> {
     let mut params = params(text, registry).into_iter();
     let param = params.find(|param| param.at == at);

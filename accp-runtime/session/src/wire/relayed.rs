@@ -9,7 +9,7 @@ use crate::log::mid::MemberId;
 use crate::log::vouch::Vouched;
 use crate::wire::relay::Relay;
 
-/// An entry of the log as members have it.
+/// An entry of the log in the form that members get.
 #[derive(Debug, Clone)]
 pub(crate) struct Relayed {
     pub position: u64,

@@ -28,8 +28,8 @@ pub(crate) struct Stamp<'s> {
 }
 
 impl Stamp<'_> {
-    /// Returns the head for a peer of the draft alone, if there is a number: the last that was sent to
-    /// the peer, or taken from it.
+    /// Returns the head for a peer that knows only the draft, if there is a number: the last that was
+    /// sent to the peer, or taken from it.
     pub(crate) fn for_draft(self, number: Option<u64>) -> Self {
         match number {
             Some(held) => Self {
@@ -42,11 +42,11 @@ impl Stamp<'_> {
     }
 
     /// Writes `@hub>ack:frame{}[mid:..,seq:57,ts:..,of:101000001001,at:12,up:56]`. It tells a sender
-    /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among
-    /// them that were accepted are in the log up to position 56.
+    /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among them
+    /// that were accepted are in the log up to position 56.
     ///
-    /// A peer of the draft alone reads `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`: its
-    /// frame has taken that number. Without an id, another frame has taken it.
+    /// A peer that knows only the draft reads `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`:
+    /// its frame has taken that number. Without an id, another frame has taken it.
     pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
         let Self {
             agent,

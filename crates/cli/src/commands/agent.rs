@@ -50,7 +50,7 @@ pub(crate) struct Args {
     registry: RegistryArgs,
 }
 
-/// The time in which the hub sends its schemas.
+/// The longest time to wait for the schemas of the hub.
 const SCHEMAS: Duration = Duration::from_secs(10);
 /// The time between two checks whether the schemas have come.
 const LOOK: Duration = Duration::from_millis(20);
@@ -114,7 +114,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
     Ok(options)
 }
 
-/// Waits until the agent has the registry of its session. Returns false if it has not got it in time.
+/// Waits until the agent has the registry of its session. Returns false if this takes too long.
 async fn knows_schemas(agent: &Agent) -> Result<bool, accp_client::Error> {
     let until = Instant::now() + SCHEMAS;
     let look = |session: &Session| {

@@ -75,7 +75,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(report.faults))
 }
 
-/// What was found in all files.
+/// The results for all files.
 struct Report {
     out: Output,
     styled: bool,

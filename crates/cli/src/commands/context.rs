@@ -126,7 +126,7 @@ impl ContextArgs {
         Context::open(&self.root, self.session.clone()).map_err(failure)
     }
 
-    /// Returns what to say of a folder that nobody has named and that is not there yet.
+    /// Returns a note if sessions go into the default folder and it does not exist yet.
     fn is_new(&self) -> Option<String> {
         let is_new = self.root == Path::new(ROOT) && !self.root.exists();
         is_new.then(|| {
@@ -181,7 +181,7 @@ struct WindowArgs {
 }
 
 impl WindowArgs {
-    /// Returns the window, with the prices of the counter's model; `known` is the size of the session's.
+    /// Returns the window, with the prices of the counter's model. `known` is the size of the session's window.
     fn of(&self, known: Option<u64>, counter: &ModelCounter) -> Result<Window, Failure> {
         let size = self.window.or(known);
         let size = size.ok_or_else(|| {
@@ -228,7 +228,7 @@ fn list(input: Input, form: Option<Form>) -> Result<MessageList, Failure> {
     list.map_err(|fault| at_fault(&name, &fault))
 }
 
-/// Reads the text of a list, and returns it behind the name of the input.
+/// Reads the text of a list. Returns the name of the input, and the text or its finding.
 fn text(input: Input) -> Result<(String, Result<String, Finding>), Failure> {
     let (name, bytes) = input.bytes(MOST + 1)?;
     let fault = |text: String| Finding {

@@ -123,7 +123,7 @@ fn options<'e>(args: &Args, externals: &'e mut dyn accp_frame::Externals) -> Enc
     }
 }
 
-/// Reports all mistakes of a message that cannot be encoded for this reason.
+/// Reports all mistakes of a message. `reason` is the error with which the whole message cannot be encoded.
 fn report(
     name: &str,
     position: &ReadPosition,
@@ -195,7 +195,8 @@ impl accp_frame::Externals for AcceptExternals {
     }
 }
 
-/// Makes the failure for JSON that cannot be read, which begins behind this line. Nothing after it can be read either.
+/// Makes the failure for JSON that cannot be read. The JSON begins after line `before`, and nothing after it can be
+/// read either.
 fn no_json(name: &str, before: usize, error: serde_json::Error) -> Failure {
     let (line, column) = (error.line(), error.column());
     let category = error.classify();
@@ -227,7 +228,7 @@ struct ReadPosition {
     column: Cell<usize>,
     /// The line and the column of the value that is being read, from 1.
     start: Cell<(usize, usize)>,
-    /// Its text so far.
+    /// The text of the value so far.
     text: RefCell<Vec<u8>>,
 }
 

@@ -107,7 +107,8 @@ enum Api {
 }
 
 impl Args {
-    /// Returns the path of the registry for the crate that compiles the output, if it is another than for this command.
+    /// Returns the path of the registry as seen from the crate that compiles the output, if it differs from the path
+    /// given here.
     fn registry_path(&self) -> Option<PathBuf> {
         if let Some(path) = &self.registry_path {
             return Some(path.clone());
@@ -160,7 +161,7 @@ fn placed(path: &Path) -> io::Result<PathBuf> {
     }
 }
 
-/// Takes apart a path and what goes there.
+/// Splits `PATH=TEXT` into the path and the text for it.
 fn attribute(text: &str) -> Result<(String, String), String> {
     let Some((path, attribute)) = text.split_once('=') else {
         return Err(

@@ -75,14 +75,14 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Returns whether Cargo and Rust take this name of a crate.
+/// Returns whether Cargo and Rust accept this as the name of a crate.
 fn is_name(name: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
     let is_word = is_free(&name.replace('-', "_"));
     name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_inner) && is_word
 }
 
-/// Returns whether a word is none that Rust or Cargo keeps for itself.
+/// Returns whether a word is not reserved by Rust, by Cargo or by ACCP.
 fn is_free(word: &str) -> bool {
     const KEPT: &str = "as async await break const continue crate dyn else enum extern false fn for \
         gen if impl in let loop match mod move mut pub ref return self static struct super test trait \

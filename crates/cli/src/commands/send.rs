@@ -90,7 +90,8 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
 
 const SILENT: &str = "the hub says nothing: the frame has expired, or its chain was cancelled";
 
-/// Calls `take` with each frame of an answer and its intent, as they come. Returns the last intent.
+/// Calls `take` with each frame of an answer and its intent, in the order of arrival. Returns the last
+/// intent.
 fn each(
     mut answer: Answer,
     mut take: impl FnMut(&str, &str) -> Result<(), Failure>,

@@ -110,7 +110,7 @@ impl From<OsString> for StoreLocation {
 }
 
 impl fmt::Display for StoreLocation {
-    /// Leaves out what is secret in a URL.
+    /// Leaves out the secret parts of a URL.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(file) => write!(f, "in {}", file.display()),

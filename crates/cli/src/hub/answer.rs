@@ -13,7 +13,7 @@ use crate::words::UNLIMITED;
 use accp_console::outcome::Failure;
 use accp_console::output::on_one_line;
 
-/// The most bytes of a line of a hub: a frame, several times over, with what a log says of it.
+/// The most bytes of a line: room for a frame in several forms, with its description in the log.
 const LINE: usize = 4 << 20;
 
 /// The frames with which a hub answers, as they come.
@@ -163,7 +163,7 @@ pub(super) fn not_a_hub(base: &str, found: &str) -> Failure {
     ))
 }
 
-/// Returns the beginning of what others wrote, on one line.
+/// Returns the beginning of a text that others wrote, on one line.
 pub(super) fn shortened(text: &str) -> String {
     const MOST: usize = 300;
     let mut letters = text.trim().chars();

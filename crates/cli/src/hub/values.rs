@@ -20,13 +20,13 @@ use accp_console::outcome::Failure;
 const SHORT: usize = 150;
 /// The most characters of a value that stands in its frame.
 const LONG: usize = 50;
-/// The most bytes of what a hub says of a session.
+/// The most bytes of a description of a session by the hub.
 const STATE_BYTES: u64 = 16 << 20;
 
-/// What goes out ahead of a frame.
+/// The frames that must be sent before a frame, because they carry its long values.
 #[derive(Default)]
 pub(super) struct Uploads {
-    /// Who sends it; `None` if there is nothing.
+    /// The sender and the number of its last value; `None` if nothing has to be sent first.
     sender: Option<(AgentId<'static>, u64)>,
     /// The frames that announce the values, without `mid` and `seq`.
     announcements: Vec<String>,
@@ -44,8 +44,8 @@ struct Sender {
 }
 
 impl Hub<'_> {
-    /// Sends the values of a frame ahead that are too long for it. A frame with a number of its own gets a greater one
-    /// then.
+    /// Sends the values of a frame that are too long for it, before the frame. If the frame has a number of its own,
+    /// it gets a greater one.
     pub(super) fn upload_values(
         &self,
         head: &str,
@@ -105,8 +105,8 @@ impl Hub<'_> {
         Ok(now.is_some_and(|(now, _)| now.last_put != *last_put))
     }
 
-    /// Returns what goes out ahead of a frame: nothing, if the frame is short. A frame that cannot be read goes out as
-    /// it is, and the hub says why it refuses the frame.
+    /// Returns the values to send before a frame; none if the frame is short. A frame that cannot be read is sent as
+    /// it is, so that the hub explains its refusal.
     fn values_of(&self, head: &str, envelope: &Envelope<'_>) -> Result<Uploads, Failure> {
         let mut whole = head.to_owned();
         let fault = |error: &dyn std::fmt::Display| Failure::Input(error.to_string());
@@ -163,8 +163,8 @@ impl Hub<'_> {
         Err(self.refused(&self.whole(answer, ERROR_BYTES)?))
     }
 
-    /// Returns what the session knows of an agent, and its registry. An agent that is not in the session yet joins it
-    /// by a `ping`, which leaves nothing else in the log.
+    /// Returns the entry of an agent in the state of the session, and the session's registry. An agent that is not in
+    /// the session yet joins it by a `ping`, which adds nothing else to the log.
     fn sender(&self, agent: &AgentId<'_>) -> Result<Option<(Sender, Registry)>, Failure> {
         let mut state = self.read("state")?;
         let mut sender = state.as_ref().and_then(|state| sender_in(state, agent));
@@ -207,7 +207,7 @@ impl Hub<'_> {
         registry.map(Some).map_err(invalid)
     }
 
-    /// Reads what the hub says of the session; `None` if there is no such session yet.
+    /// Reads a description of the session from the hub; `None` if there is no such session yet.
     fn read(&self, what: &str) -> Result<Option<Json>, Failure> {
         let url = self.url(&format!("sessions/{}/{what}", self.args.session));
         let request = self.with_token(self.http.get(url)).config();
@@ -225,7 +225,7 @@ impl Hub<'_> {
     }
 }
 
-/// Returns what the state of a session says of an agent.
+/// Returns the entry of an agent in the state of a session.
 fn sender_in(state: &Json, agent: &AgentId<'_>) -> Option<Sender> {
     let mut members = state["members"].as_array()?.iter();
     let member = members.find(|member| {

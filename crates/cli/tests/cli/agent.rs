@@ -10,7 +10,7 @@ use super::hub::{Running, run};
 
 const QUESTION: &str = "@guest>req:chat{content:Lunch?|schema:CH}";
 
-/// A hub in memory, and an agent that answers by a script of the shell.
+/// A hub in memory, and an agent whose command is a shell script.
 struct Kitchen {
     _hub: Running,
     url: String,
@@ -63,13 +63,13 @@ fn cook(url: &str, folder: &Path, options: impl Words, script: &str) -> Running 
     cook
 }
 
-/// What the processes of a command write to `alive`, until the last of them has ended, or for a minute.
+/// Reads what the processes of a command write to `alive`, until the last of them has ended, or for a minute.
 struct Alive {
     cat: Child,
     lines: BufReader<ChildStdout>,
 }
 
-/// Waits until the command runs, and returns what it goes on to say there.
+/// Waits until the command runs. Returns a reader of what it writes after that.
 fn alive(folder: &Path) -> Alive {
     let cat = Command::new("timeout")
         .args(["60", "cat", "alive"])
@@ -86,7 +86,7 @@ fn alive(folder: &Path) -> Alive {
 }
 
 impl Alive {
-    /// Returns what is written until nobody is left who could write.
+    /// Returns the rest of the text, once no process is left that could write.
     fn rest(mut self) -> String {
         let mut rest = String::new();
         self.lines.read_to_string(&mut rest).unwrap();
@@ -96,7 +96,7 @@ impl Alive {
     }
 }
 
-/// A command with a child that only SIGKILL ends. `survived` says that nobody has ended the child.
+/// A command with a child that only SIGKILL ends. If nobody ends the child, it writes `survived`.
 const STUBBORN: &str = "
     exec 3>alive
     trap 'echo asked >&3; exit 1' TERM
@@ -198,8 +198,8 @@ fn a_command_that_cannot_run_is_named_to_the_operator_alone() {
     assert!(told[1].contains("/no/such/command"), "{told:?}");
 }
 
-/// Returns the signals that this process ignores, and so do those that it starts, each as a bit. Only Linux says
-/// them.
+/// Returns the signals that this process ignores, each as a bit; processes that it starts ignore them, too. Only
+/// Linux reports them.
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

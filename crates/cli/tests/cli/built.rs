@@ -40,8 +40,8 @@ impl Crate {
         fs::write(self.path(file), text).unwrap();
     }
 
-    /// Runs Cargo, which has to succeed. The crate is built as those of the workspace are, so that what the README's first
-    /// command has built serves here, too.
+    /// Runs Cargo, which has to succeed. The crate is built with the settings of the workspace, so it uses what the
+    /// README's first command has built.
     fn cargo(&self, args: impl Words) -> Run {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
@@ -75,7 +75,8 @@ fn a_new_crate_passes_its_tests() {
     made.cargo("test --quiet").stdout_has("2 passed");
 }
 
-/// What accp-build says about files in the folder of a registry, and about a registry that is one file.
+/// Cargo builds again when a file of a registry changes, appears or disappears. The registry may be a folder or one
+/// file.
 #[test]
 fn a_change_of_the_registry_builds_again() {
     let made = Crate::made("watched");
@@ -104,7 +105,7 @@ fn a_change_of_the_registry_builds_again() {
     assert!(made.builds(), "the file that is named");
 }
 
-/// The derive finds the registry, wherever the command ran and whatever the paths were.
+/// The derive finds the registry, whatever the folder and the paths that the command was run with.
 #[test]
 fn a_generated_file_builds_in_its_crate() {
     const REGISTRY: &str = r#"{ "schemas": { "visit": { "code": "VS", "fields": ["place"],

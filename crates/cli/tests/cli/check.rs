@@ -350,7 +350,8 @@ fn a_session_is_checked_over_its_frames() {
     ");
 }
 
-/// What a session writes keeps to its own rules, also from the middle on, and under both numberings.
+/// The frames of a session keep the rules that its host checks, also if the file begins in the
+/// middle, and under both numberings.
 #[test]
 fn the_frames_of_a_session_pass() {
     let one = |agent: &str, mid: u64, seq: u64, more: &str| {

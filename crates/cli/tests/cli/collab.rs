@@ -1,4 +1,4 @@
-//! `accp collab`: what the commands say, as text and as JSON, and their exit codes.
+//! `accp collab`: the output of the commands, as text and as JSON, and their exit codes.
 
 mod bad_input;
 mod standing;
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use crate::cli::{Folder, Run, Words};
 
-/// What a new folder needs besides its name.
+/// The options that a new folder needs besides its name.
 pub(super) const INIT: &str = "init --participant ada --participant bob --objective 'Choose a store' \
     --completion 'It is fast' --primary-deliverable-type adr --deliverables-dir papers";
 

@@ -65,7 +65,7 @@ fn the_commands_of_the_readme_shorten_its_list_and_find_what_left() {
             .collect()
     };
     assert_eq!(of_user(&sent), of_user(&before));
-    // This flight left the list: only the first result had it.
+    // The compressed list no longer has this flight: only the first result had it.
     assert!(list.contains("BF385") && !run.stdout.contains("BF385"));
     folder
         .run(("context", recover), "")

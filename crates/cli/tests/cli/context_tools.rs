@@ -1,4 +1,4 @@
-//! `accp context tools`, `call` and `mcp`: what a program gives to its model.
+//! `accp context tools`, `call` and `mcp`: the tools that a program gives to its model.
 
 use serde_json::json;
 

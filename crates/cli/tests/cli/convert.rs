@@ -128,8 +128,8 @@ fn long_values_to_stdout_need_a_side_file_or_inline() {
     assert_eq!((run.code, run.stdout.lines().count()), (Some(0), 2));
 }
 
-/// A file that is not a conversation, or is cut, is reported with place and cure, and nothing is
-/// written.
+/// For a file that is not a conversation, or is cut, the error names the place and the cure, and
+/// nothing is written.
 #[test]
 fn a_faulty_file_is_told_by_its_place() {
     let whole = example();
@@ -270,7 +270,7 @@ fn a_file_is_not_read_and_written_at_once() {
     }
 }
 
-/// Frames that are out already keep their values, whatever comes after them.
+/// Frames that were printed before a fault still have all their values.
 #[test]
 fn what_is_printed_leads_somewhere() {
     let folder = Folder::with(&[]);

@@ -2,7 +2,7 @@
 
 use crate::cli::{Folder, accp};
 
-/// The README's first command prints the same each time, in 80 columns and on a page or two.
+/// The README's first command prints the same each time, in at most 80 columns and two pages.
 #[test]
 fn the_demo_is_this() {
     let run = accp("demo", "");

@@ -128,7 +128,7 @@ fn frames_of_a_file_stand_apart_and_faults_do_not_stop_them() {
     assert_eq!(lines, [json!(null), json!("E1001"), json!(null)]);
 }
 
-/// A control frame of the session names no schema, and is still explained.
+/// A control frame of the session names no schema. It is explained by the registry of such frames.
 #[test]
 fn a_frame_of_the_session_is_told_from_its_registry() {
     let frame = "@hub>sync:join{agents:[dev]|n:101|x:1}[mid:100000000003,seq:1]";
@@ -154,7 +154,7 @@ fn a_frame_of_the_session_is_told_from_its_registry() {
     assert_eq!(json["schema"], json!(null));
 }
 
-/// Nothing that a frame says acts on a terminal: not a name, not a value.
+/// No name and no value of a frame can control the terminal that shows it.
 #[test]
 fn an_explanation_does_not_act_on_a_terminal() {
     let message = DynamicFrame::new("a", "req", "plan").unwrap();

@@ -1,4 +1,4 @@
-//! `accp session export`: what a session says of a recorded conversation in each format.
+//! `accp session export`: the session of a recorded conversation, in each format.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -89,7 +89,8 @@ fn every_sample_comes_back_equal_from_an_export() {
     assert_eq!(back, []);
 }
 
-/// A part is not a message of its own: what it says is said by the whole frame, once.
+/// A part is not a message of its own. Export and search show the whole frame once, and not its
+/// parts.
 #[test]
 fn what_came_in_parts_is_told_and_found_once() {
     let sample = workspace().join("crates/memory/recordings/tests/samples/odd_claude_code.jsonl");

@@ -32,7 +32,7 @@ fn fine(run: Run) -> Run {
     run
 }
 
-/// A log of calls is read by every command, and an error names the place of what is wrong.
+/// Every command reads a log of calls, and an error names the place of the mistake.
 #[test]
 fn every_command_reads_a_log_of_calls() {
     let user = json!({ "role": "user", "content": "Is there rye?" });
@@ -148,7 +148,8 @@ const FOREIGN: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// What a person did not say is no turn of the user, and frames of a log give the log again.
+/// A message that no person wrote does not become a turn of the user. The frames of a log give the
+/// log again.
 #[test]
 fn a_log_of_a_framework_is_converted_with_its_roles() {
     let said = [

@@ -1,4 +1,5 @@
-//! The gate of a hub, tried from outside: a process of its own, and what a stranger sends.
+//! The gate of a hub, tested from outside: the hub is a process of its own, and clients without rights send
+//! requests.
 
 mod client;
 mod ends;
@@ -55,7 +56,7 @@ impl TestHub {
         Self::start_in(folder, args)
     }
 
-    /// As [`with`](Self::with), where the last token may erase.
+    /// As [`with`](Self::with), but the client with the last token is an administrator.
     fn with_admin(tokens: &[Token]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         write_tokens(folder.path(), tokens);
@@ -96,7 +97,7 @@ fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
     format!("{head}[mid:{mid},seq:{seq},{more}]")
 }
 
-/// Returns all that a store holds.
+/// Returns all contents of a store, as text.
 fn content(file: &Path) -> String {
     let mut store = SqliteStore::open(file).unwrap();
     let mut all = String::new();
@@ -113,7 +114,8 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     let hub = TestHub::with("", &[DEV, EVE]);
     let (dev, eve) = (hub.client_of(DEV), hub.client_of(EVE));
     let session = dev.begin("/mcp/lunch/dev");
-    // What the agent takes is the last that it writes.
+    // The agent's last write at its start is the entry about the requests that it takes, so the test waits for
+    // it.
     let read = |_| content(&hub.folder.path().join("hub.accp"));
     let before = (0..10_000).map(read).find(|all| all.contains("sync:takes"));
 
@@ -171,8 +173,8 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     );
 }
 
-/// Opens one request on each route that can stay open, and waits until it is. A client of A2A has an agent of
-/// its own, because an agent has one place at a time.
+/// Opens one request on each route that can stay open, and waits until each is open. The client of A2A uses
+/// another agent, because an agent is open in one place at a time.
 fn open_all(hub: &Client, guest: &Client) -> Vec<(&'static str, Open)> {
     let mut open = Vec::new();
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";
@@ -246,7 +248,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     let hub = TestHub::with("", &[DEV, GUEST, COOK]);
     let [dev, guest, cook] = [DEV, GUEST, COOK].map(|token| hub.client_of(token));
     let ping = frame("@cook>ping:link{}", "abc999000001", 0, "sid:lunch");
-    assert_eq!(cook.post_frame(&ping).status, 200); // It may still say that it takes something.
+    assert_eq!(cook.post_frame(&ping).status, 200); // This agent has not said which requests it takes, so the questions wait for it.
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(dev.post_frame(&plan).status, 200);
     let frames = "/accp/v1/sessions/lunch/frames?follow=true";

@@ -99,8 +99,8 @@ fn read(mut answer: ureq::http::Response<ureq::Body>) -> String {
     answer.body_mut().read_to_string().unwrap()
 }
 
-/// A question that was not answered when the hub was killed comes again, one that was answered does not, and
-/// what came while the model was away comes once.
+/// After the hub was killed, a question without an answer comes again, and an answered one does not. A question
+/// that came while the model was away comes once.
 #[test]
 fn a_model_goes_on_where_it_was_when_its_hub_is_killed() {
     let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ fn a_model_goes_on_where_it_was_when_its_hub_is_killed() {
     dev.gets(&["tea"]);
 }
 
-/// What the process of a hub and its files take.
+/// The memory of a hub's process, and the size of its files.
 #[derive(Debug, Clone, Copy)]
 struct Weight {
     memory: u64,
@@ -150,7 +150,7 @@ fn weigh(hub: &Running, folder: &Path) -> Weight {
     }
 }
 
-/// Returns what a hub weighs beyond its beginning once 200 agents, and then 400, have come in this way.
+/// Returns how much more a hub takes after 200 agents have come in this way, and after 400.
 fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     let folder = tempfile::tempdir().unwrap();
     let (hub, url) = Running::hub("hub.accp", folder.path());
@@ -193,7 +193,7 @@ fn asks_for_tools(url: &str, number: usize) {
 
 fn sends_a_message(url: &str, number: usize) {
     if number == 0 {
-        // Somebody may take the messages.
+        // This agent may take the messages.
         posts(url, 999);
     }
     let message = json!({

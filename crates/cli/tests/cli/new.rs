@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::cli::{Folder, workspace};
 
-/// examples/frames is what the command writes, and one registry and one test more.
+/// examples/frames is the output of the command, with one more registry and one more test.
 #[test]
 fn the_example_is_a_new_crate() {
     let example = workspace().join("examples/frames");

@@ -1,4 +1,4 @@
-//! One hub has a file of sessions; whoever reads or copies it goes on.
+//! Only one hub may have a file of sessions. Other commands may still read or copy the file.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn send(url: &str, goal: &str) {
     accp(["send", "--hub", url, &frame], "").code_is(0);
 }
 
-/// Returns how many frames of guests the first session of a file has.
+/// Returns the number of frames of guests in the first session of a file.
 fn goals(folder: &Folder, file: &str) -> usize {
     let run = folder.run(
         ["session", "export", file, "main", "--format", "frames"],
@@ -41,7 +41,7 @@ fn a_second_hub_is_refused_and_the_first_is_named_until_it_is_killed() {
     );
     send(&url, "rye");
 
-    drop(first); // it is killed
+    drop(first); // kills the hub
     let (next, url) = Running::hub("hub.accp", folder.0.path());
     send(&url, "oats");
     assert_eq!(next.stop().0, Some(0));
@@ -73,7 +73,7 @@ fn readers_and_copies_go_on_while_a_hub_runs() {
     assert_eq!(goals(&folder, "hub.accp"), 0);
 }
 
-/// A store that somebody has moved away is not begun anew.
+/// If somebody has moved the store away, the hub does not make a new one.
 #[test]
 fn a_hub_and_its_file_part_only_with_an_error() {
     let folder = Folder::with(&[]);

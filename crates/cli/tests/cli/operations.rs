@@ -6,7 +6,7 @@ use std::fs;
 use super::hub::Running;
 use super::{command, finish, workspace};
 
-/// What stands nowhere but in frames, values, tokens and paths.
+/// A text that may stand only in frames, values, tokens and paths, and never in a log.
 const SECRET: &str = "xyzzy";
 
 fn http() -> ureq::Agent {

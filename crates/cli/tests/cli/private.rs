@@ -45,7 +45,7 @@ fn modes(folder: &Path) -> BTreeMap<String, u32> {
     all
 }
 
-/// Returns what is not for its owner alone, and checks that a command has made each of these files.
+/// Checks that a command has made these files. Returns all files that others can open.
 fn open_to_others(folder: &Folder, made: &str) -> Vec<String> {
     let modes = modes(folder.0.path());
     for name in made.split_whitespace() {
@@ -60,7 +60,8 @@ fn read(name: &str) -> String {
     fs::read_to_string(workspace().join(name)).unwrap()
 }
 
-/// Returns a folder with files that the user keeps to himself, so that only what commands make can be open.
+/// Returns a folder with files that only the user can open, so that any other open file was made by a
+/// command.
 fn inputs(files: &[(&str, &str)]) -> Folder {
     let folder = Folder::with(files);
     for (name, _) in files {
@@ -171,7 +172,7 @@ fn the_registry_of_instructions_is_its_owner_s() {
     assert_eq!(open_to_others(&folder, "r.aacp"), [""; 0]);
 }
 
-/// A folder that agents share is open to them, and what a participant keeps beside it is not.
+/// A folder that agents share stays open to them, and the private files of a participant beside it do not.
 #[test]
 fn a_shared_folder_stays_shared() {
     let folder = inputs(&[]);

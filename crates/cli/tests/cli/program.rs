@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::PROGRAM;
 
-/// The words of a command line. A text is split at its spaces, as a shell does; single quotes keep a word together.
+/// The words of a command line. A text is split at spaces; single quotes keep a word together, as in a shell.
 pub(crate) trait Words {
     fn words(&self) -> Vec<OsString>;
 }

@@ -1,4 +1,5 @@
-//! What `accp convert --format-out` writes passes `accp context check`, or is refused with its place and a cure.
+//! The output of `accp convert --format-out` passes `accp context check`, or is refused with the place and a
+//! cure.
 
 use accp_memory::{Form, MessageList, check};
 use serde_json::{Value as Json, json};
@@ -19,7 +20,7 @@ fn convert(folder: &Folder, format: &str, more: impl Words, file: &str) -> Run {
     folder.run((("convert --format-out", format), more, [file]), "")
 }
 
-/// Returns what the rules of a form say against each line of an output.
+/// Returns what is wrong with each line of an output, by the rules of a form.
 fn faults(run: &Run, format: &str) -> Vec<String> {
     let Some(form) = Form::named(format) else {
         return Vec::new();
@@ -34,7 +35,7 @@ fn faults(run: &Run, format: &str) -> Vec<String> {
     faults
 }
 
-/// Every sample in every format: what comes out is valid, and what does not is named with its line.
+/// Every sample in every format: each line that is written is valid, and each refusal names its line.
 #[test]
 fn every_sample_in_every_format_is_valid_or_refused_with_its_place() {
     let samples = workspace().join("crates/memory/recordings/tests/samples");
@@ -110,7 +111,7 @@ fn a_text_cut_in_a_pair_is_read_checked_and_repaired() {
     insta::assert_snapshot!(run.stderr, @"message 0: put U+FFFD in the place of half of a surrogate pair at `/content`");
 }
 
-/// A member that stands twice is refused by every command that reads JSON of others.
+/// Every command that reads foreign JSON refuses an object with a repeated key.
 #[test]
 fn a_member_that_stands_twice_is_refused_everywhere() {
     let folder = Folder::with(&[

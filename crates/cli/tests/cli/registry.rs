@@ -160,7 +160,7 @@ fn diff_tells_what_breaks_a_peer() {
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
 }
 
-/// The check for CI: what breaks stands at its place, and the command fails.
+/// In CI, a breaking change is reported at its place, and the command fails.
 #[test]
 fn lint_against_an_older_registry() {
     let renamed = OLD.replace("\"revenue\"", "\"income\"").replace(

@@ -269,7 +269,7 @@ fn a_damaged_file_is_refused() {
     ");
 }
 
-/// A frame that no handler got in time is told from one that was handled.
+/// A frame whose time was over before a handler got it is shown as lapsed, and not as handled.
 #[test]
 fn a_frame_that_has_lapsed_is_shown_as_such() {
     let folder = bakery();
@@ -309,7 +309,7 @@ fn a_frame_that_has_lapsed_is_shown_as_such() {
     ");
 }
 
-/// Verify finds faults that no digest shows.
+/// Verify reads the entries, and finds faults that no checksum shows.
 #[test]
 fn verify_reads_what_stands_there() {
     let folder = bakery();

@@ -1,4 +1,4 @@
-//! What commands do with what strangers say: a hub that is not one, a hub that means harm, and damaged files.
+//! Hostile input to commands: servers that are not hubs, servers that attack, and damaged files.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -18,10 +18,11 @@ const ACK: &str = "@hub>ack:frame{}[mid:910000001001,seq:1,ts:1767225600]";
 const PIECE: &str =
     "@cook>stream:chat{idx:0|d:Pum|schema:ST}[mid:102000001001,seq:1,ts:1767225600]";
 
-/// What a terminal acts on: the title, a colour, C1 in UTF-8, the order of what follows, and marks.
+/// Characters on which a terminal acts: a title, a colour, C1 in UTF-8, a change of direction, and marks.
 const HARM: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{202e}\u{200f}\u{61c}\u{2066}\r";
 
-/// Checks that a terminal acts on nothing of what a command says, and that the command says it.
+/// Checks that the output of a command has none of these characters as they are, and that it shows them
+/// escaped.
 fn assert_harmless(run: &Run) {
     let said = format!("{}{}", run.stdout, run.stderr);
     for harm in HARM.chars() {
@@ -79,7 +80,7 @@ fn readers(url: &str) -> Vec<Vec<&str>> {
     ]
 }
 
-/// Runs every command that reads from a hub, with a second as its time where it has one.
+/// Runs every command that reads from a hub, with a time limit of one second where the command has one.
 fn run_all(url: &str, more: &str) -> Vec<Run> {
     let all = readers(url);
     std::thread::scope(|scope| {
@@ -91,7 +92,7 @@ fn run_all(url: &str, more: &str) -> Vec<Run> {
     })
 }
 
-/// Waits until the other side has gone, and writes this again and again meanwhile.
+/// Writes this text again and again, until the other side has closed the connection.
 fn drip(stream: &mut TcpStream, drop: &str) {
     stream
         .set_read_timeout(Some(Duration::from_millis(50)))

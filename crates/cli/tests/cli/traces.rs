@@ -6,7 +6,7 @@ use std::sync::mpsc;
 
 use super::hub::Running;
 
-/// What stands nowhere but in a frame and a token.
+/// A text that may stand only in a frame and a token, and never in a span.
 const SECRET: &str = "xyzzy";
 
 /// Takes one batch of spans, and returns its path and its bytes.

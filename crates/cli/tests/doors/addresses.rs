@@ -1,4 +1,4 @@
-//! Addresses and names with which a program does not reach its hub, and what it is told.
+//! Addresses and names by which a program cannot reach its hub, and the error for each.
 
 use accp_client::{Agent, Error, Hub as OwnHub};
 use accp_runtime::profiles::ChatReq;
@@ -6,7 +6,7 @@ use accp_store::MemoryStore;
 
 use super::processes::Hub;
 
-/// Returns why there is no connection.
+/// Connects, and returns the error, or `connected`.
 async fn told(address: &str, name: &'static str) -> String {
     match Agent::connect(address, "team", name).await {
         Ok(_) => "connected".to_owned(),

@@ -8,7 +8,7 @@ use accp_runtime::{DynamicFrame, Value};
 
 use super::processes::{PART, TestHub, connect};
 
-/// Says a line to the test that has started this program.
+/// Prints a line for the test that has started this program.
 macro_rules! say {
     ($($words:tt)*) => {
         println!("\npart: {}", format_args!($($words)*))
@@ -23,7 +23,8 @@ fn note(text: &str) -> Outbound<'static> {
     Outbound::owned_message(note)
 }
 
-/// What a program does for a test. It does nothing where nobody has given it a part.
+/// The main function of a program that another test starts. Without a part in its environment, it does
+/// nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plays_a_part() {
     let Ok(part) = std::env::var(PART) else {
@@ -85,7 +86,7 @@ async fn plays_a_part() {
                 .send_with(note(text))
                 .within(Duration::from_millis(300));
             match sent.await {
-                // The store keeps frames in their order, so it has this frame once it has the next one.
+                // The store keeps frames in order. So when it has the next frame, it has this one, too.
                 Err(Error::Pending(_)) => {
                     let next = agent.send_with(note("after that")).queued().await;
                     say!("pending, then {:?}", next.map(drop));
@@ -108,7 +109,7 @@ async fn plays_a_part() {
             say!("ready");
             std::future::pending::<()>().await;
         }
-        // Fails at each note, with a reason of as many letters as the part asks for.
+        // Fails at each note, with a reason whose length the part gives.
         "fail" => {
             let why = "x".repeat(text.parse().unwrap());
             agent.serve_others(move |_| {
@@ -137,7 +138,7 @@ async fn plays_a_part() {
 }
 
 impl TestHub {
-    /// Runs a program, and returns what it says.
+    /// Runs a program, and returns its output.
     fn run(&self, part: &str) -> String {
         let mut program = self.start(part);
         let said = program.says();

@@ -1,4 +1,4 @@
-//! `accp agent`: what a command answers, and how it ends.
+//! `accp agent`: the answers of a command, and its ends.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

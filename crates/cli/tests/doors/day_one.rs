@@ -1,5 +1,5 @@
-//! What the first two programs of a new user met: agents of a name that was there before, programs that end at once, texts
-//! around the limits of a frame, failures under a registry of one's own, and two registries that do not agree.
+//! Cases that new users met first: an agent whose name was used before, programs that end at once, texts near the
+//! limits of a frame, failures under an own registry, and two registries that differ.
 
 use std::borrow::Cow;
 use std::future::IntoFuture as _;
@@ -96,7 +96,7 @@ pub(crate) async fn play(part: &str) {
     }
 }
 
-/// Connects with a registry that lacks a schema of the session, or has it in another form, and serves.
+/// Connects as an agent whose registry lacks a schema of the session, or has another form of it, and serves.
 async fn stranger(part: &str) {
     let registry = match part {
         "another form" => REGISTRY.replace("\"more\"", "\"extra\""),
@@ -198,7 +198,7 @@ fn a_text_of_any_length_is_whole_between_two_programs_and_after_a_restart() {
     }
 }
 
-/// The registry has frames of its own under ER, which is the code of errors.
+/// The registry has its own frames under the code ER, which usually stands for errors. A failure is still reported.
 #[tokio::test]
 async fn a_failure_is_told_in_one_process_whatever_the_registry_calls_er() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -245,7 +245,7 @@ async fn who_asks_two_agents_gets_an_answer_to_each_question_from_one_of_them() 
     }
 }
 
-/// Nobody has to wait for an answer that cannot come.
+/// The asker gets an error at once if no agent can answer.
 #[tokio::test]
 async fn a_question_that_nobody_takes_is_an_error_at_once() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -262,7 +262,7 @@ async fn a_question_that_nobody_takes_is_an_error_at_once() {
     let failed = desk.ask::<NoteDone<'static>>(note("soup")).await;
     let told = failed.unwrap_err();
     assert_eq!(told.code(), Some(ErrorCode::REF_NOT_FOUND), "{told}");
-    // Nor does one of other questions take it.
+    // An agent that takes only other questions does not take this question either.
     let chef = hub.agent("chef").unwrap();
     chef.serve(
         |said: ChatReq<'static>, cx| async move { cx.reply(ChatDone::new(said.content)).await },
@@ -276,7 +276,7 @@ async fn a_question_that_nobody_takes_is_an_error_at_once() {
     assert_eq!(chat.unwrap().content, "soup?");
 }
 
-/// An agent that is taken out gives its questions to the next one, which learns that somebody has had them.
+/// When an agent is removed, its questions go to the next agent, with the mark that another has had them.
 #[tokio::test]
 async fn an_agent_that_is_taken_out_hands_its_questions_on() {
     let hub = own_hub(MemoryStore::new()).await;
@@ -285,7 +285,7 @@ async fn an_agent_that_is_taken_out_hands_its_questions_on() {
     let (begun, mut has_begun) = tokio::sync::mpsc::unbounded_channel();
     lab.serve(move |_: NoteReq<'static>, cx| {
         begun.send(()).unwrap();
-        // The agent does not come to an end.
+        // This handler never ends.
         async move {
             std::future::pending::<()>().await;
             cx.handled().await
@@ -305,7 +305,7 @@ async fn an_agent_that_is_taken_out_hands_its_questions_on() {
     });
     assert!(hub.remove("lab").await.unwrap());
     assert_eq!(asked.await.unwrap().unwrap().text, "soup, again: true");
-    // What leaves by itself ends its work first, and is given nothing more.
+    // An agent that leaves by itself finishes its work first, and gets no further questions.
     next.leave().await.unwrap();
     let lab = hub.agent("lab").unwrap();
     echo(&lab);
@@ -347,7 +347,7 @@ struct NoteFail<'a> {
     left: Option<i64>,
 }
 
-/// What a note gets.
+/// The two answers to a note.
 type Answer = Result<NoteDone<'static>, NoteFail<'static>>;
 
 #[tokio::test]
@@ -413,7 +413,7 @@ async fn names_that_are_none_are_told() {
     assert!(told.to_string().contains("session"), "{told}");
 }
 
-/// Asks an agent whose registry is not that of its session, and returns what it answers.
+/// Asks an agent whose registry differs from that of its session, and returns the answer.
 async fn told_by(part: &str, text: &str) -> Result<NoteDone<'static>, Error> {
     let setup = TestHub::started();
     let mut lab = setup.start(&format!("day_one {part}"));

@@ -1,5 +1,6 @@
-//! What becomes of a frame whose writer and reader have different registries: the table of docs/evolution.md. The same
-//! program is built with the types of an old registry and with those of a new one, and each run is a process of its own.
+//! The effect of a changed registry on a frame whose writer and reader have different versions: the table of
+//! docs/evolution.md. The same program is built with the types of an old registry and with those of a new one, and each
+//! run is a process of its own.
 //!
 //! `ACCP_BLESS=1 cargo test -p accp-cli --test all evolution` writes the table anew.
 
@@ -21,15 +22,15 @@ use serde_json::{Value as Json, json};
 use super::processes::{HUB, Hub, Program};
 use crate::cli::{command, finish, workspace};
 
-/// A change of a registry, and a frame of each side that shows it.
+/// A change of a registry, with a frame from each side that shows the effect.
 struct Row {
     change: &'static str,
-    /// What the program with the old registry says and means: payload and schema, the field in question, its value.
+    /// The frame that the program with the old registry writes; `None` if it cannot write one.
     old: Option<Said>,
     new: Option<Said>,
 }
 
-/// A payload under a schema, the field that the change is about, perhaps inside another, and the value that it has for its
+/// A payload with its schema, the path of the field that the change is about, and the value of this field for its
 /// writer.
 struct Said(&'static str, &'static str, Json);
 
@@ -236,7 +237,7 @@ impl Row {
         }
     }
 
-    /// Returns the word of the table for what a reader has made of the frame.
+    /// Returns the word in the table for the result of a reader.
     fn outcome(&self, writer: Age, heard: &Json) -> String {
         let Some(Said(_, written, value)) = self.said(writer) else {
             return "–".to_owned();
@@ -244,7 +245,7 @@ impl Row {
         if let Some(code) = heard["error"].as_str() {
             return code.to_owned();
         }
-        // The reader has the field under the name that its own frames have it under.
+        // The reader may know the field under another name: the one in its own frames.
         let here = self.said(writer.other()).map_or(*written, |said| said.1);
         let dropped = heard["dropped"].as_array().unwrap();
         let held = here
@@ -266,7 +267,7 @@ fn same(one: &Json, other: &Json) -> bool {
     one == other || one.as_f64().is_some() && one.as_f64() == other.as_f64()
 }
 
-/// What a program does for a test, whose part is the age of its registry and its name.
+/// The main function of a program that a test starts. The part gives the version of its registry and the agent's name.
 pub(crate) async fn play(part: &str) {
     let (age, name) = part.split_once(' ').unwrap();
     let address = env::var(HUB).unwrap();
@@ -312,7 +313,7 @@ pub(crate) async fn play(part: &str) {
 }
 
 impl Program {
-    /// Starts the program of an age. A program without an agent has the name `nobody`.
+    /// Starts the program with this version of the registry. With the name `nobody` it opens no agent.
     fn of(age: Age, name: &str, folder: &Path, hub: &Hub) -> Self {
         let mut program = Self::start(folder, hub, &format!("evolution {} {name}", age.word()));
         assert_eq!(program.says(), "ready");
@@ -334,7 +335,7 @@ fn frame(said: &Said) -> String {
     format!("@w>req:{}", said.0)
 }
 
-/// Each program writes its frames, and the other reads the texts.
+/// Both programs run without a session: one writes its frames as text, and the other reads them.
 fn codec(rows: &[Row], writer: Age) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let hub = Hub::with(folder.path(), "{}");
@@ -350,7 +351,7 @@ fn codec(rows: &[Row], writer: Age) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
 
-/// The programs are agents of a hub with one of the registries.
+/// Both programs are agents of a hub that has one of the registries.
 fn session(rows: &[Row], hub: Age, writer: Age) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut running = Hub::with(folder.path(), &hub.registry());
@@ -370,7 +371,7 @@ fn session(rows: &[Row], hub: Age, writer: Age) -> Vec<String> {
     rows.iter().map(cell).collect()
 }
 
-/// A session stands in the stores of a hub and an agent, and both go on with the other registry.
+/// A hub and an agent have stored a session, and then continue it with the other registry.
 fn log(rows: &[Row], writer: Age) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let mut hub = Hub::with(folder.path(), &writer.registry());

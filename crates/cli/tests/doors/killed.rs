@@ -1,5 +1,5 @@
-//! A program that asks, one that answers, and their hub. Each of them is killed at each line of the script, and started
-//! again.
+//! A program that asks, one that answers, and their hub. At each line of the script, each of the three is killed and
+//! started again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use super::processes::{Program, TestHub, connect};
 use super::table::lab::{NoteDone, NoteReq};
 
-/// The lines of the one who asks, from its connection to its end.
+/// The lines of the program that asks, from its connection to its end.
 const ASKER: [&str; 10] = [
     "connect", "begin", "queue", "send", "ask", "long", "put", "check", "close", "closed",
 ];
 /// The lines among them that send a frame. Its number is the field `size` of the frame.
 const SENDS: [&str; 5] = ["queue", "send", "ask", "long", "put"];
-/// The lines of the one who answers, but for those of its handler.
+/// The lines of the program that answers, except those of its handler.
 const ANSWERER: [&str; 2] = ["connect", "serve"];
-/// Numbers from here on are those of the frames with which each life of the one who asks begins.
+/// Each run of the asking program begins with a frame that has a number from here on.
 const LIVES: i64 = 1000;
 /// The target of a program that is not to be killed.
 const NO_LINE: &str = "-";
@@ -28,7 +28,7 @@ fn says(line: impl std::fmt::Display) {
     println!("\npart: {line}");
 }
 
-/// Returns what the frame with this number says.
+/// Returns the text of the frame with this number.
 fn words(number: i64) -> String {
     let begin = format!("line_{number}");
     if number == 4 {
@@ -47,7 +47,7 @@ fn note(number: i64) -> NoteReq<'static> {
     }
 }
 
-/// A program that stops at one line of its script until it is killed, or is told to go on.
+/// A program that stops at one line of its script until it is killed or gets the order to go on.
 #[derive(Clone)]
 struct Script {
     target: String,
@@ -127,7 +127,7 @@ fn number(frame: &Frame<'_>) -> Option<i64> {
     size?.value.as_str().parse().ok()
 }
 
-/// Reads the log until each question has its answer, and compares what the answers say.
+/// Reads the log until each question has its answer, and checks the texts of the answers.
 async fn check(dev: &Agent, life: i64) {
     let registry = dev.registry().await.unwrap();
     let mut log = dev.frames(1);
@@ -200,7 +200,7 @@ impl TestHub {
         start(self, part, NO_LINE)
     }
 
-    /// Holds the log to what was promised: each frame is in it once, and each question has one answer.
+    /// Checks the log: each frame is in it once, and each question has one answer.
     fn check(&self, what: &str) {
         let frames = self.hub.frames();
         let frames = frames.iter().map(|text| Frame::parse(text).unwrap());

@@ -1,4 +1,4 @@
-//! Values that are too long for a frame, from the command: what stands in the log, in tokens (draft section 3.4).
+//! Values of the command that are too long for a frame: the token counts of the frames in the log (draft section 3.4).
 
 use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, Within};
 use accp_tokens::Bpe;
@@ -6,7 +6,7 @@ use accp_tokens::Bpe;
 use super::answers::Cook;
 use super::processes::Hub;
 
-/// A text of so many words.
+/// A text of `count` words.
 fn words(count: usize) -> String {
     let all = [
         "pumpkin", "soup", "with", "bread", "and", "butter", "for", "lunch",
@@ -15,7 +15,7 @@ fn words(count: usize) -> String {
     words.collect::<Vec<_>>().join("_")
 }
 
-/// Checks that each frame of an agent is within the hard limits, and that none has a longer value than this. Frames of
+/// Checks that each frame of an agent is within the hard limits, and that no value is longer than `longest`. Frames of
 /// the hub about the session have no limits.
 pub(crate) fn are_small(frames: &[String], longest: usize) {
     for text in frames.iter().filter(|text| !text.starts_with("@hub>")) {

@@ -1,4 +1,4 @@
-//! A request that is for one agent: by the field that a registry of one's own declares, and by its metadata.
+//! A request for one agent, named by a field that the registry declares, or by the metadata.
 
 use std::time::Duration;
 
@@ -77,7 +77,7 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
     });
 }
 
-/// An agent whose command prints nothing has no answer, and says so by the end of the chain.
+/// If the command prints nothing, there is no answer, and the agent ends the chain.
 #[test]
 fn a_request_for_one_agent_ends_without_an_answer() {
     let folder = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ impl Hub {
         drop(self.start_with(""));
     }
 
-    /// As [`start`](Self::start), with more arguments. Returns what the hub says from then on.
+    /// As [`start`](Self::start), with more arguments. Returns the next lines that the hub prints.
     pub(crate) fn start_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         let listen = format!("127.0.0.1:{}", self.port);
         let serve = (
@@ -176,7 +176,8 @@ impl TestHub {
     }
 }
 
-/// A program of its own: this test again, which plays the part that it is given.
+/// A program that a test starts: the test binary itself, with the name of its part in the
+/// environment.
 pub(crate) struct Program {
     child: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -202,13 +203,13 @@ impl Program {
         Self { child, lines }
     }
 
-    /// Says a line to the program.
+    /// Writes a line to the program's stdin.
     pub(crate) fn tell(&mut self, line: &str) {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
     }
 
-    /// Returns the next line that the program says.
+    /// Returns the next line that the program prints.
     pub(crate) fn says(&mut self) -> String {
         let said = self.lines.find_map(|line| {
             let line = line.unwrap();

@@ -1,4 +1,4 @@
-//! The registry of a session at its doors: how an agent learns it, and who takes it when it was tampered with.
+//! The registry of a session at each door: how an agent learns it, and who refuses one that was tampered with.
 
 use accp_client::{Agent, Hub as Session};
 use accp_runtime::session::{Options, Outbound};
@@ -13,7 +13,7 @@ use super::processes::{HUB, Hub, Program};
 /// A schema that the session gets while it runs.
 const SOUP: &str = r#"{ "schemas": { "soup": { "code": "SOUP", "fields": ["bowls"], "types": { "bowls": "integer" } } } }"#;
 
-/// What a program does for a test, whose part begins with `registry`.
+/// The main function of a program that a test starts with a part that begins with `registry`.
 pub(crate) async fn play(part: &str) -> String {
     match part {
         // Connects an agent that has no registry of its own.
@@ -23,7 +23,7 @@ pub(crate) async fn play(part: &str) -> String {
             match connecting.store(store).await {
                 Ok(agent) => {
                     let said = learnt(&agent).await;
-                    // The agent writes its store behind what it tells.
+                    // Closing the agent waits until its store has everything.
                     agent.close().await.unwrap();
                     said
                 }
@@ -131,7 +131,7 @@ fn a_harness_in_the_process_of_the_hub_ends_phases_and_registers_schemas() {
     assert!(soups.count() >= 3, "{told}");
 }
 
-/// Neither the hub nor an agent goes on with a registry whose text is another than its hash says, and each door says so.
+/// A hub or an agent whose stored registry does not match its hash refuses to go on, and every door reports this.
 #[test]
 fn no_door_takes_a_registry_that_was_tampered_with() {
     let folder = tempfile::tempdir().unwrap();

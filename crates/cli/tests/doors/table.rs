@@ -1,7 +1,7 @@
 //! The promises of a session at each of its doors. A scenario is written once, and runs through every door that offers
 //! it; the table of docs/conformance.md names the scenario for each requirement and door, or says why a door has none.
 //!
-//! The agent `dev` goes in through the door. `lab` is a program of its own, which answers each note by its own words.
+//! The agent `dev` uses the door. The agent `lab` is a program of its own, which answers each note with the same text.
 
 mod a2a;
 mod asking;
@@ -22,29 +22,30 @@ use serde_json::{Value as Json, json};
 use super::answers::within;
 use super::processes::{Hub, Program};
 
-/// A way into the session `team`, as the program of a stranger takes it.
+/// A door: one way for a program to take part in the session `team`.
 trait Door {
-    /// The most bytes of a text that goes through.
+    /// The most bytes of a text that this door can send.
     const MOST: usize = 1_000_000;
-    /// What makes checkpoints through this door, beside an answer: intents, and a context that is too large.
+    /// The frames that make a checkpoint through this door, besides an answer: intents, and `hot` for a context that
+    /// is too large.
     const TRIGGERS: &[&str] = &["esc", "comp", "hot"];
 
-    /// Goes in.
+    /// Opens the door for the agent `dev`.
     fn open(setup: &Setup) -> Self;
 
     /// Sends a message, given without its agent as `accp encode` takes it.
     ///
-    /// # Errors
-    /// What the door says of a frame that does not enter the log.
+    /// # Errors The door's error, if the frame does not enter the log.
     fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String>;
 
     /// Sends a message, and returns the params of its answer under full names, each reference with its value.
     fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String>;
 
-    /// Sends a message, and returns the data of the pieces that come before its answer, as the door has them.
+    /// Sends a message, and returns the data of the pieces before its answer, in the order in which the door delivers
+    /// them.
     fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String>;
 
-    /// Sends a message, and takes it back once `lab` is at work.
+    /// Sends a message, and cancels it once `lab` works on it.
     fn cancel(&mut self, setup: &Setup, message: &Json);
 
     /// Returns the level of the session, its budget, the state that the agents share, and its version.
@@ -58,7 +59,7 @@ trait Door {
         super::http::request(&setup.hub, "GET /accp/v1/sessions/team/context", "").1
     }
 
-    /// Returns what is behind a reference into cold state.
+    /// Returns the value of a reference into cold state.
     fn read(&mut self, setup: &Setup, key: &str) -> Json {
         let head = format!("GET /accp/v1/sessions/team/values/{key}");
         serde_json::from_str(&super::http::request(&setup.hub, &head, "").1).unwrap()
@@ -80,18 +81,17 @@ trait Door {
     }
 }
 
-/// A door that takes the text of a frame, as somebody has written it by hand.
+/// A door that takes the text of a frame that a person has written.
 trait ByHand: Door {
     /// Sends a frame, given without its metadata.
     ///
-    /// # Errors
-    /// What the door says of a frame that does not enter the log.
+    /// # Errors The door's error, if the frame does not enter the log.
     fn by_hand(&mut self, setup: &Setup, frame: &str) -> Result<(), String>;
 }
 
-/// A door through which a frame can come that is late.
+/// A door through which a frame can arrive too late.
 trait Late: Door {
-    /// Sends a message whose time is over before it comes to the hub.
+    /// Sends a message that expires before it reaches the hub.
     fn late(self, setup: &mut Setup, message: &Json) -> Self;
 }
 
@@ -123,7 +123,8 @@ impl Setup {
         drop(self.restart_with(""));
     }
 
-    /// Kills both, and starts the hub with more arguments. Returns what it says.
+    /// Kills the hub and `lab`, and starts them again, the hub with more arguments. Returns the lines that the hub
+    /// prints.
     fn restart_with(&mut self, more: &str) -> impl Iterator<Item = String> + use<> {
         self.lab = None;
         self.hub.kill();
@@ -164,7 +165,7 @@ fn notes(log: &[String]) -> Vec<(Frame<'_>, Envelope<'_>)> {
         .collect()
 }
 
-/// Texts of every length come back as they were, also from a door that was opened again.
+/// Texts of every length come back unchanged, also through a door that was opened again.
 fn texts<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -184,7 +185,7 @@ fn texts<D: Door>() {
     }
 }
 
-/// Values of every type come back as they were.
+/// Values of every type come back unchanged.
 fn kinds<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -294,7 +295,7 @@ fn envelopes<D: Door>() {
     }
 }
 
-/// What a door has taken is in the log once, whoever is killed behind it.
+/// Each frame that a door has accepted is in the log once, although every program is killed again and again.
 fn once<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -313,8 +314,7 @@ fn once<D: Door>() {
     }
 }
 
-/// Frames of the standard profiles go through beside those of one's own: under short names, and without what is the
-/// default.
+/// Frames of the standard profiles pass beside those of the own registry: under short names, and without defaults.
 fn profiles<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -383,7 +383,8 @@ fn profiles<D: Door>() {
     }
 }
 
-/// Changes of the shared state go through, and one for another version is refused with the version that is held.
+/// Changes of the shared state pass. A change for another version is refused, and the refusal names the version in
+/// force.
 fn states<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -412,7 +413,7 @@ fn states<D: Door>() {
     assert_eq!(state["state"], json!({ "soup": "cold now" }));
 }
 
-/// A frame that somebody has written by hand is judged by the grammar.
+/// A frame that a person has written is checked against the grammar.
 fn grammar<D: ByHand>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);

@@ -12,7 +12,7 @@ use types::{OrderDone, OrderReq, Payment};
 
 const REGISTRY: &str = include_str!("unions/registry.json");
 
-/// Returns the payments that are one, each by itself.
+/// Returns the single payments of a payment, which may consist of parts.
 fn each(pay: Payment) -> Vec<Payment> {
     match pay {
         Payment::Parts { parts } => parts.into_iter().flat_map(each).collect(),
@@ -20,7 +20,7 @@ fn each(pay: Payment) -> Vec<Payment> {
     }
 }
 
-/// What a program does for a test: `till` takes each payment.
+/// The program of the test: `till` takes each payment.
 pub(crate) async fn play() {
     let till = connect("till", true).await.unwrap();
     till.serve(|order: OrderReq, cx| async move {
@@ -153,7 +153,7 @@ fn programs_send_each_other_records_of_variants() {
         let start = format!("@till>done:order{{dish:soup|taken:{taken}|schema:OD}}");
         assert!(is_fine && said.starts_with(&start), "{said}");
     }
-    // The host refuses what no variant has, so it is in no log.
+    // The host refuses a payment that fits no variant, so it never enters the log.
     for pay in ["{k:coin}", "{iban:x,k:card,no:y}", "{k:$cold.k1}"] {
         let (is_fine, said) = ask(pay);
         assert!(!is_fine && said.contains("E1004"), "{pay}: {said}");

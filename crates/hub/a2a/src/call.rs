@@ -30,7 +30,7 @@ pub(crate) enum Call {
     Send(ClientMessage),
     Stream(ClientMessage),
     Subscribe(String),
-    /// The task, and how many of its messages.
+    /// The task, and the most messages of it to return.
     Get(String, Option<usize>),
     List(ListFilter),
     Cancel(String),

@@ -98,8 +98,8 @@ pub(crate) struct PartFrame {
 }
 
 impl PartFrame {
-    /// Returns the frame for a session. A client elsewhere knows the agents of its own session, so a name that this
-    /// session does not know is a word, and the frame is for no agent in particular.
+    /// Returns the frame for a session. A field may name the addressee. A client elsewhere knows the agents of its
+    /// own session, so if this session does not know the name, the frame is for nobody in particular.
     pub(crate) fn outbound(self, session: &Session) -> Outbound<'static> {
         let knows = |name: &String| session.state().member_of(name).is_some();
         if self.names.as_ref().is_none_or(knows) {
@@ -169,9 +169,10 @@ impl Content {
         }
     }
 
-    /// Returns the name of the chain that this message of an agent begins. The same message of the agent gets
-    /// the same name, so that a client may send it again. No id of a message of a session begins with this
-    /// letter. Digits take half as many tokens as letters among them, and each frame of the task has the name.
+    /// Returns the name of the chain that this message of an agent begins. The same message of the agent gets the
+    /// same name, so that a client may send it again. The name begins with a letter with which no message id of a
+    /// session begins. The rest is digits, because these take half as many tokens, and each frame of the task has
+    /// the name.
     pub(crate) fn chain(&self, agent: &str, message_id: &str) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {

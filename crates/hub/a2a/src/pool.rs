@@ -19,7 +19,7 @@ pub(crate) struct Tasks {
     pub(crate) index: tokio::sync::Mutex<TaskIndex>,
 }
 
-/// What is open for an agent.
+/// The A2A tasks and the session agent that are open for an agent.
 #[derive(Default)]
 struct Opened {
     tasks: Option<Arc<Tasks>>,

@@ -132,7 +132,7 @@ impl Renderer {
         }
     }
 
-    /// Returns an update of an artifact. A piece of a stream is one part of it.
+    /// Returns an update of an artifact, in which a piece of a stream is one part.
     pub(crate) async fn artifact_update(
         &self,
         record: &TaskRecord,

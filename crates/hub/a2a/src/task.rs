@@ -1,4 +1,4 @@
-//! What the log of a session says of a task.
+//! The state of a task, by the log of its session.
 
 use a2a::TaskState;
 use accp_frame::Intent;
@@ -25,7 +25,7 @@ pub(crate) struct TaskRecord {
     /// The positions of the first and the last frame.
     pub(crate) first: u64,
     pub(crate) last: u64,
-    /// The position of the frame that says why the state is what it is.
+    /// The position of the frame that explains the state.
     pub(crate) why: Option<u64>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct TaskUpdates {
 }
 
 impl TaskUpdates {
-    /// Follows a task from where it stands.
+    /// Follows a task from its present state.
     pub(crate) fn new(renderer: Renderer, record: TaskRecord) -> Self {
         Self {
             log: renderer.log.frames(record.last + 1),
@@ -38,8 +38,8 @@ impl TaskUpdates {
         }
     }
 
-    /// Sets what the client has: `pieces` has taken the frames of the task so far, and `begun` are the agents whose
-    /// streams the client has begun to receive.
+    /// Sets the progress of the client: `pieces` has taken the frames of the task so far, and `begun` are the
+    /// agents whose streams the client has begun to receive.
     pub(crate) fn behind(mut self, pieces: StreamOrder, begun: BTreeSet<String>) -> Self {
         (self.pieces, self.begun) = (pieces, begun);
         self

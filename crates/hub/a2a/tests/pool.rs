@@ -12,7 +12,7 @@ use accp_store::MemoryStore;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-/// All agents of one session, which is here.
+/// All agents of one session, whose hub is in this process.
 struct Of(Hub);
 
 impl Agents for Of {

@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use crate::support::TestServer;
 use crate::support::agents::by_hand;
 
-/// A session whose agent `cook` stands for the agents of another session, elsewhere.
+/// A session whose agent `cook` stands for an agent of another session, on another server.
 struct Here {
     hub: Hub,
     planner: Agent,
@@ -125,7 +125,7 @@ async fn pieces_of_a_stream_come_through_as_they_were() {
     assert_eq!(chains.len(), 1, "{chains:?}");
 }
 
-/// Tells the tokens of the tasks that come, and answers none.
+/// Sends the cancel token of each task that arrives, and answers none of the tasks.
 fn hears(chef: &Agent) -> mpsc::UnboundedReceiver<CancelToken> {
     let (sender, tokens) = mpsc::unbounded_channel();
     chef.serve(move |_: ScheduleReq, cx: Cx| {

@@ -185,7 +185,7 @@ async fn a2a_01_accepts_that_the_log_has_the_tasks_after_a_restart() {
     assert_eq!(states(&all).last(), Some(&TaskState::Completed));
 }
 
-/// A stream begins with the request, however far its task has come.
+/// A stream begins with the request, even if the task has gone on or has ended.
 #[tokio::test]
 async fn a_stream_has_each_frame_that_follows_also_when_the_task_has_ended() {
     let server = TestServer::open("lunch").await;

@@ -62,8 +62,8 @@ async fn words_become_a_request_of_a_conversation_and_the_answer_comes_with_its_
     assert_eq!(history[0].parts[1].as_text(), Some("What is for lunch?"));
 }
 
-/// A text that does not fit into a frame goes by reference, which a client cannot read. So the value stands
-/// in the frame that it gets.
+/// A text that does not fit into a frame goes by reference, which a client cannot read. So the client gets
+/// the frame with the value in it.
 #[tokio::test]
 async fn a_long_answer_comes_with_its_words() {
     let server = TestServer::open("lunch").await;

@@ -24,7 +24,7 @@ use crate::sent::Sent;
 
 /// How long a question waits by default.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A time that nobody waits for.
+/// A time so far in the future that no wait reaches it.
 const FAR: Duration = Duration::from_secs(30 * 365 * 86_400);
 
 /// A question, which is sent when it is awaited. See [`Agent::ask`](crate::Agent::ask).
@@ -34,7 +34,7 @@ pub struct Ask<A> {
     outbound: Outbound<'static>,
     within: Duration,
     cancels: bool,
-    /// Who wants to know when the hub has accepted the question.
+    /// Gets the position once the hub has accepted the question, or the reason why it has not.
     fate: Option<Done<Sent>>,
     answer: PhantomData<fn() -> A>,
 }

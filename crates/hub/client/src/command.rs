@@ -27,16 +27,16 @@ pub(crate) type HandlerFuture =
 /// The error of a handler that panicked.
 pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 
-/// A handler as it is registered: it takes the frame that a router has chosen it for.
+/// The handlers of an agent. The router chooses one for each frame.
 pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;
 
 /// A command of a handle to its side.
 pub(crate) enum Command {
     Send(Posting),
     Ask(Asking),
-    /// Nobody waits any more for the question with this number: its chain is to be cancelled.
+    /// The asker of the question with this number no longer waits: its chain is to be cancelled.
     Abandon(u64),
-    /// Nobody waits any more for the question with this number, and it is not to be cancelled.
+    /// The asker of the question with this number no longer waits, but its chain goes on.
     Leave(u64),
     Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
     /// A handler has handled a frame.
@@ -53,8 +53,8 @@ pub(crate) enum Command {
         limit: usize,
         done: Done<Vec<Match>>,
     },
-    /// Of a host: an agent in this process opens. The handle is its own. `last` tells followers of the log how
-    /// far it is durable.
+    /// Of a host: an agent in this process opens. `own` is its own handle. `last` tells followers of the log
+    /// how far it is durable.
     Open {
         agent: AgentId<'static>,
         own: Weak<dyn Any + Send + Sync>,

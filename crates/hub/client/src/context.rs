@@ -1,4 +1,4 @@
-//! What a handler knows of the frame that it handles.
+//! The facts that a handler gets with its frame.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -230,14 +230,14 @@ impl Ticket {
     }
 }
 
-/// How a frame that the session has delivered is read: it is as long as it is.
+/// The options for frames that the session has delivered: their length has no limit here.
 pub(crate) const DELIVERED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
 };
 
-/// Returns the code of what ends a handler. A fault of its own is E9999, whatever code the fault has; only a schema that
-/// the handler cannot read has its own, E1003.
+/// Returns the code of the error that ended a handler. It is E1003 if the handler lacks the schema of a frame, and
+/// E9999 for every other error, because that is a fault of the handler.
 fn code(error: &(dyn StdError + Send + Sync + 'static)) -> ErrorCode {
     let read = error.downcast_ref::<DecodeError>().map(DecodeError::code);
     let refused = || match error.downcast_ref::<Error>()? {

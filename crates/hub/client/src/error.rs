@@ -11,7 +11,7 @@ use accp_store::{DriverError, StoreError};
 /// Takes the result that a caller waits for.
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
 
-/// Is called once something is durable, or with the reason why it is not.
+/// The function to call when something is durable. It gets the reason if that failed.
 pub(crate) type OnDurable = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// The reason why a call of an agent failed. The variant says who is at fault.
@@ -133,7 +133,7 @@ impl Error {
         }
     }
 
-    /// A frame came where a frame of another type was to come.
+    /// Makes the error for a frame that does not have the expected type.
     pub(crate) fn answer(inbound: &Inbound, error: DecodeError) -> Self {
         const SHOWN: usize = 160;
         let text = inbound.text();
@@ -144,7 +144,7 @@ impl Error {
         Self::Answer(shown, error)
     }
 
-    /// The side is gone, and so is the reason.
+    /// The side has ended, and the reason is no longer known.
     pub(crate) fn ended() -> Self {
         Self::Ended("its task is over".to_owned())
     }

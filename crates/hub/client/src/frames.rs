@@ -14,7 +14,7 @@ use crate::error::Error;
 /// Entries that are read at a time.
 const PIECE: usize = 256;
 
-/// Where the log of a side stands, and how far it has come.
+/// The log of a side in its store, and the last position that is durable.
 #[derive(Clone)]
 pub(crate) struct Log {
     pub(crate) committer: Committer,
@@ -123,7 +123,7 @@ impl Frames {
         None
     }
 
-    /// Reads what is there. Returns whether there is something.
+    /// Reads the entries that are durable now. Returns whether there were any.
     async fn read(&mut self) -> Result<bool, Error> {
         let last = *self.log.last.borrow_and_update();
         if self.next > last {

@@ -21,7 +21,7 @@ const SUPPLY: Duration = Duration::from_secs(30);
 /// How long the close of an agent waits for its work.
 const CLOSE: Duration = Duration::from_secs(60);
 
-/// The number of the handles of a side itself. Each guest of a host has another one.
+/// The number of a side's own handles. Each guest of a host has a number of its own.
 pub(crate) const SIDE: u64 = 0;
 
 pub(crate) struct Handle {
@@ -30,7 +30,7 @@ pub(crate) struct Handle {
     /// The number of the agent on its side.
     number: u64,
     pub(crate) log: Log,
-    /// Kept alive by this handle: the host of this process, for its agents.
+    /// The host of this process. It ends when no handle of its agents is left.
     _keeps: Option<Arc<dyn Any + Send + Sync>>,
 }
 

@@ -74,7 +74,8 @@ impl Inbox {
         self.through
     }
 
-    /// Returns whether only questions count at this position.
+    /// Returns whether the agent was in the session before it had an inbox, at this position. There, only
+    /// unanswered questions are handed out.
     pub(crate) fn is_before(&self, position: u64) -> bool {
         position <= self.begins
     }
@@ -107,7 +108,7 @@ impl Inbox {
         }
     }
 
-    /// Notes that positions hold nothing to handle. This may lengthen a range, but begins none.
+    /// Notes that these positions have nothing to handle. This may lengthen a range, but begins none.
     pub(crate) fn pass(&mut self, first: u64, last: u64) {
         let ends = self
             .ranges

@@ -1,4 +1,4 @@
-//! Frames of no session, and what counts of a frame that somebody has written by hand.
+//! Envelopes of frames outside of any session, and the expiry of frames that somebody has written by hand.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

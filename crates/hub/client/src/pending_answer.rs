@@ -12,7 +12,7 @@ use crate::deadline::Deadline;
 use crate::error::{Error, Failure, read};
 use crate::handle::Handle;
 
-/// A question that was sent. If it is to be cancelled, that happens when this is dropped.
+/// A question that was sent. If its chain is to be cancelled, dropping this cancels it.
 pub(crate) struct PendingAnswer {
     side: Arc<Handle>,
     number: Option<u64>,
@@ -21,7 +21,8 @@ pub(crate) struct PendingAnswer {
 }
 
 impl PendingAnswer {
-    /// `number` is that of a question that is cancelled when nobody waits any more.
+    /// Makes the wait. `number` is given if the question is to be cancelled when its asker no longer
+    /// waits.
     pub(crate) fn new(
         side: Arc<Handle>,
         number: Option<u64>,
@@ -36,7 +37,7 @@ impl PendingAnswer {
         }
     }
 
-    /// Returns when nobody waits any more.
+    /// Returns the end of the wait.
     pub(crate) fn until(&self) -> Instant {
         self.deadline.until
     }
@@ -49,7 +50,7 @@ impl PendingAnswer {
         }
     }
 
-    /// Waits for the answer as a frame of this type, which may be one of a failure.
+    /// Waits for the answer as a frame of this type, which may be the type of a failure.
     pub(crate) async fn typed<A>(&mut self) -> Result<A, Error>
     where
         A: FrameFamily,

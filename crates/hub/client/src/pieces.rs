@@ -27,7 +27,7 @@ use crate::pending_answer::PendingAnswer;
 pub struct Pieces<P, A> {
     received: UnboundedReceiver<Inbound>,
     waiting: Result<PendingAnswer, Error>,
-    /// Fires when nobody waits for the answer any more. It is made by who reads, in a runtime.
+    /// Fires at the end of the wait. The first poll makes it, because a timer needs a runtime.
     over: Option<Pin<Box<Sleep>>>,
     types: PhantomData<fn() -> (P, A)>,
 }

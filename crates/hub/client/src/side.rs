@@ -53,7 +53,7 @@ pub(crate) struct Side {
     unclaimed: Vec<Inbound>,
     /// Reads whose values are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
-    /// True until a side that begins has caught up with its session.
+    /// True until a side that was just opened has caught up with its session.
     begins: bool,
     /// True until a side with a new link has caught up with its session.
     is_back: bool,
@@ -62,11 +62,11 @@ pub(crate) struct Side {
     joining: Vec<Done<()>>,
     /// Of a host: the agents in its process, by the numbers of their handles.
     guests: BTreeMap<u64, Guest>,
-    /// The reasons why guests have ended, for the handles that they still have.
+    /// The reasons why guests have ended, by the numbers of handles that still exist.
     ended: BTreeMap<u64, Error>,
     /// Of a host: its store.
     committer: Option<Committer>,
-    /// Sides of agents that have become guests. They are deleted once the inboxes are durable.
+    /// Sides in the store whose agents have become guests. They are deleted once the inboxes are durable.
     leaving: Vec<SideId>,
     /// Called once the inputs are durable.
     durable: Vec<OnDurable>,
@@ -167,7 +167,7 @@ impl Side {
         }
     }
 
-    /// Carries out what is due, and waits for the next thing to do. Returns whether there is one.
+    /// Does the work that is due, and waits for the next event. Returns whether there is one.
     async fn turn(&mut self) -> Result<bool, Error> {
         self.tell_takes()?;
         let outcome = self.driver.carry_out(now()).await?;
@@ -271,7 +271,7 @@ impl Side {
                 .driver
                 .session_mut()?
                 .handle(Input::Takes(&heads), now());
-            // A host that was rolled back takes it later.
+            // A host that was rolled back refuses this, so the side tries again later.
             if told.is_err() {
                 self.work.takes = Takes::News;
             }

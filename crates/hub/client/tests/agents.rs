@@ -115,7 +115,8 @@ async fn a_handler_that_fails_or_panics_answers_with_its_reason() {
         .expect("an answer");
 }
 
-/// The closure itself runs on the task of its agent.
+/// The body of the closure, before its future, runs on the task of the agent. A panic there must
+/// not end the agent.
 #[tokio::test]
 async fn a_handler_that_panics_before_it_begins_does_no_more_harm() {
     let (planner, dev) = pair().await;
@@ -131,7 +132,7 @@ async fn a_handler_that_panics_before_it_begins_does_no_more_harm() {
         .expect("an answer");
 }
 
-/// All agents hear all frames. Those that an agent has no handler for must not keep answers away.
+/// All agents get all frames. Frames without a handler must not hold back answers.
 #[tokio::test]
 async fn frames_that_nobody_takes_hold_up_no_answer() {
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");
@@ -215,7 +216,8 @@ async fn a_question_that_nobody_answers_ends() {
     assert_eq!(rx.recv().await.as_deref(), Some("task_1"));
 }
 
-/// What was sent and not answered, and what was delivered and not handled, is there again.
+/// After a restart, the session still has the frames that nobody has answered and those that nobody
+/// has handled.
 #[test]
 fn a_session_goes_on_where_its_store_stands() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -33,7 +33,7 @@ async fn hub_on(committer: &Committer) -> Hub {
     hub.expect("a hub")
 }
 
-/// Returns what the store keeps for the guests of the session.
+/// Returns the inboxes of the guests in the store.
 async fn inboxes(committer: &Committer) -> Vec<(MemberId, String)> {
     let side = SideId::new("lunch", "hub");
     let stored = committer.ask(move |store| store.load(&side)).await;
@@ -45,8 +45,8 @@ fn task(name: impl Into<String>) -> ScheduleReq<'static> {
     ScheduleReq::new(dev, name.into())
 }
 
-/// Tells which tasks an agent gets, and whether a handler may have had them before. It answers those that
-/// `answers` names, and never ends with the others.
+/// Returns the tasks that an agent gets, each with whether a handler may have had it before. The agent
+/// answers the tasks in `answers`, and its handlers never end for the others.
 fn listen(
     agent: &Agent,
     answers: &'static [&'static str],
@@ -81,7 +81,7 @@ async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
-/// The clock stands still as long as anything can be done, so a wait would show.
+/// The clock of the test advances only when no task can run, so a wait would be seen.
 #[tokio::test(start_paused = true)]
 async fn an_agent_whose_post_was_refused_for_good_joins_at_once() {
     let hub = hub_on(&store()).await;
@@ -167,7 +167,8 @@ async fn what_is_marked_does_not_come_again() {
     }
 }
 
-/// An agent that was in the session by POST gets the questions that it has not answered, and what comes.
+/// An agent that was in the session by POST gets the questions that it has not answered, and all later
+/// frames.
 #[tokio::test]
 async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     let committer = store();
@@ -198,7 +199,7 @@ async fn an_agent_that_has_posted_before_gets_the_questions_that_are_open() {
     assert_eq!(rx.recv().await, Some(("wine".to_owned(), false)));
 }
 
-/// Returns the first frame with this in it.
+/// Returns the text of the first frame that contains `text`.
 async fn find_text(mut log: accp_client::Frames, text: &str) -> String {
     loop {
         let entry = log.next().await.expect("a log").expect("an entry");
@@ -208,7 +209,7 @@ async fn find_text(mut log: accp_client::Frames, text: &str) -> String {
     }
 }
 
-/// Returns the id of the first frame with this in it.
+/// Returns the id of the first frame that contains `text`.
 async fn find(log: accp_client::Frames, text: &str) -> String {
     let frame = find_text(log, text).await;
     let id = frame
@@ -317,7 +318,7 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
     dev.send(task("soup")).await.expect("it is sent");
 }
 
-/// An agent without handlers reads nothing, and keeps nothing but where it began.
+/// An agent without handlers reads nothing, and its inbox keeps only where it began.
 #[tokio::test]
 async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     let committer = store();
@@ -395,7 +396,7 @@ async fn erasing_what_an_agent_has_said_erases_its_values() {
     assert_eq!(kept.await.expect("a store"), [Some(true), Some(false)]);
 }
 
-/// Whoever gives up cancels the chain, and the handler hears of it.
+/// A caller that gives up cancels the chain, and the handler learns of that.
 #[tokio::test]
 async fn a_handler_hears_that_its_chain_is_cancelled() {
     let hub = hub_on(&store()).await;

@@ -112,7 +112,7 @@ async fn a_store_that_is_held_up_holds_up_no_end_of_a_wait() {
     );
 }
 
-/// A handler runs in the task of its agent up to its first `await`.
+/// Until its first `await`, a handler runs on the task of its agent, and blocks that task.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_handler_that_blocks_holds_up_no_end_of_a_wait() {
     let hub = Hub::open("lunch", MemoryStore::new()).await.expect("a hub");

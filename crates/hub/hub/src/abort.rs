@@ -93,8 +93,8 @@ type Over = Pin<Box<dyn Future<Output = Denied> + Send>>;
 /// Ends a connection, whatever its peer does.
 pub(crate) type Abort = std::sync::Arc<Notify>;
 
-/// Ends the connection of a body whose right is over, if the peer reads nothing: the body is not polled then. Ends with
-/// the body.
+/// Ends the connection of a body when its right is over, even if the peer reads nothing and so the body is not polled.
+/// Ends with the body.
 struct Watched(AbortHandle);
 
 /// How long a peer may take to read why its response stops.

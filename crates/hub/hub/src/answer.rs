@@ -17,7 +17,7 @@ pub(crate) const ACCP: &str = "application/accp";
 pub(crate) struct Refused {
     pub(crate) status: StatusCode,
     pub(crate) code: ErrorCode,
-    /// What was expected, without anything of the request.
+    /// The expectation, without any part of the request.
     pub(crate) expected: String,
     pub(crate) at: Option<usize>,
     /// Seconds after which the request may be made again.

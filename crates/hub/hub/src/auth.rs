@@ -130,7 +130,7 @@ impl Authenticated {
         wait(&self.app, &self.key, bytes).await;
     }
 
-    /// Returns a reservation for bytes of a body that the requester sends.
+    /// Returns a reservation for the bytes of a body that the requester sends.
     pub(crate) fn body_quota(&self) -> Reservation {
         self.app.bodies.reservation(&self.key)
     }
@@ -186,8 +186,8 @@ impl Authenticated {
         Ok((caller, chain))
     }
 
-    /// Authorises the requester as the sender of the first frame on a socket. Also returns whether the peer knows the
-    /// draft alone: its frame has no position in our log.
+    /// Authorises the requester as the sender of the first frame on a socket. Also returns whether the peer knows only
+    /// the draft: then its frame names no position of a log.
     pub(crate) fn greet(&self, named: &Named, first: &str) -> Result<(Authorized, bool), Refused> {
         let frame = Frame::parse(first)?;
         if (&*frame.intent, &*frame.operation) != ("sync", "registry") {
@@ -269,7 +269,7 @@ impl Authorized {
         Ok(self.requester.identity.check_admin()?)
     }
 
-    /// Opens the session, or begins it. `is_plain` says that the caller knows the draft alone.
+    /// Opens the session, or begins it. `is_plain` says that the caller knows only the draft.
     pub(crate) async fn open(&self, is_plain: bool) -> Result<Hub, Refused> {
         let app = &self.requester.app;
         app.check_able()?;

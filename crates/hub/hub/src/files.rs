@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 
-/// Open files that are no connections: those of the store, of the runtime, of tokens.
+/// Open files other than connections: those of the store, of the runtime, of tokens.
 #[cfg(unix)]
 const OTHERS: u64 = 64;
 

@@ -126,7 +126,8 @@ pub(crate) async fn socket(
     }
 }
 
-/// Returns the clients of other hubs, for a request that does not come from a hub.
+/// Returns the clients of other hubs. Refuses a request that another hub has forwarded, because it is forwarded
+/// only once.
 fn way<'a>(app: &'a App, headers: &HeaderMap) -> Result<&'a Forward, Refused> {
     let is_first = !headers.contains_key(FORWARDED);
     let forward = app.forward.as_ref().filter(|_| is_first);
@@ -138,7 +139,8 @@ fn url(there: &str, uri: &Uri) -> String {
     format!("{}{path}", there.trim_end_matches('/'))
 }
 
-/// The other hub does not answer: it may be gone, and another hub may have the session soon.
+/// Returns the refusal when the other hub does not answer. It may be gone, and another hub may take the session
+/// soon.
 fn lost(app: &App, session: &str, there: &str, why: &dyn std::fmt::Display) -> Refused {
     tracing::warn!(session, there, %why, "another hub cannot be reached");
     app.sessions.forget(session);

@@ -1,4 +1,4 @@
-//! What a harness may change in a session: it ends phases, registers schemas, and takes agents out.
+//! The changes that a harness may make in a session: it ends phases, registers schemas, and removes agents.
 
 use accp_client::Error;
 use accp_frame::Registry;

@@ -26,8 +26,8 @@ use crate::body::BodyFrames;
 use crate::metrics::add;
 use crate::{abort, forward, spans};
 
-/// Authenticates a request, refuses pages of other sites, and ends what the request has open when the right of the
-/// requester is over.
+/// Authenticates a request, and refuses pages of other sites. When the right of the requester ends, it also ends
+/// everything that the request has opened.
 pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next: Next) -> Response {
     let refused = |refused: Refused| {
         add(&app.metrics.denied);

@@ -30,7 +30,7 @@ pub(crate) fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// A gauge that is one higher for as long as this lives.
+/// Adds one to a gauge, until this is dropped.
 pub(crate) struct Up<'a>(&'a AtomicI64);
 
 impl<'a> Up<'a> {

@@ -15,7 +15,7 @@ use crate::auth::Authorized;
 use crate::body::BodyFrames;
 use crate::metrics::add;
 
-/// The query of a PUT besides the agent: nothing more.
+/// The query of a PUT: only the agent is allowed, and it is read elsewhere.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct By {

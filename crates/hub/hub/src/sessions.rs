@@ -113,8 +113,8 @@ impl Sessions {
         self.leases = Some(Leases::new(name, lease));
     }
 
-    /// Returns a session, which is opened or begun if it has to be. `is_plain` says that the
-    /// peer that begins it knows the draft alone, and `by` names the peer: reading begins no session. Refuses with
+    /// Returns a session, and opens or begins it if it has to. `by` names the peer that may begin it; without a
+    /// name, as for a read, no session begins. `is_plain` says that this peer knows only the draft. Refuses with
     /// [`Refused::there`] a session that another hub runs.
     pub(crate) async fn get(
         &self,
@@ -386,7 +386,7 @@ impl Sessions {
         erased?.map_err(Refused::from)
     }
 
-    /// Returns what the store knows of the value under a key, without its tier.
+    /// Returns the facts of the store about the value under a key, which is given without its tier.
     pub(crate) async fn announced(
         &self,
         session: &str,
@@ -398,7 +398,7 @@ impl Sessions {
         Ok(kept.map(|kept| kept.value))
     }
 
-    /// Returns whether a session is in memory, and then whether its lease can be relied on.
+    /// Returns `None` if the session is not in memory, else whether its lease is certain to be valid.
     pub(crate) fn is_open(&self, session: &str) -> Option<bool> {
         let open = self.lock();
         let slot = open.get(session)?;

@@ -112,7 +112,7 @@ enum End {
     Restart,
 }
 
-/// What a socket has to do next.
+/// The next event of a socket.
 enum Turn {
     /// A frame of the session to send, if the link has not ended.
     Down(Option<String>),
@@ -125,7 +125,7 @@ enum Came {
     Peer(Option<Result<Message, axum::Error>>),
     /// From the other hub, if it was not silent for too long.
     There(Result<Option<Result<tungstenite::Message, tungstenite::Error>>, Elapsed>),
-    /// Nothing more, for now.
+    /// Nothing more at the moment.
     Nothing,
 }
 
@@ -137,7 +137,7 @@ async fn takes<E>(sending: impl Future<Output = Result<(), E>>) -> bool {
 struct Peer<'a> {
     app: &'a App,
     socket: WebSocket,
-    /// What the peer has sent while its session was opened.
+    /// Messages that the peer sent while its session was being opened.
     early: VecDeque<Message>,
 }
 

@@ -1,6 +1,6 @@
 //! The page at `/ui`, for people: one file, with its style and its script in it.
 //!
-//! The page reads a hub by the routes that everybody has. It holds no data, so everybody may load it.
+//! The page reads a hub by the public routes. It holds no data, so everybody may load it.
 
 use std::sync::LazyLock;
 
@@ -27,8 +27,8 @@ static PAGE: LazyLock<(String, String)> = LazyLock::new(|| {
     (page, policy())
 });
 
-/// Returns the policy of the page: it runs its own script and style alone, asks nobody but its hub, and
-/// makes no markup of texts.
+/// Returns the content security policy of the page: it runs only its own script and style, connects
+/// only to its hub, and never parses text as markup.
 fn policy() -> String {
     let hash = |text: &str| STANDARD.encode(Sha256::digest(text));
     format!(

@@ -1,4 +1,4 @@
-//! A connection whose peer has to read what it is sent.
+//! Time limits for writing: a connection is closed if its peer does not read what the hub sends.
 
 use std::io;
 use std::pin::Pin;

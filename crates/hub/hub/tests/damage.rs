@@ -11,7 +11,7 @@ use reqwest::StatusCode;
 /// Frames of the log: enough for a snapshot, so that the hub opens without the early rows.
 const FRAMES: usize = 1_300;
 
-/// Reads a log. Returns what has come, and whether it has come to its end.
+/// Reads a log. Returns the text, and whether the body ended without an error.
 async fn read(hub: &TestHub, query: &str, accept: &str) -> (String, bool) {
     let url = hub.url(&format!("/accp/v1/sessions/lunch/frames?{query}"));
     let answer = hub.http.get(url).header("accept", accept).send().await;

@@ -1,4 +1,4 @@
-//! Somebody's data goes from a hub that runs.
+//! The data of a person is erased from a running hub.
 
 use std::future::IntoFuture as _;
 use std::path::Path;

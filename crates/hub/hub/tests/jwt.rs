@@ -216,7 +216,7 @@ async fn claims_that_do_not_let_the_caller_in_say_why() {
     for claims in [with("exp", json!(now - 5)), with("nbf", json!(now + 5))] {
         assert!(jwt.identify(Some(&ours.sign(&claims))).await.is_ok());
     }
-    // A token that names no session opens none.
+    // A token that names no session cannot open one.
     let none = ours.sign(&with("accp_sessions", json!([])));
     let none = jwt.identify(Some(&none)).await.expect("it is signed");
     assert_eq!(none.check("lunch", Some("dev")), Err(Denied::Session));

@@ -1,4 +1,4 @@
-//! The page for people, and what it reads of a log.
+//! The page for people, and its reads of a log.
 
 use crate::common::{TestHub, frame};
 use accp_hub::{Config, Tokens};
@@ -8,7 +8,7 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-/// Returns what stands between two texts.
+/// Returns the text between two texts.
 fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
     let (_, rest) = text.split_once(start).expect("a start");
     rest.split_once(end).expect("an end").0

@@ -1,4 +1,4 @@
-//! What an agent that is elsewhere hears of its replies.
+//! What an agent on another hub learns about its replies.
 
 use accp_client::{Agent, Error};
 use accp_hub::Config;

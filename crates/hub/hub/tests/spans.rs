@@ -1,4 +1,4 @@
-//! What a hub says of its requests to `tracing`.
+//! What a hub reports about its requests to `tracing`.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -11,10 +11,10 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
-/// What stands nowhere but in frames, values, tokens and paths.
+/// A text that occurs only in frames, values, tokens and paths.
 const SECRET: &str = "xyzzy";
 
-/// Keeps all that is said: the fields of spans of the target `accp::spans`, and everything as text.
+/// Records the fields of spans of the target `accp::spans`, and all spans and events as text.
 #[derive(Clone, Default)]
 struct Ears(Arc<Mutex<Heard>>);
 
@@ -82,7 +82,7 @@ impl Ears {
     }
 }
 
-/// Lets `dev` into `lunch`.
+/// Gives the token of `dev` the right to the session `lunch`.
 struct Dev;
 
 impl Access for Dev {

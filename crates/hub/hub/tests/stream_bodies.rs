@@ -1,4 +1,4 @@
-//! Answers in pieces, for who waits for them (draft section 10.4).
+//! Answers in pieces for clients that wait for them (draft section 10.4).
 
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 

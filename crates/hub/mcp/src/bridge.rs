@@ -151,9 +151,9 @@ impl Bridge {
     }
 }
 
-/// Returns a client that follows a redirect only if the request stays what it is and goes to the same
-/// server. It keeps no connections open: the next answer on one may wait 40 ms for an acknowledgement of
-/// TCP.
+/// Returns a client that follows a redirect only if the request keeps its method and body, and goes to
+/// the same server. It keeps no connections open: on an open one, the next answer may wait 40 ms for an
+/// acknowledgement of TCP.
 fn http_client() -> Result<Client, String> {
     let keeps = [
         StatusCode::TEMPORARY_REDIRECT,

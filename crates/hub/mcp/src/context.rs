@@ -18,7 +18,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::error::Error;
 use crate::initialize;
 
-/// What the server says to the model of itself.
+/// The instructions that the server sends to the model.
 const INSTRUCTIONS: &str = "This conversation is longer than its window, so results and old turns move to files. What you miss is there: \
      context_recover searches it, context_read reads it, and context_status says how full the window is.";
 

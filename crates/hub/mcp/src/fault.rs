@@ -8,7 +8,7 @@ use accp_frame::{DecodeError, EncodeError, ErrorCode};
 pub(crate) struct Fault {
     pub(crate) code: ErrorCode,
     pub(crate) message: String,
-    /// What the model can do about it.
+    /// What the model can do about the error.
     pub(crate) cure: String,
 }
 

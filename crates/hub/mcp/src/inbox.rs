@@ -12,7 +12,7 @@ use tokio::sync::{Mutex as Turn, Notify, oneshot};
 /// How many bytes of frames are opened at a time. A single frame may be longer.
 const MAX_BYTES: usize = 256 << 10;
 
-/// How many pieces of streams wait for those before them. Each has a handler, of which an agent has 64 at a time.
+/// How many pieces of streams may wait for those before them. Each has a handler, of which an agent has 64 at a time.
 const MAX_HELD: usize = 32;
 /// How many entries of the log are searched for earlier pieces of a stream.
 const EARLIER: u64 = 1024;
@@ -54,7 +54,7 @@ impl PendingFrame {
 struct FrameQueues {
     /// Frames in the order in which they came.
     arrived: VecDeque<PendingFrame>,
-    /// Pieces of streams that wait for those before them. `None` is one that an earlier inbox had.
+    /// Pieces of streams that wait for those before them. `None` stands for a piece that an earlier inbox had.
     order: PiecesInOrder<Option<PendingFrame>>,
     /// Frames in the order in which the model reads them.
     waiting: VecDeque<PendingFrame>,

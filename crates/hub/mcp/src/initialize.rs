@@ -15,7 +15,7 @@ use tokio::io::{
 
 const METHOD: &str = "initialize";
 
-/// What the body of a request is.
+/// The kind of a request, by its body.
 pub(crate) enum Kind {
     /// A valid `initialize` request.
     Begins,
@@ -25,7 +25,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Returns what the body of a POST is.
+/// Returns the kind of a POST, by its body.
 pub(crate) fn kind(body: &[u8]) -> Kind {
     let Ok(Json::Object(mut request)) = serde_json::from_slice(body) else {
         return Kind::Other;

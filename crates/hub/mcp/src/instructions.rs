@@ -63,8 +63,9 @@ fn schema_notes(registry: &Arc<Registry>) -> String {
     primer.schemas.iter().map(ToString::to_string).collect()
 }
 
-/// Returns the `sync:registry` of the session, as a peer of the draft alone gets it: the version and the
-/// hash of the registry, and the schemas that the standard registry lacks, in the form of section 6.2.
+/// Returns the `sync:registry` of the session, as a peer that knows only the draft gets it: the version
+/// and the hash of the registry, and the schemas that the standard registry lacks, in the form of
+/// section 6.2.
 fn sync_registry(session: &Session, me: &str) -> String {
     let registry = &session.options().registry;
     let members = session.state().members();

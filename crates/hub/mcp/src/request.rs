@@ -7,8 +7,8 @@ use http::request::Parts;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 
-/// A request of MCP. Its context holds the principal, so it counts as open until it has been served, even if
-/// the client has left.
+/// A request of MCP. Its context holds the principal. So the principal counts as in use until the request
+/// has been served, even if the client has left.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'r> {
     context: &'r RequestContext<RoleServer>,
@@ -19,7 +19,7 @@ impl<'r> Request<'r> {
         Self { context }
     }
 
-    /// Returns the caller. A request over a pipe has none, and no right that could end.
+    /// Returns the caller. A request over a pipe has no caller, and so no right that could end.
     pub(crate) fn who(self) -> Option<&'r Principal> {
         self.context.extensions.get::<Parts>()?.extensions.get()
     }

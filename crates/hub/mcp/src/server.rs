@@ -34,7 +34,7 @@ impl Server {
         }
     }
 
-    /// Returns what the server says of itself, with instructions for the model.
+    /// Returns the introduction of the server, with instructions for the model.
     async fn introduction(&self) -> Result<ServerConfig, ErrorData> {
         let inbox = self
             .connection

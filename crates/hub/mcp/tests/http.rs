@@ -80,7 +80,8 @@ async fn two_clients_ask_and_answer_over_http() {
     assert_eq!(opened.load(Ordering::Relaxed), 2);
 }
 
-/// The revision 2026-07-28 has no sessions: what a model has open stands with its agent.
+/// The revision 2026-07-28 of MCP has no sessions, so the open frames of a model belong to its
+/// agent.
 #[tokio::test]
 async fn a_client_without_sessions_keeps_what_it_has_open() {
     let (at, opened) = serve().await;
@@ -205,7 +206,8 @@ async fn a_client_that_subscribes_hears_of_changes() {
     assert_eq!(heard.recv().await.as_deref(), Some(uri));
 }
 
-/// A place that nobody uses ends without the next request, and its agent with it.
+/// An endpoint that nobody uses ends by itself, and so does its agent. No further request is needed
+/// for that.
 #[tokio::test]
 async fn a_place_that_rests_ends_by_itself() {
     let hub = hub().await;

@@ -48,7 +48,7 @@ fn initialize(version: &str) -> Json {
     })
 }
 
-/// The header counts once a version was agreed upon, and `initialize` is how that is done.
+/// The version header counts only after a version was agreed upon, which `initialize` does.
 #[tokio::test]
 async fn a_client_of_an_unknown_version_is_offered_one() {
     let at = serve().await;

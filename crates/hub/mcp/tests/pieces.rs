@@ -14,7 +14,7 @@ async fn says(agent: &Agent, chain: &str, index: i64, data: &'static str, is_las
     agent.send_with(piece).await.unwrap();
 }
 
-/// Returns what a model reads next.
+/// Returns the frames that a model reads next.
 async fn reads(client: &Client, timeout: u64) -> Vec<String> {
     let received = works(
         client,
@@ -52,7 +52,7 @@ async fn pieces_are_read_in_the_order_of_their_indexes() {
     assert_eq!(reads(&qa, 1).await, [""; 0]);
 }
 
-/// What lacks a piece is read when its chain ends, so nothing stays unread.
+/// Pieces behind a gap are delivered when their chain ends, so that no piece stays unread.
 #[tokio::test]
 async fn a_stream_with_a_gap_is_read_at_its_end() {
     let hub = hub().await;

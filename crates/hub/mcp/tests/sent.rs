@@ -1,4 +1,4 @@
-//! What a model hears of the frames that it sends.
+//! What a model learns about the frames that it sends.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fmt::Write as _;
@@ -31,7 +31,7 @@ async fn a_frame_that_is_sent_has_a_place_in_the_log() {
     insta::assert_snapshot!(words(&result), @"Sent as p6: @dev>req:schedule{asgn:qa|task:test_auth|schema:TA}");
 }
 
-/// What no member gets is an error, with the code and the cure.
+/// A frame that no member gets is an error for the model, with the code and the cure.
 #[tokio::test]
 async fn a_frame_that_does_not_enter_the_log_is_an_error() {
     let hub = hub().await;

@@ -32,7 +32,7 @@ pub use error::{DriverError, Handled};
 pub use link::Link;
 pub use machine::Outcome;
 
-/// Frames behind one that waits for its values, whose values are asked for meanwhile.
+/// While the first frame waits for its values, the driver asks for the values of at most this many frames behind it.
 const AHEAD: usize = 8;
 
 /// Runs one [`Session`] on a [`Store`] and a [`Link`]. It has no thread, no socket and no clock.

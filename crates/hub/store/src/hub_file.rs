@@ -45,7 +45,7 @@ pub struct HubFile {
     _lock: File,
 }
 
-/// What the name of the lock file has behind that of the store.
+/// The name of the lock file is the name of the store with this ending.
 const END: &str = "-hub";
 
 /// The most bytes of a lock file that are read, to name its holder.

@@ -29,7 +29,7 @@ struct Wal {
     lost: OnceLock<WalLoss>,
 }
 
-/// What has become of a write-ahead log.
+/// How a write-ahead log was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WalLoss {
     /// The file was removed or replaced. The process still has it open.
@@ -41,7 +41,7 @@ pub(crate) enum WalLoss {
 /// Tells a file from others that were or will be under the same name: its device and its inode.
 #[cfg(unix)]
 type FileId = (u64, u64);
-/// Elsewhere a file that is open cannot be removed or replaced.
+/// Systems other than Unix do not let an open file be removed or replaced, so there is nothing to compare.
 #[cfg(not(unix))]
 type FileId = ();
 
@@ -72,8 +72,8 @@ impl OpenFile {
         }
     }
 
-    /// Checks that the write-ahead log is the one of the last write. `needed` returns its length at least, and is
-    /// asked where the log has become shorter: another process may have emptied it in good order.
+    /// Checks that the write-ahead log is the one of the last write. If the log has become shorter, another process
+    /// may have emptied it properly. Then `needed` returns the length that the log must still have.
     pub(crate) fn check_wal(
         &self,
         needed: impl FnOnce() -> Option<u64>,
@@ -115,8 +115,8 @@ impl OpenFile {
         }
     }
 
-    /// Checks that the disk has room for a commit, by a file beside that is removed again. A write to the
-    /// store alone does not show it: the write-ahead log is written over, and takes commits on a full disk
+    /// Checks that the disk has room for a commit: it writes a file beside the store, and removes it. A write to the
+    /// store would not show this, because the write-ahead log overwrites itself, and so takes commits on a full disk
     /// until it has to grow.
     pub(crate) fn check_room(&self) -> Result<(), StoreError> {
         let mut name = self.path.clone().into_os_string();

@@ -114,7 +114,7 @@ impl PostgresStore {
         self.rows.link().flights()
     }
 
-    /// Reads, or does another thing that needs no transaction of several flights.
+    /// Makes a call that needs no transaction over several flights, such as a read.
     fn call<T>(
         &mut self,
         side: Option<&SideId>,

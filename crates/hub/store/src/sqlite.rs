@@ -86,7 +86,7 @@ pub struct SqliteStore {
     open_file: Option<OpenFile>,
 }
 
-/// The bytes of a write-ahead log before its pages, if it has any, and those before each page (SQLite, "WAL-mode File
+/// The bytes at the beginning of a write-ahead log, and the bytes before each of its pages (SQLite, "WAL-mode File
 /// Format").
 const HEAD: u64 = 32;
 const FRAME: u64 = 24;
@@ -178,7 +178,7 @@ impl SqliteStore {
         self.open_file.as_ref()
     }
 
-    /// Shares what an earlier store of this file knows of it.
+    /// Takes over what an earlier store of the same file knows about it.
     pub(crate) fn is_at(&mut self, earlier: &OpenFile) {
         if self.open_file.as_ref().is_some_and(|own| own.is(earlier)) {
             earlier.note();

@@ -1,5 +1,5 @@
-//! What a session holds of somebody is erased from every side of it that a store has, and the session
-//! goes on.
+//! An erasure removes the data about a person from every side of a session that a store has, and the
+//! session goes on.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 

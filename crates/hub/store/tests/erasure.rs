@@ -1,4 +1,4 @@
-//! What is erased is gone: from every file of the store, from searches, and for every other process.
+//! Erased data is gone: from every file of the store, from searches, and for every other process.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -14,7 +14,7 @@ use accp_store::{Erasure, SideId, SqliteStore, Store, StoreErrorKind};
 
 const SECRET: &str = "Zitronenfalter";
 
-/// Returns an entry that says something of somebody.
+/// Returns an entry whose text is about a person.
 fn telling(position: u64, what: &str) -> Entry {
     entry(position).with(|entry| {
         entry.due = accp_session::Due::No;
@@ -72,7 +72,7 @@ fn fill(store: &mut SqliteStore, side: &SideId) {
     }
 }
 
-/// Returns what takes all that names somebody out of such a side.
+/// Returns an erasure of everything in such a side that names the person.
 fn all() -> Erasure {
     Erasure {
         positions: (1..=240).filter(|position| position % 4 < 2).collect(),

@@ -1,4 +1,4 @@
-//! Errors name the place and the cure. Their kind tells what helps.
+//! Errors name the place and the cure. Their kind tells which remedy helps.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

@@ -68,7 +68,7 @@ fn a_file_of_the_first_version_is_refused_and_left_alone() {
     assert_eq!(fs::read(&path).unwrap(), fs::read(FIRST).unwrap());
 }
 
-/// Writes what is new in each of these formats.
+/// Writes the data that each of these formats added.
 fn fill(store: &mut impl Store, formats: RangeInclusive<i64>) {
     for format in formats {
         let filled = match format {

@@ -1,4 +1,4 @@
-//! A store says whether it is able, and probing does not change it.
+//! A probe tells whether a store can keep data, and does not change the store.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -21,7 +21,7 @@ fn filled() -> (TempDir, PathBuf, SqliteStore) {
     (folder, path, store)
 }
 
-/// Returns what a probe says is wrong, without the name of the file.
+/// Returns the error of a probe, without the name of the file.
 fn shown(store: &mut SqliteStore, path: &Path) -> String {
     let error = store.probe().unwrap_err();
     let text = error.to_string();
@@ -121,7 +121,7 @@ fn values(keys: &[&str]) -> Batch {
     })
 }
 
-/// A write-ahead log that is not at its place any more loses nothing that was acknowledged, and takes nothing more.
+/// If the write-ahead log is removed, the acknowledged commits are saved, and further commits are refused.
 #[test]
 fn a_write_ahead_log_that_was_removed_takes_no_commits() {
     for replaces in [false, true] {
@@ -228,8 +228,8 @@ fn a_probe_finds_a_full_disk() {
     common::lapse(&mut store).unwrap();
 }
 
-/// The write-ahead log is as long as it ever was, so it takes commits on a full disk, until the pages are to
-/// go to the file.
+/// On a full disk the write-ahead log takes commits as long as it need not grow. They fail when a checkpoint has to
+/// write pages to the file.
 #[test]
 fn a_probe_finds_a_disk_that_takes_commits_only_for_a_while() {
     let Some(disk) = Disk::mount("4m") else {

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 type Reads = Vec<(String, Result<String, String>)>;
 
-/// A read that finds damage says so, with the cure. Another kind of error is a fault of the test.
+/// Returns a read as text, or its error. An error must be about damage, and must name the cure.
 fn shown<T: Debug>(read: Result<T, accp_store::StoreError>) -> Result<String, String> {
     let kinds = [StoreErrorKind::Corrupt, StoreErrorKind::Foreign];
     read.map(|found| format!("{found:?}")).map_err(|error| {
@@ -69,8 +69,8 @@ impl Bench {
         path
     }
 
-    /// Reads a damaged file. Returns how many reads have found the damage, or the read that took it
-    /// for data.
+    /// Reads a damaged file. Returns the number of reads that reported the damage, or the read that
+    /// returned wrong data.
     fn found(&self, path: &Path) -> Result<usize, String> {
         let Ok(mut store) = SqliteStore::open_read_only(path) else {
             return Ok(self.sound.len());
@@ -87,7 +87,7 @@ impl Bench {
     }
 }
 
-/// All that a session asks of a store.
+/// All reads that a session may need from a store.
 fn of_store(store: &mut SqliteStore) -> Reads {
     let mut reads = vec![("list".to_owned(), shown(store.list()))];
     for side in [
@@ -257,8 +257,8 @@ fn a_host_does_not_go_on_without_the_schemas_in_force() {
     insta::assert_snapshot!(opened.unwrap_err(), @"side `one@hub`: position 27 of the log cannot be read: the store lacks registry a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492, which is in force there: take a copy of the store back from a backup");
 }
 
-/// Changes each cell of each row, and leaves the checksum. The number of a side is left out: a row
-/// of a side that does not exist is nobody's, and `check_file` finds it.
+/// Changes each cell of each row without its checksum. The number of a side is left alone: a row
+/// whose side does not exist belongs to nobody, and only `check_file` finds it.
 #[test]
 fn every_changed_cell_is_found_by_a_read() {
     let bench = Bench::new(fill_store, of_store);

@@ -1,4 +1,5 @@
-//! Search finds the same in all stores, in the same order, whatever happens to the log meanwhile.
+//! A search finds the same frames in all stores, in the same order, whatever happens to the log
+//! meanwhile.
 #![cfg(feature = "sqlite")]
 #![allow(clippy::unwrap_used, reason = "tests")]
 

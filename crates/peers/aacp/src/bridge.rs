@@ -38,12 +38,12 @@ pub const CODE: &str = "AP";
 /// The text of the profile: a registry of one schema.
 pub const PROFILE: &str = include_str!("../profile.json");
 
-/// The params that are no keys of the vocabulary.
+/// The params that are not keys of the vocabulary.
 const DOM: &str = "dom";
 const TASK: &str = "task";
 const MORE: &str = "more";
 const ORDER: &str = "order";
-/// What stands in `order` for each of `more`. No key is spelt like this.
+/// The entry of `order` for each field in `more`. No key has this spelling.
 const NEXT: &str = "_";
 
 /// Returns the registry whose only schema is the profile AP.
@@ -176,7 +176,8 @@ fn task<'f>(frame: &'f DynamicFrame<'_>) -> Result<&'f str, WriteError> {
     })
 }
 
-/// Returns the keys in the order in which encoders write them, and then what is not in the vocabulary.
+/// Returns the order that needs no `order`: the keys as encoders write them, then an entry for each
+/// field outside of the vocabulary.
 fn usual<'p>(params: &Map<'_>, more: usize) -> Vec<&'p str> {
     let keys = Vocabulary::standard().keys().iter();
     let keys = keys.map(|key| &*key.name);

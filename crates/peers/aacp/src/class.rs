@@ -53,7 +53,7 @@ fn equal(word: u64, byte: u8) -> u64 {
     !(((differs & LOW) + LOW) | differs | LOW)
 }
 
-/// Returns whether a text has only characters of ASCII that are no control characters.
+/// Returns whether a text has only ASCII characters other than control characters.
 fn is_plain(text: &str) -> bool {
     // The fold has no branch for a byte, so the compiler can check 16 bytes at once.
     let odd = |byte: &u8| u8::from(!(b' '..0x7f).contains(byte));

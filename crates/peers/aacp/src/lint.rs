@@ -178,7 +178,7 @@ const PREFIXES: [&str; 17] = [
 const AFTER_PREFIX: usize = 12;
 /// Prefixes of keys with which ordinary names begin too, such as `npm_audit` and `ASIA-PACIFIC`.
 const SHORT_PREFIXES: [&str; 4] = ["ASIA", "hf_", "npm_", "pypi-"];
-/// How many letters and digits follow one of them, in a key, without a mark.
+/// The number of letters and digits in a row that a key has after one of these prefixes.
 const UNBROKEN: usize = 16;
 /// The least length of a key that only its mixture of characters gives away.
 const MIXED: usize = 24;
@@ -221,7 +221,7 @@ const AFTER_NAME: usize = 6;
 /// The least length of a token after `Bearer `.
 const AFTER_BEARER: usize = 16;
 
-/// Returns whether a text holds a secret that is called one.
+/// Returns whether a text holds a secret after a name that announces one, such as `password=`.
 fn has_secret(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let is_named = NAMES.iter().any(|name| {

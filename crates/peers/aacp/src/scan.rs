@@ -16,7 +16,7 @@ pub(crate) struct Scan<'a> {
     pub(crate) dom: &'a str,
     /// The fields from the third on.
     pub(crate) fields: Vec<Field<'a>>,
-    /// The errors, and what would be one in a packet of another version than 1.0.
+    /// The errors, and the findings that are errors only in versions other than 1.0.
     pub(crate) findings: Vec<Finding>,
     /// The field and the byte of the first space that does not count.
     pub(crate) space: Option<(usize, usize)>,
@@ -27,9 +27,9 @@ pub(crate) struct Scan<'a> {
 #[derive(Clone, Copy)]
 struct Slot {
     index: usize,
-    /// Its first byte.
+    /// The first byte of the field.
     from: usize,
-    /// The byte of its first colon; `usize::MAX` if there is none.
+    /// The byte of the field's first colon; `usize::MAX` if there is none.
     colon: usize,
 }
 

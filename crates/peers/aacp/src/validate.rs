@@ -213,7 +213,8 @@ fn suggest<'k>(finding: Finding, word: &str, known: impl Iterator<Item = &'k str
     }
 }
 
-/// Names the version, if it has the form of one.
+/// Makes the warning about another version. It names the version only if the text has the form of a
+/// version.
 fn differs(version: &str) -> Finding {
     let finding = Finding::warning(Code::VersionDiffers);
     let is_number = |part: &str| {

@@ -1,4 +1,4 @@
-//! Values of fields: the trait of the Rust types that carry one, and the writer of one.
+//! Values of fields: the trait for Rust types that hold a value, and the writer of a value.
 
 mod impls;
 

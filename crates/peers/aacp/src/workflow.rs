@@ -17,7 +17,7 @@ pub use error::WorkflowError;
 pub use template::Rewrite;
 use template::Template;
 
-/// The parameters that every hop takes besides its own.
+/// The parameters that every hop takes in addition to its own.
 const OF_EVERY_HOP: [&str; 2] = ["return", "p"];
 
 /// A workflow: hops, each of which makes one packet.
@@ -67,7 +67,7 @@ pub struct Hop {
     pub parameters: Vec<Parameter>,
     /// Words that an instruction for this hop has.
     pub keywords: Keywords,
-    /// Its fields in the order of the vocabulary, without return, p and aacp.
+    /// The fields of the hop in the order of the vocabulary, without return, p and aacp.
     fields: Vec<(String, Template)>,
 }
 

@@ -179,14 +179,15 @@ fn value() -> impl Strategy<Value = String> {
     "[^|\\p{C}\\p{Z}]([^|\\p{C}\\p{Zl}\\p{Zp}]{0,20}[^|\\p{C}\\p{Z}])?"
 }
 
-/// A value is taken as it is, without a warning.
+/// Checks that a value of this key comes back unchanged and without a warning.
 fn taken(key: &str, value: &str) {
     let text = format!("{HEAD}|{key}:{value}");
     assert_eq!(warnings(&text), [""; 0]);
     assert_eq!(Packet::parse(&text).unwrap().get(key), Some(value));
 }
 
-/// A key without a value warns, and what cannot be written is refused.
+/// Checks that a key without a value gives a warning, and that values which cannot be written are
+/// refused.
 fn refused(key: &str) {
     assert_eq!(warnings(&format!("{HEAD}|{key}:")), ["value-empty"]);
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Draft sections 4.3, 4.4, 5, 7 and 13: what is known, and what the validator says of it.
+//! Draft sections 4.3, 4.4, 5, 7 and 13: the known words, and the findings of the validator about
+//! them.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::{EXAMPLES, HEAD, codes, errors, place, warnings, with_own};
@@ -63,7 +64,7 @@ fn example(index: usize, task: &str, dom: &str, fields: &[(&str, &str)]) {
     assert_eq!((again.text(), packet.text()), (text, text));
 }
 
-/// No byte of an example can be changed to `|` without another tree, or an error.
+/// Changes each byte of an example to `|`. The result is an error, or the byte was a `|` already.
 fn no_byte_of(index: usize) {
     let text = EXAMPLES[index];
     let packet = Packet::parse(text).unwrap();

@@ -1,5 +1,5 @@
 //! Properties of all texts: the scanner against the reference parser and the validator, the writer
-//! against the reader, and what is never shown.
+//! against the reader, and the texts that no message may show.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::HEAD;
@@ -10,7 +10,7 @@ use accp_registry::aacp::is_value_char;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What the grammar alone can be broken by.
+/// The findings that show that a text breaks the grammar.
 const OF_THE_GRAMMAR: [Code; 12] = [
     Code::PacketEmpty,
     Code::TaskMissing,
@@ -40,7 +40,8 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
     vec(part, 0..6).prop_map(|parts| parts.concat())
 }
 
-/// Takes away the spaces that do not count, which the grammar does not know.
+/// Removes the spaces around keys and values, which the grammar does not allow and the reader
+/// ignores.
 fn without_spaces(text: &[u8]) -> Vec<u8> {
     let trim = |mut part: &[u8]| {
         while let [b' ', rest @ ..] | [rest @ .., b' '] = part {

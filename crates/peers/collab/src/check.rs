@@ -35,7 +35,7 @@ pub fn check(event: &Event, folder: &Folder) -> Vec<Finding> {
     findings
 }
 
-/// Returns the reasons to refuse the event that are in the files of the folder.
+/// Returns the reasons in the files of the folder to refuse the event.
 fn of_files(event: &Event, folder: &Folder, protocol: &Protocol) -> Vec<Finding> {
     let mut findings = Vec::new();
     let name = event.event;

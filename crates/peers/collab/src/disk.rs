@@ -113,7 +113,8 @@ impl<F: Files> Shared<F> {
         Folder::read(&mut source, scope)
     }
 
-    /// Takes the lock of a folder with a protocol.json. Another folder gets no file.
+    /// Takes the lock of a folder with a protocol.json. In any other folder it makes no lock file, and
+    /// fails.
     fn lock_there(&self) -> Result<lock::Held, Vec<Finding>> {
         let resolve = |path: &Path| self.files.resolve(path).map_err(|error| error.kind());
         let protocol = self.path.join(PROTOCOL_FILE);

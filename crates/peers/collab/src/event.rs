@@ -304,7 +304,7 @@ impl Members<'_> {
         self.findings.push(Finding::new(code, text));
     }
 
-    /// Returns whether there is a value; `null` is none.
+    /// Returns whether there is a value; `null` does not count as one.
     fn has(&self, key: &str) -> bool {
         self.object.get(key).is_some_and(|value| !value.is_null())
     }

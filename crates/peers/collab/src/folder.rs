@@ -104,7 +104,7 @@ impl File {
     }
 }
 
-/// Replaces the ends of lines of other systems.
+/// Replaces the line ends of other systems by line feeds.
 fn with_feeds(text: &str) -> String {
     if text.contains('\r') {
         text.replace("\r\n", "\n").replace('\r', "\n")

@@ -81,7 +81,7 @@ pub struct Next {
     last: u64,
     /// Who is asked.
     waiting: Vec<String>,
-    /// What is missing, in words.
+    /// The missing things, in words.
     obstacles: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use pest_meta::optimizer::{OptimizedExpr, OptimizedRule};
 pub(super) struct Peg(HashMap<String, OptimizedRule>);
 
 impl Peg {
-    /// Reads a grammar, or returns what pest says against it.
+    /// Reads a grammar, or returns the errors of pest.
     pub(super) fn new(pest: &str) -> Result<Self, String> {
         match pest_meta::parse_and_optimize(pest) {
             Ok((_, rules)) => Ok(Self(

@@ -1,4 +1,5 @@
-//! Random ABNFs: what is generated is pest, and takes what the ABNF means.
+//! Random ABNFs: the generated text is a grammar of pest, and accepts exactly the texts of the
+//! ABNF.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,7 +30,7 @@ impl Random {
     }
 }
 
-/// Elements of ABNF, apart from the generator's.
+/// The elements of an ABNF. The generator has its own type for them, which this test does not use.
 enum Abnf {
     Text(&'static str),
     Exact(&'static str),

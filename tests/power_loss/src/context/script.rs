@@ -1,4 +1,4 @@
-//! What is said in conversations that are compressed, made up from a seed.
+//! Conversations to compress, made from a seed.
 
 use std::fmt::Write as _;
 
@@ -11,10 +11,10 @@ pub(crate) const SESSIONS: usize = 2;
 /// Steps of a run.
 const STEPS: usize = 60;
 
-/// What a program does.
+/// A step of a program.
 #[derive(Clone)]
 pub(crate) enum ConversationStep {
-    /// Gives the list that came out last, with these messages behind it.
+    /// Gives the list of the last output, with these messages after it.
     Say {
         session: usize,
         messages: Vec<String>,
@@ -58,7 +58,7 @@ pub(crate) fn steps(seed: u64) -> Vec<ConversationStep> {
     steps
 }
 
-/// A conversation, as far as it was said.
+/// The part of a conversation so far.
 #[derive(Default)]
 struct Talk {
     said: usize,

@@ -1,4 +1,4 @@
-//! Files that tell what happens to them, and fail when they are asked to.
+//! Files that record every change to them, and fail on demand.
 
 use std::cell::RefCell;
 use std::fs;
@@ -28,14 +28,14 @@ pub(crate) enum Fault {
     Rename,
 }
 
-/// What befalls the files.
+/// The state of the simulated disk.
 #[derive(Default)]
 pub(crate) struct DiskStatus {
     pub(crate) fault: Option<(Fault, usize)>,
     pub(crate) broke: bool,
 }
 
-/// Files that tell what happens to them, and fail when they are asked to.
+/// Files that record every change to them, and fail on demand.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub(crate) root: PathBuf,
@@ -48,7 +48,7 @@ impl Recorded {
         Self::on(root, &Log::default())
     }
 
-    /// Makes files that tell a log, to which others may tell, too.
+    /// Makes files that record their changes in a log, to which others may add, too.
     pub(crate) fn on(root: &Path, log: &Log) -> Self {
         Self {
             root: root.to_owned(),

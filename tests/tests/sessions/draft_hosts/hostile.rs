@@ -1,12 +1,12 @@
-//! Such hosts that mean harm, or count in a way of their own.
+//! Hosts that know only the draft and are hostile, or number their frames in another way.
 
 use accp_runtime::session::Event;
 
 use super::{Guest, HELLO, number};
 use crate::sessions::sides::plan;
 
-/// An acknowledgement that names a frame may have a number of its own. What lies between is asked
-/// for, and not lost.
+/// An acknowledgement that names a frame may have a number of its own. The member asks for the
+/// numbers in the gap before it.
 #[test]
 fn an_acknowledgement_does_not_hide_a_gap() {
     let mut guest = Guest::at(5);
@@ -33,7 +33,7 @@ fn an_acknowledgement_does_not_hide_a_gap() {
     );
 }
 
-/// A number after which there is none that a frame can have does not count.
+/// A number does not count if a frame cannot have the number after it.
 #[test]
 fn a_number_beyond_all_bounds_does_not_count() {
     let last = i64::MAX;
@@ -60,7 +60,7 @@ fn a_number_beyond_all_bounds_does_not_count() {
     }
 }
 
-/// The schemas that a host sends again and again take no more room than those of other peers.
+/// The schemas that a host sends again and again take no more memory than those of other peers.
 #[test]
 fn a_host_cannot_send_schemas_without_end() {
     let mut guest = Guest::at(5);
@@ -105,7 +105,7 @@ fn the_schemas_of_the_host_outlive_a_kill() {
     }
 }
 
-/// A member that had joined, and had taken nothing yet, goes on where it was.
+/// A member had joined and had taken nothing before it was killed. It goes on at its old place.
 #[test]
 fn a_member_that_was_killed_at_once_hides_no_gap() {
     let mut guest = Guest::at(5);
@@ -120,8 +120,8 @@ fn a_member_that_was_killed_at_once_hides_no_gap() {
     assert_eq!(guest.side.events, [Event::Missed(6..=7)]);
 }
 
-/// A member that was killed asks for what it lacks, also after a refusal of its own frame: the number
-/// under which that went out says nothing of what the member has taken.
+/// A killed member asks for what it lacks, also after a refusal of its own frame. The number under
+/// which this frame went out does not tell which frames the member has taken.
 #[test]
 fn a_refusal_and_a_kill_hide_no_gap() {
     let mut guest = Guest::at(5);

@@ -7,8 +7,8 @@ use super::{Guest, number};
 use crate::sessions::layers::LONG;
 use crate::sessions::sides::{Node as _, plan};
 
-/// What a host of the draft may say of a frame that it has taken: it counts its acknowledgement, or
-/// not; it says E3002 when the frame comes again; or somebody answers.
+/// The signs by which a host of the draft shows that it has taken a frame: an acknowledgement with a
+/// number of its own, one without, E3002 when the frame arrives again, and an answer.
 #[test]
 fn each_sign_that_the_host_has_taken_a_frame() {
     let signs: [(&str, &str, u64); 4] = [
@@ -67,8 +67,8 @@ fn each_sign_that_the_host_has_taken_a_frame() {
     }
 }
 
-/// At a host that acknowledges, an answer does not say which number the frame has taken: the number
-/// before it may be that of another.
+/// If a host acknowledges frames, an answer does not show which number the frame has taken: the
+/// number before the answer may belong to another frame.
 #[test]
 fn an_answer_counts_only_where_nothing_is_acknowledged() {
     let mut guest = Guest::at(5);
@@ -87,8 +87,8 @@ fn an_answer_counts_only_where_nothing_is_acknowledged() {
     assert!(guest.handled().is_empty());
 }
 
-/// A frame that does not go out, because this side asks for what it lacks, is not given up: the host
-/// has nothing to say of it.
+/// A frame that waits, because the member first asks for entries that it lacks, is not given up. The
+/// host has not got it, so it cannot report on it.
 #[test]
 fn a_frame_that_waits_is_not_given_up() {
     let mut guest = Guest::at(0);
@@ -119,7 +119,7 @@ fn a_doubled_state_hides_no_gap() {
     let state = "@hub>sync:state{v:1|state:{a:1}}[mid:0a0000000021,seq:1,ts:1714000000]";
     let asked = guest.hears(state);
     assert!(asked[0].contains("|exp:1|"), "{asked:?}");
-    // Neither the acknowledgement of the state nor a hello claims the number of the state.
+    // Neither the acknowledgement of the state nor a hello takes a number.
     let replies = guest.hears(state);
     assert!(replies.iter().all(|text| number(text) == 0), "{replies:?}");
     guest.hears("@dev>req:plan{n:1}[mid:0a0000000011,seq:1,ts:1714000000]");
@@ -134,8 +134,9 @@ fn a_doubled_state_hides_no_gap() {
     assert_eq!(guest.handled().last().unwrap(), "@dev>req:plan{n:3}");
 }
 
-/// A host that was restored from an older copy has gone back with its shared state. The member takes
-/// the whole state that it tells, although its own version is no lower, and keeps it in a restart.
+/// A host that was restored from an older copy has an older shared state. The member takes the whole
+/// state from this host, even if the version is not higher than its own, and keeps it after a
+/// restart.
 #[test]
 fn the_state_of_a_host_that_has_gone_back() {
     let mut guest = Guest::at(0);
@@ -178,8 +179,8 @@ fn the_state_of_a_host_that_has_gone_back() {
     );
 }
 
-/// The same, where the host has gone back behind the whole state that it told before, and has given
-/// new numbers since.
+/// The same for a host that has an older state than the whole state which it sent before, and that
+/// has given new numbers since.
 #[test]
 fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
     let mut guest = Guest::at(0);

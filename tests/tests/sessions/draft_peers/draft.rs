@@ -6,7 +6,7 @@ use accp_runtime::{AgentId, DynamicFrame};
 use crate::sessions::room::{Passed, Room};
 use crate::sessions::sides::{Node as _, envelope, member, options};
 
-/// A session in which `@qa`, member 102, knows the draft alone. The test plays it by hand.
+/// A session in which `@qa`, member 102, knows only the draft. The test plays it by hand.
 pub(crate) struct Draft {
     pub(crate) room: Room,
     /// What passed between `@qa` and the host, and what happened elsewhere.
@@ -25,7 +25,7 @@ impl Draft {
         }
     }
 
-    /// Lets `@qa` join, which has said nothing yet.
+    /// Lets `@qa` join. It has sent nothing yet.
     pub(crate) fn enters(&mut self) {
         room_enters(&mut self.room);
         self.room.settle();

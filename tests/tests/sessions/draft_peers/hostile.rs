@@ -1,4 +1,4 @@
-//! Such peers, and members beside them, that mean harm.
+//! Hostile peers that know only the draft, and hostile members beside them.
 
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use super::draft::{Draft, joined};
 use crate::sessions::sides::{Node as _, hello, member, options, plan};
 
-/// A member can put any bytes. What is more than one value does not stand in the frame of another
-/// member: the peer would read what the other has not said.
+/// A member can put any bytes. Bytes that are not exactly one value are not written into the frame
+/// of another member: the peer would read fields that the other member has not sent.
 #[test]
 fn bytes_that_are_no_value_do_not_change_a_frame() {
     for (bytes, is_value) in [
@@ -57,8 +57,8 @@ fn bytes_that_are_no_value_do_not_change_a_frame() {
     }
 }
 
-/// Thousands of references to one long value stay references. All in their place would take
-/// gigabytes.
+/// Thousands of references to one long value stay references. With the value in the place of each,
+/// the frame would take gigabytes.
 #[test]
 fn many_references_to_one_value_take_no_memory() {
     let mut draft = joined();
@@ -73,8 +73,8 @@ fn many_references_to_one_value_take_no_memory() {
     assert_eq!(references(told.last().unwrap()).count(), 3_000);
 }
 
-/// A flood of complaints (E3003) makes the host send its frames again once in a retry time, unless
-/// the peer has come further.
+/// After a flood of E3003, the host sends its frames again once in a retry time, and again only if
+/// the peer has got further.
 #[test]
 fn a_flood_of_complaints_has_one_answer() {
     let mut draft = joined();

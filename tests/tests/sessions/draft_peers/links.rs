@@ -1,4 +1,4 @@
-//! Such peers over a link that fails.
+//! Peers that know only the draft, over a link that fails.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::sessions::layers::{LONG, spoil_link};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node as _, member, options, plan, rules};
 
-/// Returns the options of an agent that speaks the draft alone.
+/// Returns the options of an agent that speaks only the draft.
 fn plain(agent: &'static str) -> Options {
     Options {
         extensions: false,
@@ -21,8 +21,9 @@ fn plain(agent: &'static str) -> Options {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Over a link that fails, and whoever is killed whenever: what a peer of the draft alone sends
-    /// is in the log once, and what the others send reaches its handlers once, in order.
+    /// The link fails, and sides are killed at any time. Each frame of a peer that knows only the
+    /// draft is in the log once. Each frame of the others reaches the peer's handlers once and in
+    /// order.
     #[test]
     fn everything_arrives_over_a_link_that_fails(
         kills in prop::collection::vec(prop::collection::vec(0..4_u16, 0..2), 8),

@@ -1,4 +1,5 @@
-//! What such a peer is served with: values, the state, what it has missed.
+//! What a peer that knows only the draft gets: values, the state, and the frames that it has
+//! missed.
 
 use std::time::Duration;
 
@@ -12,8 +13,8 @@ use crate::sessions::layers::LONG;
 use crate::sessions::returns::lose;
 use crate::sessions::sides::{Node as _, STANDARD, envelope, member, options, plan};
 
-/// Values stand in the frame where they have room. One that has none, one that has expired, and one
-/// that does not come stay references, and nothing waits for them for ever.
+/// A value is written into the frame if it fits. A value that does not fit, one that has expired,
+/// and one that does not arrive stay references, and nothing waits for them for ever.
 #[test]
 fn values_stand_in_the_frame() {
     let mut draft = joined();
@@ -104,8 +105,8 @@ fn values_stand_in_the_frame() {
     );
 }
 
-/// The bytes of a value come under the number that the peer was told of last, as every link frame
-/// does, and not under a position of the log.
+/// A frame with the bytes of a value has the last number that the peer has got, as every link frame
+/// has. It does not have a position of the log.
 #[test]
 fn bytes_come_under_a_number_of_the_peer() {
     let mut draft = joined();
@@ -118,8 +119,8 @@ fn bytes_come_under_a_number_of_the_peer() {
     assert_eq!(envelope(&bytes[0]).unwrap().sequence, number);
 }
 
-/// A host that was killed goes on after the number that the peer says. A peer that says what cannot
-/// be, or has been told less than it says, begins with the state.
+/// A killed host goes on after the number that the peer names. If this number is impossible, or
+/// higher than the host has sent, the peer begins with the state.
 #[test]
 fn reg_03_a_killed_host_goes_on_where_the_peer_is() {
     for snapshots in [1_000, 1] {
@@ -221,8 +222,8 @@ fn a_peer_that_was_away_for_too_long_begins_anew() {
     );
 }
 
-/// A state that has no room in one frame goes in several. A receiver that applies them in their
-/// order has the state in force.
+/// A state that is too large for one frame goes in several. A receiver that applies them in order
+/// has the current state.
 #[test]
 fn a_large_state_goes_in_several_frames() {
     let mut draft = Draft::new(options("hub"), Rules::default());
@@ -311,7 +312,7 @@ fn a_stale_change_of_the_state_is_answered_with_the_state() {
     );
 }
 
-/// A peer that has not acknowledged the whole state, and says hello from further on, is told the
+/// A peer has not acknowledged the whole state, and its hello names a later number. It gets the
 /// state again.
 #[test]
 fn a_state_that_was_lost_comes_after_the_next_hello() {
@@ -369,7 +370,8 @@ fn a_refused_change_comes_again_after_the_state() {
     );
 }
 
-/// A frame waits for a value for so many timeouts, however often the peer says hello meanwhile.
+/// A frame waits for a value for a fixed number of timeouts, even if the peer sends its hello
+/// often.
 #[test]
 fn a_peer_that_greets_often_gets_the_frame_without_its_value() {
     let mut draft = joined();

@@ -16,7 +16,7 @@ fn host() -> Side {
     open_host(counting("hub"), Rules::default())
 }
 
-/// Returns what a reference leads to at the host, and at the first member.
+/// Returns the value of a reference, read at the host and at the first member.
 fn read_by_both(room: &mut Room, key: &str) -> [Option<Value<'static>>; 2] {
     let reference = Reference::parse(key).unwrap();
     let host = room.host.driver.read(&reference).unwrap();
@@ -33,8 +33,8 @@ fn turns() -> impl Strategy<Value = Vec<(&'static str, usize, bool)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// Every side has the same hot and warm state after a kill as before, within the same budget. It
-    /// goes on as a side does that nobody has killed.
+    /// After a kill, every side has the same hot and warm state as before, within the same budget. It
+    /// goes on as a side that was never killed.
     #[test]
     fn bud_01_budgets_and_context_are_the_same_after_a_kill(turns in turns()) {
         let mut room = Room::counting(&["dev"]);
@@ -102,7 +102,8 @@ fn st_02_checkpoints_can_be_referred_to_after_a_kill() {
     assert_eq!(host.phase(NOW).map(|next| next.id()), Some(3));
 }
 
-/// Both sides read what was said and what was put before a kill, and no key is given twice.
+/// After a kill, both sides still read the values of earlier frames and of earlier puts, and no key is
+/// given twice.
 #[test]
 fn st_03_cold_state_is_read_after_a_kill() {
     let mut room = Room::counting(&["dev"]);
@@ -135,9 +136,9 @@ fn st_03_cold_state_is_read_after_a_kill() {
 
 // ---- Triggers ----------------------------------------------------------------------
 
-/// Kills a host before or after its batch with the last frame and its checkpoint is durable. The
-/// sender repeats the frame, as it does. The checkpoint is taken once, with this trigger, and the
-/// context is that of a host that nobody has killed.
+/// Kills a host before or after its batch with the last frame and its checkpoint is durable. The sender
+/// then sends the frame again. The host takes the checkpoint once, with this trigger, and its context
+/// equals that of a host that was never killed.
 fn is_taken_once(trigger: Trigger, heads: &[&str]) {
     for is_durable in [false, true] {
         let (mut host, mut unharmed) = (host(), host());
@@ -199,7 +200,8 @@ fn ckp_03_esc_triggers_once_whoever_is_killed() {
     is_taken_once(Trigger::Esc, &["@dev>wait:plan{a:1}", "@dev>esc:plan{a:2}"]);
 }
 
-/// A phase boundary that was lost with the host is signalled again. One that was kept is not.
+/// If the host lost a phase boundary in a kill, the caller signals it again. A boundary that was kept
+/// needs no second signal.
 #[test]
 fn ckp_04_a_phase_triggers_once_whoever_is_killed() {
     for is_durable in [false, true] {
@@ -271,7 +273,7 @@ fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// What was frozen is read back byte for byte on both sides, over a link that fails and after kills.
+    /// Frozen frames are read back byte for byte on both sides, over a link that fails and after kills.
     #[test]
     fn ckp_08_what_was_frozen_is_read_back_after_a_kill(
         said in prop::collection::vec((prop::sample::select(vec!["req", "done", "esc"]), "\\PC{0,90}"), 1..6),

@@ -1,5 +1,5 @@
-//! Frames and what is known of them after a link that loses frames, and after kills: ENV, DLV,
-//! ERR-01, SIZE, BUD-02, REG-03 and API-02.
+//! Frames and their fates after a link that loses frames, and after kills: ENV, DLV, ERR-01, SIZE,
+//! BUD-02, REG-03 and API-02.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -27,7 +27,8 @@ fn of_dev(room: &Room) -> Vec<String> {
     sent.map(str::to_owned).collect()
 }
 
-/// Frames that a killed side had not sent yet have all three, and no id ever says two things.
+/// Frames that a killed side had not sent yet have an id, a number and a time. No id stands for two
+/// frames.
 #[test]
 fn env_01_ids_numbers_and_times_after_a_kill() {
     let mut room = Room::new(&["dev"]);
@@ -111,8 +112,8 @@ fn dlv_02_a_gap_is_a_gap_after_a_kill() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Over a link that fails, and whoever is killed whenever, each frame is processed once by each
-    /// side, in the order of its sender.
+    /// The link fails, and sides are killed at any time. Each side processes each frame once, in the
+    /// order of its sender.
     #[test]
     fn dlv_03_each_frame_is_processed_once_whoever_is_killed(
         kills in prop::collection::vec(prop::collection::vec(0..3_u16, 0..3), 8), shared: bool,
@@ -248,8 +249,8 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     assert_eq!(kinds, [EntryKind::Dropped]);
 }
 
-/// A frame whose time passes while its sender and its host are down is dropped without a word. Its
-/// sender finds out once, and its later frames go on.
+/// A frame whose time passes while its sender and its host are down is dropped silently. Its sender
+/// finds out once, and its later frames go on.
 #[test]
 fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
     for scope in [Scope::Shared, Scope::Sender] {
@@ -287,7 +288,7 @@ fn dlv_05_an_expired_frame_is_dropped_in_silence_after_a_kill() {
     }
 }
 
-/// A refusal that is lost with the host is said again with its code, and the caller hears it once.
+/// The host sends a lost refusal again with its code, and the caller gets one event.
 #[test]
 fn err_01_a_lost_refusal_is_said_again() {
     let mut room = Room::new(&["dev"]);
@@ -320,8 +321,8 @@ fn err_01_a_lost_refusal_is_said_again() {
     }
 }
 
-/// A frame in parts arrives whole when both sides are killed between any two of its parts. What is
-/// sent again is within the limits, too.
+/// A frame in parts arrives whole when both sides are killed between any two of its parts. Parts that
+/// are sent again are within the limits, too.
 #[test]
 fn size_02_a_frame_in_parts_arrives_whole_after_a_kill() {
     let mut message = plan("dev", 1);

@@ -198,7 +198,7 @@ fn task() -> ScheduleReq<'static> {
     }
 }
 
-/// Short names travel, whatever a side calls the field, and a default does not.
+/// Frames have the short names of fields, whatever names the caller has used. A default is not sent.
 #[test]
 fn opt_02_short_names_leave_a_session() {
     let mut room = Room::new(&["dev", "qa"]);

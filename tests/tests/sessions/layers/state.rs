@@ -20,8 +20,8 @@ fn host() -> Side {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// Changes are folded once and in their order, over a link that fails and whoever is killed. Only
-    /// what changes is sent, also by a side that was killed.
+    /// Changes are folded once and in order, over a link that fails and even if sides are killed.
+    /// Only changed keys are sent, also by a side that was killed.
     #[test]
     fn del_01_changes_are_folded_once_whoever_is_killed(
         changes in prop::collection::vec(("[a-c]", prop::option::of(0..9_i64), any::<bool>()), 1..6),
@@ -119,7 +119,7 @@ fn sec_02_grants_hold_after_a_kill() {
     }
 }
 
-/// What has expired stays expired, and what is missing stays missing, on every side after a kill.
+/// Expired values stay expired, and missing values stay missing, on every side after a kill.
 #[test]
 fn sec_05_what_has_expired_stays_expired_after_a_kill() {
     let mut host = host();
@@ -164,8 +164,8 @@ fn finding() -> Schema {
     schema
 }
 
-/// A code and an operation that were registered while the session runs are known to every side after
-/// a kill, with their defaults, and another code is not.
+/// After a kill, every side knows a code and an operation that were registered while the session
+/// ran, with their defaults. It does not know another code.
 #[test]
 fn reg_02_codes_and_operations_are_known_after_a_kill() {
     let mut room = Room::new(&["dev", "qa"]);

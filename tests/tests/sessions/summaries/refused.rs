@@ -128,8 +128,8 @@ fn word() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// A text is refused for words of its own that no frame has, or every run with a digit in it stands
-    /// in a frame that left.
+    /// Either a text is refused because it has words that no frame has, or each of its words with a
+    /// digit is in a frame that left.
     #[test]
     fn what_is_taken_stands_in_a_frame_that_left(
         said in prop::collection::vec(word(), 1..8),

@@ -1,4 +1,4 @@
-//! Which values say something.
+//! Which values are worth keeping as facts.
 
 use accp_frame::Value;
 use accp_registry::{Registry, Schema};
@@ -29,7 +29,8 @@ pub(crate) fn is_default(
     })
 }
 
-/// Returns whether a value says something. A text must not be empty or have more bytes than this.
+/// Returns whether a value is worth keeping: it is not null, and a text is not empty and has at
+/// most this many bytes.
 pub(crate) fn says(value: &Value<'_>, longest: usize) -> bool {
     match value {
         Value::Null => false,

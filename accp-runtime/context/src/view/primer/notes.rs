@@ -1,4 +1,4 @@
-//! Notes on a schema: one line that writers need and readers do not.
+//! Notes about a schema, in one line. Writers of records need them, and readers do not.
 use std::fmt::Write as _;
 
 use accp_registry::{Field, Schema, Type};

@@ -61,7 +61,8 @@ impl Old {
         self.items.iter().map(|item| &item.part)
     }
 
-    /// Estimates how many of this many tokens remain as facts, from the share so far.
+    /// Estimates the tokens of the facts about messages with this many tokens, by the ratio of the
+    /// messages so far.
     pub(super) fn share(&self, tokens: usize) -> usize {
         let (told, folded) = (self.told as u128, self.folded.max(1) as u128);
         (tokens as u128 * told.min(folded) / folded) as usize

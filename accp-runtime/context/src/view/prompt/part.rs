@@ -78,7 +78,8 @@ impl Role {
         }
     }
 
-    /// Returns the role that a message says.
+    /// Returns the role of a message: the one that its payload names, or else the one that follows
+    /// from its header.
     pub(super) fn of(message: &DynamicFrame<'_>) -> Self {
         let said = message.payload.get(ROLE).and_then(Value::as_str);
         let all = [Self::System, Self::User, Self::Assistant, Self::Tool];

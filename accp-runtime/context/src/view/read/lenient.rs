@@ -1,5 +1,5 @@
-//! What the lenient reader takes besides. In the strict reader, each of these functions finds
-//! nothing.
+//! The forms that only the lenient reader accepts. For the strict reader, each of these functions
+//! finds nothing.
 
 use accp_registry::lexical::{self, is_agent_char};
 use accp_registry::view::implied;
@@ -85,7 +85,8 @@ impl<'r, 't> Cursor<'r, 't> {
         trimmed
     }
 
-    /// Gives back what does not belong to a key that was taken.
+    /// Gives back the part of the taken text that is not the key: a `=` with what follows, and
+    /// spaces.
     pub(super) fn key(&mut self, key: &'t str) -> &'t str {
         if !self.is_lenient() {
             return key;
@@ -97,7 +98,7 @@ impl<'r, 't> Cursor<'r, 't> {
         self.trimmed(key)
     }
 
-    /// Takes the mark behind a key.
+    /// Takes the `:` after a key, or a `=` in its place.
     pub(super) fn assigns(&mut self) -> bool {
         self.gap();
         if self.take(':') {
@@ -174,7 +175,7 @@ impl<'r, 't> Cursor<'r, 't> {
         is_same
     }
 
-    /// Returns whether the block is the head of a frame without its `@`.
+    /// Returns whether the block begins with the head of a frame that lacks its `@`.
     pub(super) fn lacks_the_mark(&mut self) -> bool {
         let lacks = self.is_lenient() && is_head(self.rest());
         if lacks {
@@ -353,8 +354,8 @@ impl<'r, 't> Cursor<'r, 't> {
         Some(said)
     }
 
-    /// Returns a value that is written as the type does not spell it. `text` ends where the cursor
-    /// stands.
+    /// Returns the value of a text that does not have the spelling of its type, if its meaning is
+    /// clear. `text` ends at the cursor.
     pub(super) fn respelt(
         &mut self,
         start: usize,

@@ -10,9 +10,9 @@ pub(super) static ANY: Type = Type::Any;
 /// The values of a map without a declared type.
 pub(super) const UNTYPED: Members<'static> = Members::Same(&ANY);
 
-/// The types of the values in a map. They follow from the place of the map, and not from the code
-/// that is written in front of a record: in a place without a declared type, values tell their own
-/// type, as they do in a frame.
+/// The types of the values in a map. They follow from the declared type of the map's place, not from
+/// a schema code before the record. In a place without a declared type, each value shows its own
+/// type, as in a frame.
 #[derive(Clone, Copy)]
 pub(super) enum Members<'r> {
     /// All values have this type.
@@ -41,8 +41,8 @@ impl<'r> Members<'r> {
         }
     }
 
-    /// Returns the key under which a map has the value of this key already, if it has: each field
-    /// has several names.
+    /// Returns the key under which the map already has the field of `key`, if it has: each field has
+    /// several names.
     pub(super) fn taken<'k>(self, key: &'k str, map: &Map<'_>) -> Option<&'k str>
     where
         'r: 'k,
@@ -59,12 +59,13 @@ impl<'r> Members<'r> {
 }
 
 impl Cursor<'_, '_> {
-    /// Notes the required fields that a record lacks. Null is no value.
+    /// Notes the required fields that a record lacks. A null does not count as a value.
     pub(super) fn required<S: AsRef<str>>(&mut self, schema: &Schema, head: &[S], map: &Map<'_>) {
         self.required_at(self.at, schema, head, map);
     }
 
-    /// Notes what a nested record lacks, and the fields that only another variant of its union has.
+    /// Notes the fields that a nested record lacks, and those that only another variant of its union
+    /// has.
     pub(super) fn record_at(&mut self, at: usize, schema: &Schema, map: &Map<'_>) {
         let tag = schema.tag().map(|(_, tag)| tag);
         let key = tag.and_then(|tag| Members::Of(schema).taken(&tag.name, map));

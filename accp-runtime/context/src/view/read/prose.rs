@@ -88,7 +88,7 @@ impl Prose<'_, '_> {
         }
     }
 
-    /// Notes that a text is no block.
+    /// Reports a text outside of all blocks.
     fn outside(&mut self, from: usize, to: usize) {
         let is_blank = self.text[from..to].trim().is_empty();
         let what = if is_blank {
@@ -149,7 +149,7 @@ impl Prose<'_, '_> {
         self.block(start, close)
     }
 
-    /// Reads a block, and returns the place behind what was read of it.
+    /// Reads a block, and returns the place after the part that was read.
     fn block(&mut self, start: usize, end: usize) -> usize {
         self.count += 1;
         let block = &self.text[start..end];

@@ -43,7 +43,7 @@ impl<'r> Cursor<'r, '_> {
         }
     }
 
-    /// Reads an item of a list or of a map. It is null only where null is a value.
+    /// Reads an item of a list or of a map. A null is refused unless null is a value of the type.
     fn item(&mut self, ty: &'r Type, depth: usize) -> Result<Value<'static>, Broken> {
         self.gap();
         let (start, faults) = (self.at, self.faults.len());
@@ -88,7 +88,7 @@ impl<'r> Cursor<'r, '_> {
         })
     }
 
-    /// Notes what a record lacks, at its last character.
+    /// Notes the fields that a record lacks, at the record's last character.
     fn complete(&mut self, members: Members<'_>, map: &Map<'_>) {
         if let Members::Of(schema) = members {
             self.record_at(self.at.saturating_sub(1), schema, map);
@@ -410,7 +410,7 @@ impl<'r> Cursor<'r, '_> {
     }
 }
 
-/// Returns the value that a word is by itself.
+/// Returns the value of a word by its form alone, without a declared type.
 pub(super) fn literal(word: &str) -> Option<Value<'static>> {
     if word.starts_with(['#', '$', '~']) {
         let mut r = Reader::new(word, DecodeOptions::default()).ok()?;

@@ -142,7 +142,7 @@ proptest! {
         }
     }
 
-    /// Wherever a word is put, it is in a message, in a repair, or the text is refused.
+    /// A word at any place of the text ends up in a message or in a repair, or the text is refused.
     #[test]
     fn nothing_is_dropped_unseen(
         messages in prop::collection::vec(any_message(), 1..4),
@@ -182,7 +182,7 @@ proptest! {
     }
 }
 
-/// Each mistake, as models make it, with what is read and what is repaired.
+/// Each mistake that models make, with the value that is read and the repair.
 #[test]
 fn what_it_repairs() {
     let view = view();
@@ -334,7 +334,7 @@ fn what_it_repairs() {
     "#);
 }
 
-/// What could be read in two ways is refused, and so is what was cut off.
+/// Texts with two possible readings are refused, and so are texts that were cut off.
 #[test]
 fn what_it_refuses() {
     let view = view();

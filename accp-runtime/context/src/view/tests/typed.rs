@@ -37,7 +37,7 @@ fn fit_fields(registry: &Registry, schema: &Schema, head: &[&str], map: &mut Map
     }
 }
 
-/// Returns the value if it is of the type, otherwise one that is.
+/// Returns the value if it is of the type, and otherwise another value of the type.
 fn fitting(registry: &Registry, ty: &Type, value: Value<'static>) -> Value<'static> {
     let many = |value, item: &Type| match value {
         Value::Null if !item.holds_null() => fitting(registry, item, Value::from("x")),
@@ -107,8 +107,8 @@ proptest! {
         prop_assert_eq!(view.read(&block), Ok(vec![message]), "{}", block);
     }
 
-    /// A frame of a known schema that was read is a frame that an encoder takes, and a text
-    /// without quotes is a text in a field for texts.
+    /// An encoder takes every frame of a known schema that was read from a block. A text without
+    /// quotes in a field for texts is read as a text.
     #[test]
     fn a_block_that_is_read_travels(
         cells in prop::collection::vec(
@@ -155,7 +155,8 @@ fn a_word_is_what_its_field_declares() {
     "#);
 }
 
-/// An item of a list or of a map is there. A field may be not given.
+/// An item of a list or of a map is refused if it is null. A field may be null: it is not given
+/// then.
 #[test]
 fn an_item_is_never_null() {
     let view = view();

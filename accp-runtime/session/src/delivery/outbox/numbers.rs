@@ -24,7 +24,8 @@ impl Outbox {
         }
     }
 
-    /// Takes the position by which the log has what the host has consumed up to this frame.
+    /// Sets a position for the consumed frames up to `last` that have none yet: the log has these
+    /// frames by position `until`.
     pub(crate) fn logged_by(&mut self, last: &Mid, until: u64) {
         for taken in &mut self.taken {
             if taken.until == LATER && is_not_after(&taken.frame.mid, last) {
@@ -85,7 +86,7 @@ impl Outbox {
         }
     }
 
-    /// Goes on with this number, which a host of the draft alone says is next.
+    /// Goes on with this number, which the host has named as the next. The host knows only the draft.
     pub(crate) fn begin_at(&mut self, sequence: u64) {
         self.sequence = sequence;
         (self.sent, self.acted_on, self.number_unknown) = (0, None, false);

@@ -97,7 +97,7 @@ impl Outbox {
     /// Removes and returns consumed frames. A part is never in the log by itself, so the last part
     /// decides for all of its frame.
     fn settle(&mut self, is_settled: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
-        // The last part may have been given up, so the last part that is still known counts.
+        // The sender may have given up the last part. So the last part that the outbox still has decides.
         let ends = |frame: &Outgoing| {
             frame.part().is_none_or(|part| {
                 let later = |other: Part| other.of == part.of && other.index > part.index;
@@ -213,7 +213,7 @@ impl Outbox {
         self.number_unknown = true;
     }
 
-    /// As [`Outbox::passed_by`], for entries that this side has missed.
+    /// As [`Outbox::passed_by`], but for entries that this side did not get.
     pub(crate) fn missed(&mut self, position: u64) -> Vec<Consumed> {
         self.sure_from = self.next_order;
         self.anew.values_mut().for_each(|is_sure| *is_sure = false);
@@ -250,10 +250,9 @@ impl Outbox {
         }
     }
 
-    /// Removes and returns the frames that refer to values of a refused announcement, with all parts
-    /// of such frames. Without the announcement the values would be others, if the session has their
-    /// keys already. The host has taken none of these frames: their numbers come after that of the
-    /// announcement.
+    /// Removes and returns the frames that refer to values of a refused announcement, with all parts of such frames. If
+    /// the session already has values under the same keys, these references would lead to those other values. The host
+    /// has taken none of the frames: their numbers come after that of the announcement.
     pub(crate) fn take_readers(&mut self, refused: &Outgoing) -> Vec<Outgoing> {
         let Some(Control::Put { values }) =
             refused.scan(|frame| Control::read(frame).ok()).flatten()

@@ -1,4 +1,4 @@
-//! Frames that a host of the draft alone neither acknowledges nor refuses.
+//! Frames that a host neither acknowledges nor refuses. The host knows only the draft.
 
 use super::super::Member;
 use crate::interface::event::Event;

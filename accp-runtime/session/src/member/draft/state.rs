@@ -1,4 +1,4 @@
-//! The shared state of a session whose host knows the draft alone.
+//! The shared state of a session whose host knows only the draft.
 
 use super::super::Member;
 use super::silence::SILENT;

@@ -14,12 +14,12 @@ pub(super) struct Asked {
     pub(super) by: MemberId,
     /// The member; [`MemberId::NOBODY`] while the host knows nobody that takes the request.
     pub(super) to: MemberId,
-    /// What the member was chosen by; `None` where the request names it.
+    /// How the host chose the member; `None` if the request names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) chosen: Option<Box<Choice>>,
 }
 
-/// What the host chooses a taker by.
+/// The choice of a taker by the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Choice {
     pub(super) head: String,
@@ -49,7 +49,7 @@ pub(crate) enum Answerers {
 }
 
 impl Asked {
-    /// Counts a request that is open no more.
+    /// Updates the counter of its taker when a request ends.
     pub(super) fn ends(&self, taken: &mut ByMember<usize>) {
         if self.chosen.is_some() {
             uncount(taken, self.to);
@@ -70,7 +70,7 @@ fn uncount(taken: &mut ByMember<usize>, member: MemberId) {
     }
 }
 
-/// Returns who may answer these requests: anybody, while one of them has no taker.
+/// Returns who may answer these requests: anybody, if one of them has no taker yet.
 pub(super) fn only<'a>(asked: impl Iterator<Item = &'a Asked>) -> Answerers {
     let members: Vec<_> = asked.map(|asked| asked.to).collect();
     if members.contains(&MemberId::NOBODY) {
@@ -80,7 +80,7 @@ pub(super) fn only<'a>(asked: impl Iterator<Item = &'a Asked>) -> Answerers {
 }
 
 impl Chains {
-    /// Returns the member that a request was given to; `None` if the request is not for one, or is open no more.
+    /// Returns the member that holds a request; `None` if the request is for all, or has ended.
     pub(crate) fn holder(&self, frame: &Scanned<'_>) -> Option<MemberId> {
         let chain = of(frame).and_then(|chain| self.open.get(chain))?;
         let mut asked = chain.asked.iter();
@@ -88,7 +88,8 @@ impl Chains {
         Some(asked.to)
     }
 
-    /// Returns whether somebody had a request before the member that has it now. What is open no more may have been had.
+    /// Returns whether another member had a request before its present holder. True also for a request that has ended,
+    /// because this is no longer known.
     pub(crate) fn was_had(&self, frame: &Scanned<'_>) -> bool {
         let chain = of(frame).and_then(|chain| self.open.get(chain));
         let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
@@ -124,7 +125,7 @@ impl Chains {
         open.flat_map(asked)
     }
 
-    /// Gives a request to another member, unless it is open no more.
+    /// Gives a request to another member, unless the request has ended.
     pub(crate) fn hand_on(&mut self, frame: &Scanned<'_>, to: MemberId, position: u64) {
         let chain = of(frame).and_then(|chain| self.open.get_mut(chain));
         let mut asked = chain.into_iter().flat_map(|chain| &mut chain.asked);

@@ -191,7 +191,7 @@ fn saving(english: usize, packet: usize) -> Option<f64> {
     share.is_finite().then(|| (share * 1000.0).round() / 1000.0)
 }
 
-/// Returns the counts as members of an object. What was not counted is left out.
+/// Returns the counts as members of an object. Counts that were not made are left out.
 fn counts(tokens: &[Option<usize>]) -> impl Iterator<Item = (String, Json)> {
     let counted = HEADING.iter().skip(1).zip(tokens);
     counted.filter_map(|(name, tokens)| Some(((*name).to_owned(), json!((*tokens)?))))

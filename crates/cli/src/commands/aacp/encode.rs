@@ -94,7 +94,7 @@ fn by_rules(args: &Args, name: &str, vocabulary: &Vocabulary) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Fails. A program gets the failure as an object with `errors` before.
+/// Fails with this failure. For a program, it first prints an object with `errors`.
 fn refused<T>(
     format: Format,
     code: &str,

@@ -122,7 +122,7 @@ pub(crate) struct RouteArgs {
     format: Format,
 }
 
-/// What is done with an instruction.
+/// The two uses of an instruction: to write a packet, or to show its route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Encode,
@@ -203,7 +203,8 @@ fn failure(error: &FallbackError) -> Failure {
     }
 }
 
-/// Returns the verdict on many instructions, and reports the failures that are not theirs.
+/// Returns the verdict on many instructions. `others` is the number of failures of the model or the
+/// registry, which are no fault of the input.
 fn verdict(inputs: u64, others: u64) -> Outcome {
     if others == 0 {
         return Ok(Verdict::of(inputs));

@@ -9,8 +9,8 @@ use accp_console::input::{InputArg, Line, Lines};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output};
 
-/// Calls `take` with the number, the packet and the findings of each line. A packet with an error, or of
-/// which `take` returns one, is reported and left out.
+/// Calls `take` with the number, the packet and the findings of each line. A packet with an error is
+/// reported and left out. So is one for which `take` returns an error.
 pub(super) fn each(
     input: &InputArg,
     validator: &Validator<'_>,
@@ -88,7 +88,8 @@ pub(super) fn refuse(
     }
 }
 
-/// Packets, one a line; or printed over several lines, each but the last ending in `|`.
+/// The packets of an input, one on each line. If `unwrap` is set, a packet may continue over several lines,
+/// each of which ends in `|` except the last.
 pub(super) struct Packets {
     lines: Lines,
     unwrap: bool,

@@ -1,4 +1,4 @@
-//! `accp aacp lint`: what costs tokens, and what should not stand in a packet.
+//! `accp aacp lint`: fields that cost many tokens, and values that do not belong in a packet.
 
 use accp_aacp::{Advice, Packet};
 use accp_tokens::{ModelCounter, TokenCounter as _};
@@ -79,8 +79,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(faults))
 }
 
-/// Returns the number of tokens that the packet has less without a field, if the advice is about
-/// tokens.
+/// Returns how many tokens the packet saves without a field, if the advice is about tokens.
 fn cost(
     packet: &Packet<'_>,
     advice: Advice,

@@ -6,7 +6,7 @@ use accp_aacp::{PacketBuf, Vocabulary, WriteError};
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value as Json;
 
-/// The keys of an object as `accp aacp decode` writes it that say again what the fields say.
+/// The keys of an object of `accp aacp decode` that repeat the content of the fields.
 const REPEATED: [&str; 3] = ["line", "packet", "english"];
 
 /// The parts of a packet.
@@ -30,8 +30,8 @@ impl Object {
     }
 }
 
-/// Returns what is wrong with a line that is not such an object. What serde found in a place of another
-/// type is not shown.
+/// Returns what is wrong with a line that is not such an object. The message does not repeat the value
+/// that serde found.
 pub(super) fn read_error(error: &serde_json::Error, cure: &str) -> String {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or("", |parts| parts.0);

@@ -124,7 +124,7 @@ fn failed(error: &RegistryError) -> Failure {
     }
 }
 
-/// An entry, or what is wrong with it.
+/// An entry, or the error about it.
 type Found = (EntryKey, Result<Entry, RegistryError>);
 
 fn all(args: &Args) -> Result<Vec<Found>, Failure> {

@@ -1,15 +1,14 @@
-//! The frame that answers a request, of what a command prints.
+//! The frame that answers a request, made from the output of a command.
 
 use accp_frame::{DynamicFrame, EncodeOptions, Envelope, Frame, Limits, Registry, Value};
 use accp_registry::{Field, FrameSpec, Schema, Type};
 
-/// An id in the place of one that the session sets.
+/// A placeholder for an id that the session sets.
 const ID: &str = "000000000000";
 
 /// Returns the answer of an agent of this name. `printed` is a frame, or a text for a `done` of the same operation.
 ///
-/// # Errors
-/// Says to every agent of the session why this is no answer.
+/// # Errors A text for every agent of the session: why the output cannot be the answer.
 pub(super) fn of(
     name: &str,
     request: &DynamicFrame<'_>,
@@ -24,7 +23,7 @@ pub(super) fn of(
     of_text(name, request, printed, registry)
 }
 
-/// Reads a frame that the command prints. It need not have what the session sets.
+/// Reads a frame that the command prints. It may lack the fields that the session sets.
 fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<DynamicFrame<'static>, String> {
     let unfit =
         |error: &dyn std::fmt::Display| format!("the frame that the command prints: {error}");
@@ -76,7 +75,8 @@ fn of_text(
     }
 }
 
-/// Puts the text into its field, and what the request says of the other required fields into these.
+/// Puts the text into the field that fits best, and fills the other required fields with their values from the
+/// request.
 fn fill(
     done: DynamicFrame<'static>,
     schema: &Schema,
@@ -116,7 +116,8 @@ fn fill(
     Ok(done.with(place.to_owned(), text.to_owned()))
 }
 
-/// Returns whether the frame carries the field: it requires or lists it, or the draft's field set has it.
+/// Returns whether the frame has the field: it lists or requires the field, or it lists none and the field is not
+/// optional.
 fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
     let head = frame.map_or(&[][..], |frame| &frame.head);
     let is_listed = match frame.and_then(|frame| frame.fields.as_ref()) {
@@ -126,15 +127,15 @@ fn carries(schema: &Schema, frame: Option<&FrameSpec>, field: &Field) -> bool {
     is_listed || schema.requires(field, head)
 }
 
-/// Returns what the request says of a field: not what the registry fills in.
+/// Returns the value of a field that the request itself states, and not one that the registry fills in.
 fn stated<'m, 'a>(request: &'m DynamicFrame<'a>, field: &Field) -> Option<&'m Value<'a>> {
     let value = request.payload.get(&field.name)?;
     let is_default = field.default.as_ref() == Some(&value.to_json());
     (!is_default && *value != Value::Null).then_some(value)
 }
 
-/// Returns the field that holds a text best: one of texts, then one of any values, then one of strings; of two, the
-/// one without a default, and then the first.
+/// Returns the field that fits a text best: its type is `text`, or else `any`, or else `string`. Among equals, a
+/// field without a default comes before others, and then the first.
 fn best_for_text<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f str> {
     let ranked = fields.filter_map(|field| {
         let rank = match field.ty {

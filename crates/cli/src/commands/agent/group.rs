@@ -44,7 +44,7 @@ impl Group {
             self.id = None;
         }
         #[cfg(not(unix))]
-        let _ = grace; // there are no groups here
+        let _ = grace; // Such a system has no process groups.
         Ok(status)
     }
 
@@ -69,7 +69,7 @@ impl Group {
         }
     }
 
-    /// Kills the command: there are no groups here.
+    /// Kills the command only: this system has no process groups.
     #[cfg(not(unix))]
     pub(super) async fn end(mut self, _grace: Duration) {
         // Killing a command that has ended already fails, which is fine.

@@ -12,13 +12,14 @@ use tokio::sync::RwLock;
 use super::group::Group;
 use accp_console::output::note;
 
-/// Variables of the environment that may hold a secret of ours: a token, and the password in the URL of a store.
+/// Variables of the environment that may hold a secret of this process: a token, and the password in the URL of a
+/// store.
 const SECRETS: [&str; 2] = ["ACCP_TOKEN", "ACCP_STORE"];
 
 /// The most bytes of a frame in `ACCP_FRAME`: Linux takes no variable of 128 KiB.
 const FRAME: usize = 64 << 10;
 
-/// The bytes at the end of stderr in which the last line is looked for.
+/// The number of bytes at the end of stderr in which the last line is searched for.
 const LAST: usize = 1024;
 
 /// The options that say how the command runs.
@@ -41,7 +42,8 @@ pub(super) struct Program {
     args: ProgramArgs,
     /// Fires when the agent ends.
     stop: CancelToken,
-    /// Each run reads it. The end of the agent writes it: that waits for all runs, and lets none begin.
+    /// Locked for reading by each run. When the agent ends, it locks this for writing: it waits for all runs, and
+    /// keeps new ones from beginning.
     runs: RwLock<()>,
 }
 

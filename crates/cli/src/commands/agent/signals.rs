@@ -5,7 +5,8 @@ use rustix::process::Signal;
 #[cfg(unix)]
 use tokio::signal::unix::{self, SignalKind};
 
-/// Takes the signals that would end this process, so that it can end what it has started before.
+/// Receives the signals that would end this process, so that the process can first end the commands
+/// that it has started.
 pub(super) struct Signals {
     #[cfg(unix)]
     taken: Vec<unix::Signal>,
@@ -56,7 +57,8 @@ impl Signals {
     }
 }
 
-/// Returns the signals that this process was told to ignore, each as a bit. Only Linux says them.
+/// Returns the signals that this process was told to ignore, each as a bit. Only Linux reports
+/// them; elsewhere this returns none.
 #[cfg(unix)]
 fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -32,7 +32,7 @@ pub(crate) struct SessionRules {
     cancelled: BTreeMap<String, u64>,
     /// The latest time that a frame names, with its line.
     latest: Option<(i64, u64)>,
-    /// The shared state; `None` while the file has not told it.
+    /// The shared state; `None` until the file has shown it.
     state: Option<SharedState>,
 }
 
@@ -86,8 +86,8 @@ impl SessionRules {
         self.state(text, message)
     }
 
-    /// Takes the next number. Returns whether it is the first of the file, and the number that was
-    /// expected if it is another.
+    /// Records the number of a frame. Returns whether it is the first of the file, and the expected
+    /// number if that is a different one.
     fn number(&mut self, message: &DynamicFrame<'_>, sequence: u64) -> (bool, Option<u64>) {
         let is_first = self.next.is_empty();
         let who = match self.numbering {
@@ -197,8 +197,8 @@ fn is_about_the_link(message: &DynamicFrame<'_>) -> bool {
     }
 }
 
-/// Checks what the envelope of a frame in a session has. If it `is_sent`, it has all that a sender
-/// has to set (draft section 3.5).
+/// Checks the envelope of a frame in a session. If `is_sent`, the envelope must have everything
+/// that a sender has to set (draft section 3.5).
 pub(crate) fn envelope(text: &str, message: &DynamicFrame<'_>, is_sent: bool) -> Result<(), Fault> {
     let missing = |key: &str, what: &str| {
         Err(fault(

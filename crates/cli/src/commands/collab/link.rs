@@ -94,7 +94,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Opens the side of the participant, or says why the folder has none.
+/// Opens the side of the participant. Returns the reason if the folder has none.
 fn open(args: &Args, folder: &Folder) -> Result<Result<Side, Failure>, Vec<Finding>> {
     let (protocol, state) = folder.standing()?;
     let participant = &args.participant;
@@ -133,8 +133,8 @@ fn begin(args: &Args, owner: &str, others: &[String]) -> Result<Side, Failure> {
     Ok(side)
 }
 
-/// Sends a frame, or says why it cannot be one. Returns false if it has to wait: the host has not answered yet,
-/// or many frames wait to be acknowledged.
+/// Sends a frame, or reports why it is not one. Returns false if the frame has to wait: the host has not
+/// answered yet, or many frames wait to be acknowledged.
 fn send(side: &mut Side, line: &str) -> bool {
     let line = line.trim();
     if line.is_empty() {

@@ -1,4 +1,4 @@
-//! `accp collab repair`: what a crash has left behind.
+//! `accp collab repair`: repairs the folder after a crash.
 
 use serde_json::{Map, Value as Json};
 

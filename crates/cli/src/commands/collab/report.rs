@@ -25,7 +25,7 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints text for people on stdout. If nobody reads it, the exit code says the verdict all the same.
+/// Prints text for people on stdout. Even if nobody reads it, the exit code shows the verdict.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     put(|out| out.line(text))
 }
@@ -81,7 +81,7 @@ pub(super) fn line(finding: &Finding) -> String {
     format!("{seq}{finding} [{}]", finding.code)
 }
 
-/// Returns the members that say where a collaboration stands.
+/// Returns the members with the state of a collaboration.
 pub(super) fn standing(folder: &Folder) -> Map<String, Json> {
     let mut object = Map::new();
     let state = folder.state();
@@ -102,7 +102,7 @@ pub(super) fn last(folder: &Folder) -> Json {
     folder.last().map_or(Json::Null, of)
 }
 
-/// Returns what a participant has to do, as an object.
+/// Returns the next action of a participant, as an object.
 pub(super) fn next_object(folder: &Folder, next: &Next, name: &str) -> Json {
     let mut object = Map::new();
     object.insert("ok".to_owned(), true.into());
@@ -114,7 +114,7 @@ pub(super) fn next_object(folder: &Folder, next: &Next, name: &str) -> Json {
     Json::Object(object)
 }
 
-/// Says in lines where a collaboration stands.
+/// Returns the state of a collaboration as lines of text.
 pub(super) fn standing_text(folder: &Folder) -> String {
     let state = folder.state();
     let phase = state.map_or("unknown", |state| state.phase().as_str());

@@ -1,4 +1,4 @@
-//! `accp context compress`: the list to send instead of the one that is too long.
+//! `accp context compress`: makes the shorter list that a program sends instead of its full list.
 
 use std::path::PathBuf;
 
@@ -125,7 +125,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Returns the failure for an error; one of the list names the input.
+/// Returns the failure for an error. An error of the list names the input.
 fn refused(name: &str, error: ContextError) -> Failure {
     match error {
         ContextError::Plan(error) => {

@@ -29,7 +29,7 @@ pub(super) enum ScriptStep {
     Ask(&'static str, &'static str),
     /// The agent that was asked answers. The mark of the request is committed with the answer.
     Answer(&'static str, &'static str),
-    /// The same, but the host is killed while the answer is under way.
+    /// The same, but the host is killed before the answer arrives.
     AnswerInCrash(&'static str, &'static str),
     /// The agent that asked cancels the request.
     Cancel(&'static str, &'static str),

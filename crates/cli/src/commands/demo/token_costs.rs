@@ -13,7 +13,7 @@ pub(super) struct TokenCosts {
     frames: u64,
     /// Sent once: with envelopes and without.
     sent: [Cost; 2],
-    /// Read by a model that reads everything anew at each frame.
+    /// The cost for a model that reads its whole context again at each frame.
     read: Cost,
     /// The context at the end.
     context: usize,

@@ -8,10 +8,10 @@ use accp_registry::Registry;
 use accp_registry::checked::child;
 use serde_json::{Map, Value as Json, json};
 
-/// The keys without which there is no message, and a value that is fine for each.
+/// The keys that every message needs, each with a valid value.
 const HEAD: [(&str, &str); 3] = [("agent", "a"), ("intent", "req"), ("operation", "x")];
 
-/// The most keys that are looked for in one object.
+/// The most missing keys that are searched for in one object.
 const MISSING: usize = 64;
 
 /// A mistake at the JSON pointer of its place.
@@ -21,10 +21,11 @@ pub(super) struct Mistake {
     pub(super) error: EncodeError,
 }
 
-/// Encodes a message, and keeps nothing of it.
+/// Encodes a message only for the error; the text is thrown away.
 pub(super) type Encode<'e> = dyn Fn(&DynamicFrame<'_>) -> Result<(), EncodeError> + 'e;
 
-/// Returns the mistakes of a message that cannot be encoded for this reason: never none.
+/// Returns all mistakes of a message, at least one. `reason` is the error with which the whole message cannot be
+/// encoded.
 pub(super) fn all(
     json: &Json,
     registry: &Registry,
@@ -49,7 +50,7 @@ struct Trial<'e> {
     mistakes: Vec<Mistake>,
 }
 
-/// Puts a value into its place in a message that is fine otherwise.
+/// Puts a value into its place in an otherwise valid message.
 type Around<'a> = dyn Fn(Json) -> Json + 'a;
 
 impl Trial<'_> {
@@ -167,7 +168,7 @@ impl Trial<'_> {
         }
     }
 
-    /// Tries an object: first its keys, with references as their values, and then each value.
+    /// Tries an object: first its keys, with references as their values, then each value.
     fn container(&mut self, pointer: &str, value: &Json, around: &Around<'_>) {
         let Json::Object(object) = value else {
             return;
@@ -179,7 +180,7 @@ impl Trial<'_> {
             let Some(error) = self.fault(&around(Json::Object(hollow.clone()))) else {
                 break;
             };
-            // The key that was added has changed nothing, so no object fits here.
+            // Adding the key has not changed the error, so no keys can make this object valid.
             if before.replace(error.to_string()) == Some(error.to_string()) {
                 return;
             }
@@ -224,7 +225,7 @@ fn nth(at: usize, value: Json) -> Json {
     before.chain([value]).collect()
 }
 
-/// Returns what would help with a mistake of a message.
+/// Returns the cure for a mistake of a message, if there is a special one.
 pub(super) fn cure(error: &EncodeError, json: &Json) -> &'static str {
     match error.code() {
         _ if json.is_array() => "; write one message a line, as `jq -c '.[]'` does",

@@ -94,7 +94,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     Ok(Verdict::of(problems.len() as u64))
 }
 
-/// Returns a change that breaks a reader as a problem, with its place in the registry that has it.
+/// Turns a change that breaks a reader into a problem. The place is in the registry that has the
+/// changed part.
 fn broken(change: Change, args: &Args, old: &Path) -> Option<Problem> {
     let reader = match args.readers {
         Readers::Old => Broken::Old,

@@ -56,8 +56,7 @@ impl From<Grade> for Level {
 impl LogArgs {
     /// Starts the log. The events go to `others`, too. When the returned guard is dropped, the log ends.
     ///
-    /// Nobody waits for stderr: lines are dropped once too many wait for a reader, and the next line that goes out
-    /// comes after a gap.
+    /// The hub never waits for stderr: if too many lines wait for a reader, further lines are lost.
     pub(crate) fn start(
         &self,
         others: Option<Box<dyn Layer<Registry> + Send + Sync>>,

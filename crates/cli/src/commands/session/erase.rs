@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
 
 /// Opens the file, and keeps other processes out.
 fn alone(args: &Args) -> Result<SqliteStore, Failure> {
-    drop(store_file::open(&args.file)?); // it says better what is wrong with another file
+    drop(store_file::open(&args.file)?); // for a file that is not a store, this call gives the better error
     SqliteStore::open_alone(&args.file).map_err(|error| match error.kind() {
         StoreErrorKind::Busy => Failure::Misuse(format!("{error}: `accp erase` asks a hub")),
         _ => error.into(),

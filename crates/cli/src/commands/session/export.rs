@@ -138,7 +138,7 @@ fn to_json(entry: &Entry, message: Option<&DynamicFrame<'_>>) -> Json {
     })
 }
 
-/// Writes all values, and returns how many have no bytes here.
+/// Writes all values, and returns how many have no bytes in the file.
 fn write_values(
     opened: &mut OpenedSession,
     out: &mut Output,

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     format: Format,
 }
 
-/// Runs the command. It is fine if nothing is found.
+/// Runs the command. An empty result is not an error.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut store = open(&args.file)?;
     let summary = find(&mut store, &args.file, Some(&args.session))?;

@@ -34,7 +34,7 @@ fn packets_become_frames_that_check_accepts_and_come_back() {
     assert_eq!((back.code, back.stdout), (Some(0), packets));
 }
 
-/// Every packet of the draft's workflows goes there and back.
+/// Every packet of the draft's workflows becomes a frame and comes back.
 #[test]
 fn workflows_come_back() {
     for (workflow, values) in [
@@ -143,7 +143,8 @@ fn the_profile_is_a_registry() {
     }
 }
 
-/// A packet may have more items than a frame: it is at fault alone, and the rest goes on.
+/// A packet may have more items than a frame can hold. Then only this packet is at fault, and the
+/// others are converted.
 #[test]
 fn a_packet_that_makes_no_frame_does_not_stop_the_others() {
     let packets = format!("{HEAD}|fields:{}\n{HEAD}\n", ",".repeat(5_000));

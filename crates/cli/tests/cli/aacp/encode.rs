@@ -202,7 +202,7 @@ fn files_with_a_mistake_are_told_with_the_place() {
         .code_is(2);
 }
 
-/// Keys that were each compared with all others would not be read within a test.
+/// Comparing every key with all others would take longer than a test may run.
 #[test]
 fn a_large_vocabulary_is_read() {
     let keys: Vec<String> = (0..100_000).map(|key| format!("org_{key}")).collect();
@@ -212,7 +212,7 @@ fn a_large_vocabulary_is_read() {
     assert_eq!((run.code, &run.stdout[..]), (Some(0), ""));
 }
 
-/// What a device or a pipe holds is not known before it is read.
+/// The command cannot know in advance how much a device or a pipe holds.
 #[test]
 fn a_file_without_an_end_is_refused() {
     for args in [

@@ -53,10 +53,11 @@ fn aacp_68_refuses_to_pass_over_personal_data_and_shows_none() {
     assert_eq!((told.code, told.stdout.lines().count()), (Some(0), 3));
 }
 
-/// The draft's hops: what its authors counted in English (`benchmark/tokenisation_test.py` in the
-/// repository of the package aacp), the packets of version 1.1, and the GPT-4o column of its table, in
-/// permille of English. The English of the fourth hop is another text than the one that they counted: it
-/// has 45 tokens, and the table is that of 50.
+/// The draft's hops. The tokens of the English are those that its authors counted
+/// (`benchmark/tokenisation_test.py` in the repository of the package aacp). The tokens of the packets are
+/// those of version 1.1, and the last column is the GPT-4o column of its table, in permille of English.
+/// For the fourth hop the authors counted another English text: this one has 45 tokens, and the table is
+/// based on 50.
 const HOPS: [(&str, &str, usize, usize, Option<u16>); 4] = [
     (
         "Please retrieve the employee salary records for the period ending 31 August 2024. I need all \
@@ -134,7 +135,8 @@ fn aacp_57_accepts_the_column_that_can_be_counted_again() {
     assert_eq!(format!("{:.0}", saved * 1000.0), "237");
 }
 
-/// A counter that stands in for another is named as one, and the figures that are only claimed are marked.
+/// If another counter stands in for the model's, the output names it. Figures that are only claimed are
+/// marked.
 #[test]
 fn aacp_57_refuses_to_pass_a_substitute_off_as_a_count() {
     let (english, packet, ..) = HOPS[0];
@@ -175,7 +177,7 @@ fn aacp_58_refuses_to_know_a_price() {
     }
 }
 
-/// Every column is a count of the text that it names.
+/// Each column counts the text that it is named after.
 #[test]
 fn bench_counts_frames_and_views() {
     let (english, packet, ..) = HOPS[0];
@@ -222,7 +224,7 @@ fn the_table_in_the_documents_is_counted() {
     );
 }
 
-/// A pointer is not hidden by the field that it stands in.
+/// Every pointer is reported, even in a field where one is usual.
 #[test]
 fn lint_counts_the_tokens_of_every_pointer() {
     let text = "FETCH|HR|return:https://hooks.example.org/hr|aacp:1.1|att:x://y/z\n";

@@ -15,7 +15,7 @@ const DECLARE: &str = "declare --supporting tests.md --type test-plan";
 const RESUME: &str = "init --participant ada --participant bob --objective x --completion y \
     --primary-deliverable-type adr --deliverables-dir papers --resume";
 
-/// The commands that go by protocol.json and the log.
+/// The commands that read protocol.json and the log.
 const ALL: [&str; 7] = [APPEND, NEXT, WAIT, DECLARE, RESUME, "repair", "status"];
 
 /// Checks that an error has a code, a text with a cure, and a place.
@@ -28,7 +28,7 @@ fn speaks(error: &Json) {
     assert!(text("message").len() < 1_000, "{error}");
 }
 
-/// Runs commands that have to be refused, as text and as JSON, and returns the codes of the last one.
+/// Runs commands that have to be refused, as text and as JSON. Returns the codes of the last one.
 fn refuse(round: &Round, commands: &[&str]) -> Vec<String> {
     let before = round.files();
     let mut found = Vec::new();
@@ -50,7 +50,7 @@ fn refuse(round: &Round, commands: &[&str]) -> Vec<String> {
     found
 }
 
-/// Checks that all commands refuse a folder, and that `validate` says this code first.
+/// Checks that all commands refuse a folder, and that this is the first code of `validate`.
 fn is_refused(round: &Round, code: &str) {
     refuse(round, &ALL);
     assert_eq!(refuse(round, &["validate"])[0], code);
@@ -310,7 +310,7 @@ fn names_in_protocol_json_that_lead_out_or_hold_a_nul() {
     assert!(refuse(&round, &["validate"]).contains(&"primary-file".to_owned()));
 }
 
-/// The lock of an owner who is gone does not stop anybody.
+/// A lock whose owner is dead does not block others.
 #[test]
 fn a_lock_whose_owner_is_gone() {
     for lock in ["system", "file"] {

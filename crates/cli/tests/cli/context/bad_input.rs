@@ -1,4 +1,4 @@
-//! What nobody should give to `accp context`: an error says place and cure, no list comes out, and no file changes.
+//! Bad input for `accp context`: an error names the place and the cure, no list comes out, and no file changes.
 
 use std::collections::BTreeMap;
 use std::fs;

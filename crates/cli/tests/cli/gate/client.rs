@@ -168,19 +168,19 @@ impl Open {
         self.until_all(text, 1);
     }
 
-    /// Reads until this text has come so many times.
+    /// Reads until this text has arrived `count` times.
     pub(super) fn until_all(&mut self, text: &str, count: usize) {
         while self.so_far().matches(text).count() < count {
             assert!(self.more(), "{text:?} has not come: {}", self.so_far());
         }
     }
 
-    /// Returns what was read.
+    /// Returns all bytes that were read so far, as text.
     pub(super) fn so_far(&self) -> String {
         String::from_utf8_lossy(&self.read).into_owned()
     }
 
-    /// Reads what comes next. Returns false at the end of the connection.
+    /// Reads more bytes. Returns false at the end of the connection.
     fn more(&mut self) -> bool {
         let mut bytes = [0; 4096];
         let count = self

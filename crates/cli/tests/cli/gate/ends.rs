@@ -1,4 +1,4 @@
-//! Answers that stop before their end, and what a hub that is in trouble says.
+//! Answers that end early, and the errors of a hub in trouble.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::json;
 use super::super::hub::Running;
 use super::{COOK, Client, DEV, TestHub, frame};
 
-/// Fills the log of the session `lunch` with frames that do not fit between two sockets.
+/// Fills the log of the session `lunch` with more bytes than the buffers of two sockets hold.
 fn fill(client: &Client) {
     let dish = "x".repeat(40_000);
     for n in 1..=200 {
@@ -55,7 +55,7 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
 fn an_answer_in_pieces_without_its_end_is_not_whole() {
     let hub = TestHub::start("--memory");
     let client = hub.client();
-    // One that may answer is in the session.
+    // This agent is in the session, and may answer.
     let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&cook).status, 200);
     let asked = frame("@dev>req:plan{}", "dea102000001", 1, "sid:lunch");

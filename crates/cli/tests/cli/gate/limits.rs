@@ -1,4 +1,4 @@
-//! What a caller can use, by all protocols together (`docs/limits.md`).
+//! The limits of a caller, over all protocols together (`docs/limits.md`).
 
 use serde_json::json;
 
@@ -205,7 +205,7 @@ fn agents_of_a_session_are_counted_for_all_protocols() {
     assert_eq!(state.body.matches("\"number\"").count(), 4, "{state:?}");
 }
 
-/// Puts a value of so many bytes under the first key of an agent. Returns the path of the value.
+/// Puts a value of `length` bytes under the first key of an agent. Returns the path of the value.
 fn put(client: &Client, length: usize) -> String {
     let value = format!("\"{}", "x".repeat(length - 1));
     let digest = accp_registry::Hash::of(value.as_bytes());

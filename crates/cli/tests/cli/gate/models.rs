@@ -1,4 +1,4 @@
-//! Models that speak MCP: what a call, a session and a place of theirs cost, and when each of them ends.
+//! Models that speak MCP: what their calls, sessions and agents cost, and when each of them ends.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
@@ -332,7 +332,7 @@ fn a_watch_and_a_call_hear_that_the_session_was_opened_anew() {
     assert!(told.body.contains("opened anew"), "{told:?}");
 }
 
-/// Waits until so many notices of a change have come.
+/// Waits until `count` notices of a change have arrived.
 fn until_updates(events: &mut Open, count: usize) {
     events.until_all(UPDATED, count);
 }

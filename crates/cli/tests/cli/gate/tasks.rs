@@ -1,18 +1,18 @@
-//! Tasks of A2A: what reading them costs, what it opens, and when what was opened ends.
+//! Tasks of A2A: what reading them costs and opens, and when it is closed again.
 
 use serde_json::{Value as Json, json};
 
 use super::client::{Answer, Client, Open, message};
 use super::{COOK, DEV, GUEST, TestHub, content, frame, write_tokens};
 
-/// A message whose task nobody waits for.
+/// Returns a message whose sender does not wait for the task.
 fn told(id: &str, text: &str) -> Json {
     let mut told = message(id, text);
     told["configuration"] = json!({ "returnImmediately": true });
     told
 }
 
-/// Lets an agent join that may still say that it takes messages.
+/// Lets an agent join that has not said which messages it takes.
 fn lets_in(client: &Client) {
     let ping = frame("@lab>ping:link{}", "abc999000001", 0, "sid:lunch");
     assert_eq!(client.post_frame(&ping).status, 200);
@@ -189,7 +189,7 @@ fn a_message_that_comes_many_times_at_once_is_one_request() {
     }
 }
 
-/// What a client of A2A is refused, or only looks at.
+/// Calls that write nothing: they are refused, or only read.
 fn harmless() -> Vec<(&'static str, Json)> {
     let mut elsewhere = told("m", "hello");
     elsewhere["message"]["contextId"] = json!("dinner");
@@ -224,7 +224,8 @@ fn who_is_refused_or_only_looks_opens_no_agent() {
     let plan = frame("@eve>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     assert_eq!(client.post_frame(&plan).status, 200);
     let before = content(&file);
-    // The agents: one that no client has used, one that came by POST, and one in a session that has not begun.
+    // Three agents: one that no client has used, one that joined by POST, and one of a session that has not
+    // begun.
     for path in ["/a2a/lunch/new", "/a2a/lunch/eve", "/a2a/nowhere/new"] {
         for (method, params) in harmless() {
             let answer = client.a2a(path, method, &params);

@@ -3,8 +3,8 @@
 use super::Age::{New, Old};
 use super::{Hub, Program};
 
-/// A hub logs what breaks between its registry and that of an agent, and not what was only added. A strict hub serves an agent
-/// with its own registry; what it does with others, a test of the sessions says.
+/// When an agent joins, the hub logs the differences between the two registries that break a reader, but not mere additions. The state
+/// of the session shows them, too. With `--strict-registry` the hub still serves an agent that has the same registry, and refuses others.
 #[test]
 fn a_hub_says_what_breaks_at_joining() {
     for strict in ["", "--strict-registry"] {

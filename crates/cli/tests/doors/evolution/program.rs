@@ -37,7 +37,7 @@ pub(crate) async fn connect(address: String, name: &str) -> Result<Agent, Error>
     Ok(agent)
 }
 
-/// Returns what the program writes that has read this text.
+/// Reads a text and writes the frame again, as the program's types hold it.
 pub(crate) fn written(text: &str) -> String {
     Typed::<AnyFrame>::decode(text).unwrap().encode().unwrap()
 }
@@ -47,7 +47,7 @@ pub(crate) fn typed(text: &str) -> AnyFrame {
     Typed::<AnyFrame>::decode(text).unwrap().frame
 }
 
-/// Returns what the program makes of a text.
+/// Returns the result of reading a text: the frame, or the code of the error.
 pub(crate) fn read(text: &str) -> Json {
     match Typed::<AnyFrame>::decode(text) {
         Ok(typed) => said(&typed),

@@ -16,7 +16,7 @@ pub(super) struct A2a(tokio::runtime::Runtime);
 const ACCP: &str = "application/accp";
 
 impl A2a {
-    /// Sends a frame, and waits for the end of its task or not.
+    /// Sends a frame. With `waits`, it waits until the task has ended.
     fn run(&self, setup: &Setup, frame: &str, waits: bool) -> Result<Task, String> {
         let part = Part::text(frame).with_media_type(ACCP);
         let request = SendMessageRequest {
@@ -78,7 +78,7 @@ impl A2a {
 }
 
 impl Door for A2a {
-    /// A frame holds no more, and A2A has no other way for a value.
+    /// The size of a frame, because A2A cannot send a value outside of it.
     const MOST: usize = 30_000;
 
     /// A task begins with `req`.

@@ -1,4 +1,4 @@
-//! Questions whose answers come in pieces, or that are taken back.
+//! Questions whose answers come in pieces, and questions that are cancelled.
 
 use std::future::IntoFuture as _;
 use std::pin::pin;
@@ -20,7 +20,7 @@ pub(super) async fn pieces(asking: Ask<NoteDone<'static>>) -> Result<Json, Error
     Ok(data.into())
 }
 
-/// Asks, and takes the question back once somebody works at it.
+/// Asks, and cancels the question once `lab` works on it.
 pub(super) async fn cancel(agent: &Agent, asking: Ask<NoteDone<'static>>) -> Result<Json, Error> {
     let mut asking = pin!(asking.cancelling().into_future());
     let mut frames = agent.frames(1);

@@ -85,7 +85,7 @@ impl Command {
 }
 
 impl Door for Command {
-    /// An argument of a command holds no more.
+    /// The length that an argument of a command may have.
     const MOST: usize = 30_000;
 
     fn open(_: &Setup) -> Self {

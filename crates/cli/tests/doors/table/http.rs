@@ -11,11 +11,11 @@ use super::command::{at_work, data, frame, params};
 use super::{ByHand, Door, Late, Setup};
 use crate::doors::http::request;
 
-/// Somebody who writes frames by hand, and counts them.
+/// A client that writes frames itself, and numbers them.
 pub(super) struct Http {
-    /// The `seq` that is due.
+    /// The next `seq`.
     next: u64,
-    /// Values that were put.
+    /// The number of values that were put.
     puts: u64,
 }
 

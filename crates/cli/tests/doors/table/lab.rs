@@ -1,4 +1,4 @@
-//! The agent `lab`: the frames of the registry as a program declares them, and what `lab` answers.
+//! The agent `lab`: the frames of the registry, declared as types, and the answers of `lab`.
 
 use std::borrow::Cow;
 
@@ -34,7 +34,7 @@ pub(crate) enum Way {
     Down,
 }
 
-/// A frame with such a value.
+/// A request with a value of the enumeration.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq)]
 #[accp(registry = "tests/doors/registry.json", schema = "WAY")]
 #[accp(intent = "req", operation = "report")]
@@ -42,7 +42,7 @@ pub(crate) struct ReportReq {
     pub(crate) way: Way,
 }
 
-/// Its answer.
+/// The answer to a note.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq)]
 #[accp(registry = "tests/doors/registry.json", schema = "WAY")]
 #[accp(intent = "done", operation = "report")]
@@ -50,14 +50,15 @@ pub(crate) struct ReportDone {
     pub(crate) way: Way,
 }
 
-/// A note of no question: that somebody is at work.
+/// A frame that says that `lab` works on a question.
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(intent = "wait", operation = "note")]
 struct NoteWait<'a> {
     text: Cow<'a, str>,
 }
 
-/// Answers each note by what it says, and by the number of its bytes; and the requests of the standard profiles.
+/// Answers each note with its own text and the number of its bytes, and answers the requests of the standard
+/// profiles.
 pub(super) fn echo(agent: &Agent) {
     agent.serve(|note: NoteReq<'static>, cx| answer(note, cx));
     agent.serve(

@@ -1,5 +1,5 @@
-//! Programs that use `accp_client`: the agent `lab`, which answers each note by its own words, and the agent `dev`, which
-//! does what a scenario asks of it, a line each.
+//! Programs that use `accp_client`: the agent `lab`, which answers each note with the same text, and the agent `dev`,
+//! which reads one line for each action of a scenario.
 
 use accp_client::{Agent, Error, Hub};
 use accp_runtime::session::{Inbound, Options, Outbound, Session};

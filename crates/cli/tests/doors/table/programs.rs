@@ -11,7 +11,7 @@ pub(super) struct Inside(Program);
 /// An agent over a WebSocket.
 pub(super) struct Socket(Program);
 
-/// The same, with frames of generated types.
+/// As [`Socket`], with frames of generated types.
 pub(super) struct Types(Program);
 
 fn start(setup: &Setup, part: &str) -> Program {
@@ -80,5 +80,5 @@ macro_rules! program {
 
 program!(Inside, "inside", &["esc", "comp", "hot"]);
 program!(Socket, "socket", &["esc", "comp", "hot"]);
-// No type of a frame has the intents `esc` and `comp`.
+// No generated type has the intents `esc` and `comp`.
 program!(Types, "types", &["hot"]);

@@ -16,7 +16,7 @@ fn payload(text: &str) -> Json {
     message.to_json()["payload"].take()
 }
 
-/// The pieces of a stream come to whoever asks in the order of their indexes, each once, and share the chain of the
+/// The asker gets the pieces of a stream in the order of their indexes, each once. They are in the chain of the
 /// question.
 pub(super) fn streams<D: Door>() {
     // The usual registry of these tests uses the code of streams for another schema.
@@ -50,7 +50,7 @@ pub(super) fn streams<D: Door>() {
     }
 }
 
-/// A question that is taken back ends the work at it, and nothing more of its chain comes into the log.
+/// Cancelling a question ends the work on it, and its chain gets no further entries.
 pub(super) fn cancels<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -87,7 +87,7 @@ pub(super) fn cancels<D: Door>() {
     assert!(later.is_empty(), "{later:?}");
 }
 
-/// A frame whose time was over is not in the log, nobody is sent an error, and the next frame goes through.
+/// An expired frame does not enter the log, causes no error, and the next frame passes.
 pub(super) fn late<D: Late>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -106,8 +106,7 @@ pub(super) fn late<D: Late>() {
     assert_eq!(sent.count(), 3, "{log:?}");
 }
 
-/// A text of more than 50 characters goes by reference, and so does what is too long for a frame. Whoever gets the
-/// frame gets the text.
+/// A text of more than 50 characters, or too long for its frame, goes by reference. Every receiver still gets the text.
 pub(super) fn references<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -137,7 +136,7 @@ pub(super) fn references<D: Door>() {
     are_small(&log, 50);
 }
 
-/// The symbol of a value of an enumeration stands in the log, and whoever gets the frame gets its name.
+/// The log has the symbol of an enumeration value, and receivers get its name.
 pub(super) fn symbols<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -158,7 +157,7 @@ pub(super) fn symbols<D: Door>() {
     }
 }
 
-/// With `--debug` the hub says each frame in plain words.
+/// With `--debug` the hub describes each frame in plain words.
 pub(super) fn told<D: Door>() {
     let mut setup = Setup::new();
     let told = setup.restart_with("--debug");
@@ -187,8 +186,8 @@ pub(super) fn level<D: Door>() {
     }
 }
 
-/// What no budget holds is E2003: a frame that is too long although its values go by reference, or a state that would
-/// become too large. The state stays as it is.
+/// Data over a limit is refused with E2003: a frame that is too long even with references, or a change that would make
+/// the shared state too large. The state stays as it is.
 pub(super) fn full<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -279,12 +278,12 @@ pub(super) fn checkpoints<D: Door>() {
     );
 }
 
-/// Checks that the context is within its budget, and takes no more tokens than the budget says.
+/// Checks that the context is within its budget, and that it has no more tokens than the budget reports.
 fn is_within_budget<D: Door>(door: &mut D, setup: &Setup) {
     let state = door.state(setup);
     let used = |tier: &str| state["budget"][tier]["used"].as_u64().unwrap();
     let (context, counter) = (door.context(setup), Bpe::o200k_base());
-    // The first line explains how to read the others.
+    // The first lines define the forms of the lines after them.
     let lines = context
         .lines()
         .skip_while(|line| line.contains(" defines "));

@@ -211,7 +211,7 @@ fn is_frame(part: &Part) -> bool {
     media_type(part).eq_ignore_ascii_case(ACCP)
 }
 
-/// Returns what a part says as text.
+/// Returns the text of a part.
 fn text(part: &Part) -> Option<String> {
     match &part.content {
         PartContent::Text(text) | PartContent::Url(text) => Some(text.clone()),

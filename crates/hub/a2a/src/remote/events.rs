@@ -11,7 +11,7 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// Adds what has come. Returns whether there is room for it.
+    /// Adds bytes of the stream. Returns whether they are within the limit.
     pub(super) fn push(&mut self, bytes: &[u8]) -> bool {
         self.bytes.extend_from_slice(bytes);
         self.bytes.len() + self.data.len() <= LARGEST

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// One agent of one session, as it is open now.
+/// The open handle of one agent of one session.
 struct OneAgent(String, Arc<Mutex<Agent>>);
 
 impl Agents for OneAgent {

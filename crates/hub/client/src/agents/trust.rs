@@ -84,7 +84,7 @@ fn name(part: &str) -> Option<String> {
     name.map(Into::into).ok()
 }
 
-/// Letters, digits and what else a name in an address is written with as it is (RFC 3986, section 2.3).
+/// Everything but the letters, digits and marks that an address need not escape (RFC 3986, section 2.3).
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')

@@ -30,14 +30,15 @@ use crate::wire::{Frame, Wire};
 const CONNECT: Duration = Duration::from_secs(20);
 /// The time for which a link may be silent. A hub pings every 30 seconds.
 const SILENCE: Duration = Duration::from_secs(75);
-/// The time for which an acknowledgement may wait for others, which it then stands for, too.
+/// How long an acknowledgement may wait for later ones. A later acknowledgement includes the earlier ones.
 const GATHER: Duration = Duration::from_millis(50);
-/// The most acknowledgements that one stands for.
+/// The most acknowledgements that wait to be sent as one.
 const GATHERED: u32 = 16;
 /// The time before the first attempt to connect again; it doubles up to [`LATEST`].
 const FIRST: Duration = Duration::from_millis(100);
 const LATEST: Duration = Duration::from_secs(10);
-/// The time in which an agent whose place another socket has taken twice comes back no more.
+/// If another socket takes the place of an agent's socket twice within this time, the agent does not connect
+/// again.
 const TWICE: Duration = Duration::from_secs(60);
 
 /// The code with which a hub closes the socket of an agent when another socket of that agent has taken its
@@ -49,7 +50,7 @@ const SOCKET: &str = "/accp/v1/ws";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-/// Where a hub is, and as whom to go there.
+/// The address of a hub, the token to show there, and the settings of TLS.
 pub(super) struct Target {
     url: Url,
     token: Option<HeaderValue>,
@@ -138,7 +139,7 @@ impl Target {
     }
 }
 
-/// Returns whether what answers does not speak TLS at all. A certificate that nobody trusts is another matter.
+/// Returns whether the peer does not speak TLS at all. An untrusted certificate is another error.
 fn is_no_tls(error: &tungstenite::Error) -> bool {
     let tungstenite::Error::Io(error) = error else {
         return false;
@@ -179,7 +180,7 @@ fn reason(body: &str) -> Option<String> {
 pub(super) struct Carrier {
     target: Target,
     handle: Weak<Handle>,
-    /// To the side, and from it.
+    /// The channels to the side and from it.
     side: Wire,
     frames: mpsc::Receiver<Frame>,
     /// When another socket of the agent took the place of this one.
@@ -313,7 +314,7 @@ impl Carrier {
         }
     }
 
-    /// Says what a hub means that closes the socket.
+    /// Returns what a close by the hub means: the agent connects again (`Lost`), or gives up (`Denied`).
     fn closed(&mut self, close: &CloseFrame) -> Broken {
         tracing::debug!(code = u16::from(close.code), reason = %close.reason, "the hub closes the socket");
         let is_over = match u16::from(close.code) {
@@ -345,8 +346,8 @@ fn is_sent<E>(sent: &Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool
     matches!(sent, Ok(Ok(())))
 }
 
-/// The last acknowledgement that has not gone out. It says how far the log of this side goes, so it stands
-/// for those before it.
+/// The last acknowledgement that was not sent yet. It names the end of this side's log, so it replaces the ones
+/// before it.
 #[derive(Default)]
 struct Gathered {
     last: Option<String>,

@@ -27,7 +27,8 @@ impl Side {
     /// Returns whether the session has new inputs.
     pub(super) async fn hand_out(&mut self) -> Result<bool, DriverError> {
         let mut has_inputs = false;
-        // What this side was given may be another agent's by now, if it was out of the session meanwhile.
+        // While this side was out of the session, the host may have given its requests to other agents. So nothing
+        // is handed out until this side is up to date.
         self.is_back &= !self.driver.session().is_up_to_date();
         if self.begins || self.is_back || self.work.drains() {
             return Ok(false);

@@ -172,8 +172,8 @@ impl Guest {
         from.min()
     }
 
-    /// Reads the log on, as far as somebody waits for it, and hands out what it finds. `fresh` is what has
-    /// become durable last, up to the position `end`. Returns whether the session has new inputs.
+    /// Goes on reading the log as far as a receiver waits for it, and hands out the frames. `fresh` are the entries
+    /// that have become durable last, up to the position `end`. Returns whether the session has new inputs.
     pub(super) async fn advance(
         &mut self,
         driver: &mut Driver,

@@ -112,7 +112,8 @@ impl Side {
         Ok(())
     }
 
-    /// Returns how far an agent has handled the log that was in the session before.
+    /// Returns the inbox of an agent: the one that the store has, or one for an agent that had a side of
+    /// its own or none.
     async fn inbox_of(
         &mut self,
         member: MemberId,

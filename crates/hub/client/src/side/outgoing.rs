@@ -47,7 +47,7 @@ impl Work {
         Ok(self.early.len() < before)
     }
 
-    /// Sends a frame, now or later.
+    /// Sends a frame, or lets it wait until the session takes it.
     pub(super) fn tell(
         &mut self,
         sender: &mut SessionSender<'_>,

@@ -31,9 +31,10 @@ pub(super) struct Work {
     handlers: Handlers,
     /// True once a handler was registered.
     pub(super) listens: bool,
-    /// What the session has heard of the requests that the handlers take.
+    /// The requests that the handlers take, as the session knows them.
     pub(super) takes: Takes,
-    /// When the agent was opened. An agent without handlers says soon after that it takes nothing, if somebody asks.
+    /// When the agent was opened. If it has no handlers for [`SILENT`], it tells the session that it takes no requests,
+    /// once a request needs to know.
     opened: Instant,
     /// True if the agent leaves its session once its work is done.
     pub(super) leaves: bool,
@@ -46,29 +47,29 @@ pub(super) struct Work {
     pub(super) early: VecDeque<Command>,
     /// Marks that wait until the session takes their answers.
     pub(super) late: VecDeque<Marked>,
-    /// Gets the end of an agent that was closed; `None` before it was closed.
+    /// The callers that wait for the end of an agent that was closed; `None` before it is closed.
     draining: Option<Vec<Done<()>>>,
 }
 
-/// What a session has heard of the requests that an agent takes.
+/// The requests that an agent takes, as its session knows them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Takes {
-    /// All that there is to say.
+    /// The session knows all requests that the handlers take.
     Heard,
-    /// What an earlier run took, too.
+    /// The session still has the requests that the handlers of an earlier run took.
     Early,
-    /// There are more handlers since.
+    /// Handlers were added that the session does not know of.
     News,
 }
 
-/// How long an agent may be open before it has to have handlers for the requests that nobody takes.
+/// How long after its opening an agent may still add handlers before the session is told which requests it takes.
 const SILENT: Duration = Duration::from_secs(1);
 
 /// What became of a frame that was handed to the handlers.
 pub(super) enum Dispatch {
     Started,
     Refused,
-    /// The agent has no handle any more.
+    /// No handle of the agent exists any more.
     Nobody,
 }
 
@@ -118,8 +119,8 @@ impl Work {
         (self.listens, self.takes) = (true, Takes::News);
     }
 
-    /// Returns the requests that the handlers take, if the session has still to hear it. An agent that has just been opened may still
-    /// get handlers, so what it took in an earlier run stays for a moment.
+    /// Returns the requests that the handlers take, if the session does not know them yet. Shortly after its opening an
+    /// agent may still add handlers, so the requests of its earlier run are kept for a moment.
     pub(super) fn untold(&mut self, session: &Session, member: MemberId) -> Option<Vec<String>> {
         let is_young = self.opened.elapsed() < SILENT;
         let is_over = !is_young && session.is_asked_what_takes(member);
@@ -160,7 +161,7 @@ impl Work {
             Command::Ask(asking) => Some(asking.deadline.until),
             _ => None,
         });
-        // Until then the agent may still get handlers.
+        // Until [`SILENT`] is over, the agent may still add handlers.
         let waits = self.takes == Takes::Early || !self.listens;
         let spoken = waits.then(|| self.opened + SILENT);
         let spoken = spoken.filter(|spoken| *spoken > Instant::now());
@@ -292,8 +293,8 @@ impl Work {
         Ok(self.late.len() < before)
     }
 
-    /// Marks a frame as handled, with an answer. If the answer cannot be sent, an error goes out in
-    /// its place. Returns what has to wait: the session takes no frame now.
+    /// Marks a frame as handled, with an answer. If the answer cannot be sent, an error is sent instead. If the session
+    /// takes no frame now, this returns `marked`, which has to wait.
     fn mark(
         &mut self,
         marked: Marked,

@@ -16,7 +16,7 @@ pub(super) fn check(app: &App, headers: &HeaderMap) -> Result<(), Refused> {
     Ok(())
 }
 
-/// A browser says which page asks.
+/// Returns whether the page that makes the request, which a browser names in `Origin`, may use this hub.
 fn is_origin_fine(app: &App, headers: &HeaderMap) -> bool {
     let Some(origin) = headers.get(header::ORIGIN) else {
         return true;

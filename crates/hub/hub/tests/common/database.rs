@@ -42,7 +42,7 @@ impl Database {
         }
     }
 
-    /// Opens no side from now on, until this is said again with `false`.
+    /// While `is_slow` is true, sides wait to be opened.
     pub(crate) fn is_slow(&self, is_slow: bool) {
         self.lock().is_slow = is_slow;
         self.0.1.notify_all();

@@ -113,7 +113,7 @@ impl TestHub {
         Socket(socket)
     }
 
-    /// Ends the hub as if its process were killed: nothing is given up.
+    /// Ends the hub as if its process were killed: it gives up no lease and closes nothing.
     pub(crate) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;

@@ -1,4 +1,4 @@
-//! Whoever signs tokens: the issuer, and those who would like to be it.
+//! Signers of tokens: the issuer, and attackers.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -24,7 +24,7 @@ pub(crate) fn bytes(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).expect("base64")
 }
 
-/// Returns what is signed of a token.
+/// Returns the part of a token that is signed.
 pub(crate) fn join(head: &Value, claims: &Value) -> String {
     join_text(head, &claims.to_string())
 }
@@ -73,7 +73,7 @@ impl Es {
         self.sign_with(json!({}), claims)
     }
 
-    /// Signs under a head with other parts.
+    /// Signs with a head that has these members, added to the usual ones or in their place.
     pub(crate) fn sign_with(&self, more: Value, claims: &Value) -> String {
         let mut head = json!({"alg": "ES256", "typ": "JWT", "kid": self.name});
         let Value::Object(more) = more else {

@@ -144,8 +144,8 @@ async fn if_ready<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Makes the error of a question that nobody has answered in time. `accepted` tells whether the hub has accepted the
-/// question; without it, the question still waits for the hub.
+/// Makes the error for a question that nobody has answered in time. `accepted` tells whether the hub has accepted
+/// the question. If it is `None`, the hub has not decided yet.
 fn unanswered(accepted: Option<Result<Sent, Error>>, seconds: u64, cancels: bool) -> Fault {
     let (what, cure) = match accepted {
         Some(Ok(sent)) => {

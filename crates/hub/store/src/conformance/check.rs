@@ -82,8 +82,8 @@ pub(super) fn compare(
     Ok(())
 }
 
-/// Checks that a search finds all frames that have a word, and nothing else, and that what it shows
-/// of them stands in them.
+/// Checks that a search finds all frames that have a word, and no others, and that each snippet is
+/// a part of its frame.
 fn search(
     store: &mut (impl Store + ?Sized),
     model: &Model,

@@ -107,8 +107,8 @@ impl Model {
             .collect()
     }
 
-    /// Returns the frames that have any of these words, and what each says: its text and the values
-    /// that it refers to.
+    /// Returns the frames that have any of these words, each with its text and the values to which
+    /// it refers.
     pub(super) fn search(&self, id: &SideId, asked: &str) -> Vec<(u64, String)> {
         let split = |text: &str| {
             let words = text.split(|c: char| !c.is_alphanumeric());

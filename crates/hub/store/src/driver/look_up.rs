@@ -9,7 +9,7 @@ use crate::search::Match;
 use crate::side::SideId;
 use crate::store::Store;
 
-/// A search for frames that are not in the context. A model sees those in hot state already.
+/// A search that leaves out the frames in hot state, because the model sees those already.
 pub(super) struct Search {
     hot: BTreeSet<u64>,
     limit: usize,

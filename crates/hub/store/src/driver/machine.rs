@@ -26,7 +26,7 @@ pub(super) struct Machine {
     failed: Option<String>,
     /// The keys of values that nobody supplies. Reading them fails.
     unavailable: BTreeSet<String>,
-    /// What has happened since the driver last took it.
+    /// The outcome since the driver last took it.
     outcome: Outcome,
 }
 
@@ -214,7 +214,7 @@ impl Machine {
         batch.sends
     }
 
-    /// Takes what has happened since the last call.
+    /// Takes the outcome since the last call.
     pub(super) fn take_outcome(&mut self) -> Outcome {
         std::mem::take(&mut self.outcome)
     }
@@ -262,7 +262,7 @@ impl Machine {
         self.handle(summary, now)
     }
 
-    /// Goes on to read a reference with what was found.
+    /// Continues the work of a resolver with the data that the store found for it.
     pub(super) fn resolve(
         &mut self,
         resolver: &mut Resolver,
@@ -285,8 +285,9 @@ impl Machine {
         })
     }
 
-    /// Returns whether nobody supplies a value. A member asks for it anew with the next reading. A host asks
-    /// on by itself, and all its guests may read the value, so it stays so until the value comes.
+    /// Returns whether nobody supplies a value. A member forgets this, so that its next reading asks again.
+    /// A host goes on asking by itself, and all its guests may read the value, so it remembers this until
+    /// the value comes.
     fn is_unavailable(&mut self, key: &str) -> bool {
         if self.session.is_host() {
             self.unavailable.contains(key)

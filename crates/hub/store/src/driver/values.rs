@@ -13,8 +13,8 @@ use super::machine::{Machine, Resolution};
 
 /// Work that reads from the store and changes nothing there.
 pub(super) trait Lookup {
-    /// Goes on with what was found for the last need. Returns what the driver has to look up next, and
-    /// `None` when the work is done.
+    /// Continues with the answer to the last need, if there was one. Returns the next need that the
+    /// driver has to look up, or `None` when the work is done.
     fn next(
         &mut self,
         machine: &mut Machine,

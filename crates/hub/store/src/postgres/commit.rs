@@ -19,8 +19,8 @@ use crate::rows::Write;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed, Retention};
 
-/// Each statement behind the lock sees what was committed before the lock was had, whatever the
-/// database has as its default.
+/// With this isolation, whatever the default of the database, each statement after the lock sees everything
+/// that was committed before the lock was taken.
 pub(super) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
 
 /// A fault, and the side at fault.
@@ -161,8 +161,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Erases from sides. A store that has not opened them opens them thereby: whoever runs them has
-    /// a state in memory that still holds what is erased.
+    /// Erases from sides. If this store has not opened them, it opens them here, so that another process that
+    /// runs them loses them: the memory of that process still holds the erased data.
     pub(super) fn erase(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, Failure> {
         let sides: Vec<&SideId> = group.iter().map(|(side, _)| *side).collect();
         let (opened, _) = self.lock(&sides, Fences::lock, Vec::new())?;
@@ -217,7 +217,7 @@ impl Writer<'_> {
     }
 }
 
-/// The numbers of sides that were opened, and the rows of the steps behind the lock.
+/// The numbers of sides that were opened, and the rows of the steps after the lock.
 type Locked = Result<(BTreeMap<SideId, i64>, Vec<Vec<Row>>), Failure>;
 
 /// Checks that the names of a side fit into an index.

@@ -16,13 +16,13 @@ use super::tls::Tls;
 /// The longest time to make a connection, unless the URL says `connect_timeout`.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// Settings of the connection, each with the value that it gets and the value in place of which it
-/// gets it (any, when that is empty). Unknown ones are left out, as engines that speak the protocol of
+/// Settings of the connection: name, new value, and the old value that is replaced (any value if this is empty).
+/// A setting that the server does not know is left out, because other engines that speak the protocol of
 /// PostgreSQL have other settings.
 ///
-/// The tables are reached by their keys alone. A plan that was made while a table was small must not
-/// read the whole table once it is large, and the compilation of such plans takes longer than they do. A
-/// plan for one session in particular would be made from what the planner believes of that session.
+/// The store reaches the tables by their keys alone. A plan that was made while a table was small must not read
+/// the whole table once it is large. Compiling such plans takes longer than running them. A plan for one session
+/// would rely on the planner's estimates of that session.
 const SETTINGS: &str = "SELECT set_config(name, value, false)
     FROM (VALUES ('statement_timeout', '30s', '0'),
         ('lock_timeout', '5s', '0'),

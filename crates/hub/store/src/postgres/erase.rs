@@ -20,7 +20,8 @@ use crate::side::SideId;
 use crate::store::{Erasure, Freed};
 use crate::table::{integer, text};
 
-/// U+0001 stands in front of every letter that is written as two.
+/// The column keeps some characters as U+0001 and a digit (see `text`). Without the U+0001, the
+/// length is that of the text.
 const ENTRIES: &str = concat!(
     "SELECT ",
     log_columns!(),
@@ -30,7 +31,7 @@ const ENTRIES: &str = concat!(
     JOIN accp_frame f ON f.session = $1 AND f.agent = $2 AND f.position = u.position
     WHERE f.text <> '' ORDER BY l.position"
 );
-/// The column behind those of an entry.
+/// The index of the column with the length, after the columns of an entry.
 const LENGTH: usize = 13;
 const NAMED: &str = "SELECT c.session, c.agent, c.key, c.digest, c.length, c.state, c.crc
     FROM unnest($3::text[]) u (key)

@@ -14,7 +14,8 @@ use super::text::{escaped, unescaped};
 use super::touched::TouchedRows;
 use crate::side::SideId;
 
-/// The rows to ask for. Every array of a kind has one element for each row.
+/// The key columns and further values of the rows to ask for: one element of each array for each
+/// row.
 #[derive(Default)]
 struct RowQuery<T> {
     sessions: Vec<String>,

@@ -1,4 +1,4 @@
-//! The connection to the database: several statements in one flight.
+//! The connection to the database: several statements in one round trip.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -5,7 +5,7 @@ use super::fault::Fault;
 use super::link::{FlightStep, Link};
 use super::read::first;
 
-/// Counts in a row of `accp_lease` that is nobody's: no name of a side has U+0001 alone.
+/// Increments a number in a row of `accp_lease` that belongs to no side: no side has the name U+0001.
 const WRITE: &str = r"INSERT INTO accp_lease AS l (session, agent, fence) VALUES (E'\x01', E'\x01', 1)
     ON CONFLICT (session, agent) DO UPDATE SET fence = l.fence + 1 RETURNING fence";
 const READ: &str = r"SELECT fence FROM accp_lease WHERE session = E'\x01' AND agent = E'\x01'";

@@ -1,4 +1,4 @@
-//! Reads from the database. Each is one flight, and sees one state.
+//! Reads from the database. Each takes one round trip, and sees one state.
 
 use std::sync::Arc;
 
@@ -35,7 +35,8 @@ macro_rules! log_columns {
     };
 }
 
-/// The columns of an entry with its text, if the text meets a condition, and the join that finds it.
+/// Selects entries with their texts. A condition on the join may leave out a text; then its columns
+/// are null.
 macro_rules! entries {
     ($condition:literal) => {
         concat!(

@@ -5,17 +5,18 @@ use super::fault::Fault;
 use super::link::{FlightStep, Link};
 use super::row::{Kind, Table};
 
-/// Each takes the tables from the version before to its own, 1 and up.
+/// The statements of each migration, from the version before to its own. The first one makes version 1.
 const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
 /// Since version 2, a text may be empty. A program that knows version 1 alone would relay it.
 const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was erased'";
 
-/// Since version 3, the planner of the database takes all rows of a table for those of one side. It knows
-/// nothing of a new table otherwise, and takes the rows of a side for few: then it may find a row by its side
-/// alone, and read a whole log for each entry. It learns this when the tables are analyzed, which needs rows
-/// in each: as many as a page may have, because a table of one page counts as that many. No name of a side
-/// has U+0001 alone.
+/// Since version 3, the planner of the database is told that one side may own all rows of a table (`n_distinct = 1`).
+///
+/// Without this, the planner knows nothing of a new table, and assumes that a side has few rows. Then it may look up a
+/// row by its side alone, and read a whole log for each entry. The planner reads the setting only when a table is
+/// analyzed, and that needs rows. So 100 rows are inserted, as many as a page may hold, because the planner rounds a
+/// table up to one page. Their side is named U+0001, which no real side is.
 const THIRD: &str = r"
 ALTER TABLE accp_log ALTER session SET (n_distinct = 1), ALTER agent SET (n_distinct = 1);
 ALTER TABLE accp_frame ALTER session SET (n_distinct = 1), ALTER agent SET (n_distinct = 1);
@@ -38,7 +39,7 @@ DELETE FROM accp_outbox WHERE session = E'\x01';
 DELETE FROM accp_registry WHERE session = E'\x01';
 ";
 
-/// Since version 4, a host's side has inboxes. What version 3 tells the planner of its tables holds for this one.
+/// Since version 4, a host's side has inboxes. The settings of version 3 for the planner apply to this table, too.
 const FOURTH: &str = r#"
 CREATE TABLE accp_inbox (
   session text COLLATE "C" NOT NULL,

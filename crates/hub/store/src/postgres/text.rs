@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-/// Stands in front of `0` for U+0000, and in front of `1` for itself. Neither frames nor JSON have it, so
-/// nearly every text is kept as it is.
+/// Marks an escape: `ESCAPE 0` stands for U+0000, and `ESCAPE 1` for `ESCAPE` itself. Neither frames nor
+/// JSON hold such a character, so nearly every text is kept as it is.
 const ESCAPE: char = '\u{1}';
 
 /// Returns the text as a column keeps it.

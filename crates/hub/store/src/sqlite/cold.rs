@@ -46,8 +46,8 @@ pub(super) fn value(conn: &Connection, side: i64, key: &str) -> Result<Option<Ke
     Ok(Some(row.into_kept(key, bytes)?))
 }
 
-/// Checks that no row has a key that was not found. Every row is read, because a damaged row may be
-/// the row of the key, or may mislead the search for it.
+/// Checks that no row has this key, after the search did not find it. Every row is read, because a
+/// damaged row may be the row of the key, or may mislead the search.
 fn absent(conn: &Connection, side: i64, key: &str) -> Result<(), Fault> {
     let mut statement = conn.prepare_cached("SELECT * FROM cold")?;
     let mut rows = statement.query(())?;
@@ -86,7 +86,7 @@ pub(super) fn length(conn: &Connection, side: i64, digest: &Hash) -> Result<Opti
     Ok(found.optional()?)
 }
 
-/// Reads the bytes with this digest, and checks that they have it.
+/// Reads the bytes with this digest, and checks the digest.
 fn bytes(conn: &Connection, side: i64, digest: &Hash) -> Result<Option<Arc<[u8]>>, Fault> {
     let sql = "SELECT bytes FROM blob WHERE side = ?1 AND digest = ?2";
     let bytes: Option<Arc<[u8]>> = conn

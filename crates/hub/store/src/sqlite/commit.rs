@@ -130,7 +130,7 @@ pub(super) fn retain(conn: &Connection, id: &SideId, keep: Retention) -> Result<
         let mut rows = statement.query((side.number, first))?;
         while let Some(row) = rows.next()? {
             let bytes: u64 = row.get(0)?;
-            freed.entries += u64::from(bytes > 0); // the others were erased before
+            freed.entries += u64::from(bytes > 0); // rows without bytes were erased before
             freed.bytes += bytes;
             side.row.bytes = side.row.bytes.saturating_sub(bytes);
         }

@@ -69,7 +69,8 @@ pub(super) fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Locks the file for this connection alone. Only who has a file to itself can take it out of WAL.
+/// Locks the file for this connection alone. SQLite can switch off WAL only if no other connection has the
+/// file open, so this switches it off first.
 pub(super) fn take_alone(conn: &Connection) -> Result<(), Fault> {
     let mode = conn.query_row("PRAGMA journal_mode = DELETE", (), |row| {
         row.get::<_, String>(0)

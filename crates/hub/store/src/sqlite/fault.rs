@@ -31,7 +31,7 @@ pub(super) enum Fault {
     Ended(rusqlite::Error),
     /// The file cannot have a write-ahead log.
     NoWal(String),
-    /// Another process reads what was erased.
+    /// Another process is reading erased data.
     Unscrubbed,
     /// Another process has the file open.
     InUse,

@@ -150,7 +150,7 @@ fn due(conn: &Connection, side: i64, covered: u64) -> Result<Vec<Entry>, Fault> 
     all(conn, &due_sql(), (side, covered), entry::read)
 }
 
-/// What table `log` says without the texts.
+/// The contents of table `log`, without the texts.
 struct Index {
     /// The entries that took a number.
     seen: Vec<Seen>,

@@ -41,8 +41,8 @@ pub(super) fn all<T>(
     Ok(all)
 }
 
-/// Checks that a query finds this number of rows. The query takes another way to the rows than the
-/// read whose result it confirms.
+/// Checks that a query finds this number of rows. The query uses another index than the read that
+/// it confirms, so a damaged index shows.
 pub(super) fn confirm(
     conn: &Connection,
     table: &'static str,

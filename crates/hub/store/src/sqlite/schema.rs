@@ -104,8 +104,8 @@ const TABLES: &[&str] = &[
 ) STRICT",
 ];
 
-/// The statements for the tables that format 5 has besides. The index is a second way to the rows, which
-/// a read compares with the first.
+/// The statements for the tables that format 5 adds. The index finds the same rows in another way, and a read
+/// compares the two.
 const TABLES_OF_INBOXES: &[&str] = &[
     "CREATE TABLE inbox (
   side INTEGER NOT NULL,
@@ -117,13 +117,12 @@ const TABLES_OF_INBOXES: &[&str] = &[
     "CREATE INDEX inbox_member ON inbox (side, member)",
 ];
 
-/// The tables that have rows of a side, besides the table of the sides themselves. The last is that of
-/// format 5.
+/// The tables that have rows of a side, without the table of the sides themselves. Format 5 added the last one.
 const OF_A_SIDE: [&str; 8] = [
     "log", "frame", "cold", "blob", "outbox", "registry", "snapshot", "inbox",
 ];
 
-/// Returns the tables of this file that have rows of a side, besides the table of the sides themselves.
+/// Returns the tables of this file that have rows of a side, without the table of the sides themselves.
 pub(super) fn of_a_side(conn: &Connection) -> Result<&'static [&'static str], Fault> {
     let count = OF_A_SIDE.len() - usize::from(!has_inboxes(conn)?);
     Ok(&OF_A_SIDE[..count])

@@ -23,8 +23,7 @@ pub(crate) struct Columns<'a> {
     keys: usize,
     first: usize,
     next: usize,
-    /// The columns from `first` on. To ask the database once for each of them saves time where many
-    /// rows are read.
+    /// The columns from `first` on. Reading all of them at once is faster where many rows are read.
     values: [Cell<'a>; MOST],
 }
 

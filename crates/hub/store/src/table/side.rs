@@ -104,7 +104,7 @@ impl SideRow {
         Ok(())
     }
 
-    /// Checks that an entry without a text is one from which nothing is restored.
+    /// Checks that an entry without a text is not needed to restore the session.
     pub(crate) fn check_erased(&self, entry: &Entry) -> Result<(), Damage> {
         let is_needed = entry.is_due() || entry.position > self.covered.unwrap_or(0);
         if is_needed && entry.text.is_empty() {
@@ -113,7 +113,7 @@ impl SideRow {
         Ok(())
     }
 
-    /// Checks that this row says of the log what was counted.
+    /// Compares the sums in this row with the sums that were counted from the log.
     pub(crate) fn check(&self, counted: &Self) -> Result<(), Damage> {
         if self == counted {
             return Ok(());
@@ -136,8 +136,8 @@ impl SideRow {
         )
     }
 
-    /// Returns the identity of the log: on a host that of its secret, on a member that of the last
-    /// word of its host.
+    /// Returns the identity of the log: a host derives it from its secret, a member from the last
+    /// voucher of its host.
     fn identity(&self) -> Option<LogId> {
         let of_host = self.key.as_ref().map(LogKey::identity);
         of_host.or_else(|| self.voucher.map(|voucher| voucher.log()))

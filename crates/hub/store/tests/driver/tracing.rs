@@ -13,7 +13,7 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::driver::{START, log, open, options, plan};
 
-/// An agent, what it does with a frame, and the frame.
+/// An event: the agent, its action, and the frame.
 type TracedFrame = [String; 3];
 
 thread_local! {
@@ -35,7 +35,7 @@ fn record(run: impl FnOnce()) -> Vec<TracedFrame> {
     EVENTS.take().unwrap()
 }
 
-/// Returns the frames that an agent has treated in this way, in their order.
+/// Returns the frames of an agent that were reported in this way, in order.
 fn frames(events: &[TracedFrame], agent: &str, way: &str) -> Vec<String> {
     let is_it = |event: &&TracedFrame| event[0] == agent && event[1] == way;
     events
@@ -88,8 +88,8 @@ impl Subscriber for Recorder {
     fn exit(&self, _: &Id) {}
 }
 
-/// Each frame that leaves a side, arrives there or is kept there is reported once, with the repeated and
-/// the refused ones, over a link that fails and when everybody is killed.
+/// Each frame is reported once as sent, arrived or kept, although the link repeats and loses frames, the host
+/// refuses some, and every process is killed.
 #[test]
 fn each_frame_is_reported_whoever_is_killed() {
     let (mut sent, mut arrived) = (Vec::new(), Vec::new());
@@ -152,7 +152,7 @@ fn each_frame_is_reported_whoever_is_killed() {
     }
 }
 
-/// A frame that a store refuses is neither kept nor sent, and is not reported so.
+/// If the store refuses a frame, no report says that the frame was kept or sent.
 #[test]
 fn what_is_not_durable_is_not_reported() {
     let (options, rules) = (options("s", "hub"), Rules::default());

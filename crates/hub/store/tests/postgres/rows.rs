@@ -1,4 +1,4 @@
-//! Rows of an application join a commit.
+//! Rows that an application writes in the transaction of a commit.
 
 use accp_session::Batch;
 use accp_store::{Committer, Store, StoreErrorKind, Transactional, Write};

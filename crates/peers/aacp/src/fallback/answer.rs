@@ -1,4 +1,4 @@
-//! What a model may answer: one packet, and nothing else (draft section 6.2).
+//! The answer of a model: one packet, and nothing else (draft section 6.2).
 
 use std::fmt;
 

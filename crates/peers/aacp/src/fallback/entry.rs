@@ -1,4 +1,4 @@
-//! What a registry keeps of an instruction.
+//! The entry of an instruction in a registry.
 
 use std::fmt;
 
@@ -151,7 +151,7 @@ impl Entry {
     }
 }
 
-/// Writes a packet: what the caller says, then the fields.
+/// Writes a packet: the values of the caller, then the fields.
 pub(super) fn packet(
     [task, dom]: [&str; 2],
     [receiver, priority]: [&str; 2],

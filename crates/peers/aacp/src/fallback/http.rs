@@ -217,7 +217,8 @@ impl LlmEncoder for HttpEncoder {
     }
 }
 
-/// Returns what the model says, if it came to its end: a filter or a limit may have cut it off.
+/// Returns the text of the model's answer, if the answer is complete: a filter or a limit may have cut
+/// it off.
 fn answer_text(style: Style, json: &Value) -> Option<String> {
     let ends_by = |json: &Value, key: &str, ends: &[&str]| match json.get(key) {
         None | Some(Value::Null) => true,

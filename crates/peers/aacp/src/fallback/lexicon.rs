@@ -1,6 +1,6 @@
 //! The words of English that the reading of instructions knows.
 
-/// How a polite instruction begins. None of it says what is to be done.
+/// The beginnings of polite instructions. They do not tell what is to be done.
 const COURTESY: [&str; 12] = [
     "please",
     "kindly",
@@ -23,13 +23,13 @@ const LINKS: &str = "\
     since than that through till to toward towards under unless until up upon via when where which \
     while who with within without";
 
-/// More words that are no keywords.
+/// More words that are not keywords.
 const SMALL: &str = "\
     a all an any are be been can could do does each every had has have his her i is it its may me \
     must my now our shall should so the their them then there these they this those us was we were \
     will would you your";
 
-/// Nouns that may come or go where something is only read.
+/// Nouns that may be added or missing in an instruction that only reads.
 const NEUTRAL: &str = "data detail details info information";
 
 /// Verbs that only read.
@@ -68,7 +68,8 @@ pub(super) fn is_keyword(word: &str) -> bool {
     !has(LINKS, word) && !has(SMALL, word)
 }
 
-/// Returns whether a word in small letters may come or go where something is only read.
+/// Returns whether a word in small letters may be added or missing in an instruction that only
+/// reads.
 pub(super) fn is_neutral(word: &str) -> bool {
     has(NEUTRAL, word)
 }
@@ -84,7 +85,7 @@ pub(super) fn is_plural(word: &str) -> bool {
     word.len() > 3 && word.ends_with('s') && !is_other
 }
 
-/// Returns the singular of a word; a word that is no plural stays as it is.
+/// Returns the singular of a word. A word that is not a plural stays as it is.
 pub(super) fn singular(word: &str) -> String {
     if !is_plural(word) {
         return word.to_owned();

@@ -1,4 +1,4 @@
-//! The trait of what asks a model, and the encoders that need no network.
+//! The trait of encoders, which ask a model for a packet, and the encoders that need no network.
 
 use std::fmt;
 use std::time::Duration;

@@ -14,14 +14,14 @@ pub(super) struct Reading {
     pub(super) pieces: Vec<Piece>,
 }
 
-/// A word or a value, and what is before it.
+/// A word or a value, and the gap before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub(super) what: What,
     pub(super) gap: Gap,
 }
 
-/// What a piece is.
+/// A piece of an instruction: a word or a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum What {
     /// A word, in small letters.
@@ -29,7 +29,7 @@ pub(super) enum What {
     Value(Value),
 }
 
-/// What is between two pieces.
+/// The text between two pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Gap {
     Space,

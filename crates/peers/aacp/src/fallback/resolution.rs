@@ -269,8 +269,8 @@ impl<'c> Resolution<'c> {
         })
     }
 
-    /// Answers from another entry, or from a hop. The entry counts the request. If the entry is gone
-    /// meanwhile, the model is asked.
+    /// Answers from another entry, which counts the request, or from a hop. If the entry is gone by then, the
+    /// model is asked.
     fn pattern(&self, registry: &mut impl Registry) -> Result<Option<Answer>, FallbackError> {
         let id = self.request.instruction().id();
         let (entry, fit, packet) = match self.match_pattern(registry)? {
@@ -314,8 +314,8 @@ impl<'c> Resolution<'c> {
         packet(head, self.request.head(), &fit.fields, vocabulary)
     }
 
-    /// Finds the entry that the instruction fits best, or the hop. Two entries that fit equally well and
-    /// say different things decide nothing.
+    /// Finds the entry or the hop that the instruction fits best. If two entries fit equally well and give
+    /// different packets, none is chosen.
     fn match_pattern(&self, registry: &mut impl Registry) -> Result<Option<Match>, FallbackError> {
         let Self {
             request, options, ..

@@ -117,7 +117,7 @@ impl Value {
     }
 }
 
-/// What a name looks like.
+/// The appearance of a name, by which two names are compared.
 #[derive(PartialEq)]
 struct Look {
     is_capital: bool,

@@ -124,8 +124,8 @@ fn hop(reader: &mut Reader<'_>, at: &str, object: &Object, vocabulary: &Vocabula
     hop
 }
 
-/// Checks that the packet of a hop can be sent: that of the defaults, with `0` for each value that the
-/// caller must give.
+/// Checks that the packet of a hop can be sent, if each parameter has its default, or `0` where it has
+/// none.
 fn sent(reader: &mut Reader<'_>, at: &str, hop: &Hop) {
     let needed = hop.parameters.iter().filter(|of| of.default.is_none());
     let values = needed.map(|parameter| (&parameter.name[..], "0")).collect();
@@ -362,7 +362,7 @@ mod tests {
         "#);
     }
 
-    /// Returns the problems of a workflow with one hop, of which this is changed.
+    /// Returns the problems of a workflow with one hop, in which `from` is replaced by `to`.
     fn of_hop(from: &str, to: &str) -> String {
         let text = r#"{ "name": "w", "meaning": "x", "hops": [{ "name": "one", "meaning": "x", "task": "LOG",
  "dom": "HR", "return": "a", "p": "1", "parameters": [{ "name": "who", "kind": "text", "default": "b" }],

@@ -31,7 +31,7 @@ enum End {
     Killed,
 }
 
-/// What came of all askers.
+/// The results of all askers.
 #[derive(Debug, Default)]
 struct Outcome {
     /// The start of each call, and the time by which nobody else may call.
@@ -140,7 +140,8 @@ proptest! {
         prop_assert!(outcome.answered.iter().all(|(_, _, text)| text == packet));
     }
 
-    /// Calls that fail, that take longer than their lease, and askers that are killed.
+    /// A failed call, a call that outlives its lease, and a killed asker store no answer, and no two
+    /// calls run at a time.
     #[test]
     fn aacp_40_refuses_to_count_what_was_not_answered(
         askers in askers(&[End::Answers, End::Fails, End::Killed], 0..2 * LEASE),
@@ -220,7 +221,7 @@ fn a_clock_that_was_set_back_does_not_keep_a_claim_for_ever() {
     assert_eq!((&late.packet, late.times_seen), (&answer.packet, Some(2)));
 }
 
-/// Returns what ends the wait of a request for a call that hangs, and the time. `deadlines` are those of
+/// Returns how and when the wait of a request ends while another's call hangs. `deadlines` are those of
 /// the two models, in seconds.
 fn waited_for(deadlines: [u64; 2]) -> (Result<ResolutionStep, FallbackError>, u64) {
     let request = Request::new(ENGLISH, "CS", "Desk", "2").unwrap();

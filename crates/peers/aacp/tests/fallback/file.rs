@@ -1,4 +1,4 @@
-//! The registry in a file: what it keeps, and what it refuses.
+//! The registry in a file: the data that it keeps, and the files that it refuses.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -167,7 +167,7 @@ fn a_claim_is_seen_by_others_until_it_ends() {
     assert_eq!(found.times_seen, 2);
 }
 
-/// A call whose lease has ended brings its answer all the same, and nobody overwrites it.
+/// A call may deliver its answer after its lease has ended, and later answers do not overwrite it.
 #[test]
 fn the_first_answer_stays() {
     let folder = Folder::new();
@@ -201,7 +201,8 @@ fn the_first_answer_stays() {
     assert_eq!((late.task(), late.times_seen), ("FETCH", 3));
 }
 
-/// A process that is gone holds no lock: whoever waits for it does not wait for its lease.
+/// The lock of a caller ends with its process. So callers that wait for a dead one do not wait for
+/// the end of its lease.
 #[test]
 fn the_call_of_a_caller_that_is_gone_is_taken_over_at_once() {
     let folder = Folder::new();
@@ -299,7 +300,7 @@ fn a_changed_row_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Bytes of the file that were lost or changed never give another packet.
+    /// A file with lost or changed bytes is refused, or gives the packets that were stored.
     #[test]
     fn a_torn_file_is_refused_or_whole(at in 0.0..1.0_f64, cut in any::<bool>(), with in any::<[u8; 64]>()) {
         let folder = Folder::new();

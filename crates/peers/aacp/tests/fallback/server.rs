@@ -26,7 +26,7 @@ enum Reply {
     Says(String),
     /// The body of the answer is this.
     Body(u16, String),
-    /// Nothing, and the connection stays.
+    /// No answer. The connection stays open.
     Hangs,
     /// The connection is closed.
     Closes,
@@ -385,7 +385,7 @@ fn aacp_44_accepts_a_crowd_with_one_call() {
     }
 }
 
-/// What the peer gets wrong: each of these is another packet, or a call.
+/// Mistakes of a peer: each of these instructions gets another packet, or causes a call.
 #[test]
 fn neighbours_of_a_stored_instruction_never_get_its_packet() {
     let stub = Stub::new(Style::OpenAi, says(PACKET));

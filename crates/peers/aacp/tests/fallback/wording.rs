@@ -382,7 +382,7 @@ fn packet_of(values: &[String]) -> String {
 }
 
 proptest! {
-    /// Whatever is answered without a model has the values of what was asked, and no others.
+    /// An answer without a model has the values of the instruction and no others.
     #[test]
     fn an_answer_has_the_values_that_were_asked(one in sentence(), other in sentence()) {
         let registry = stored(&one.0, &packet_of(&one.1));
@@ -399,7 +399,7 @@ proptest! {
         }
     }
 
-    /// One changed value is seen wherever it stands.
+    /// A changed value changes the packet, wherever the value is in the instruction.
     #[test]
     fn a_changed_value_changes_the_packet(one in sentence(), at in 0..3_usize, new in "[A-Z]{2}[0-9]{3}") {
         let mut values = one.1.clone();

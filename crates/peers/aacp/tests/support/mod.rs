@@ -1,4 +1,4 @@
-//! What the tests of packets share.
+//! Helpers of the tests of packets.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_aacp::{Code, Finding, Report, Validator, Vocabulary, validate};

@@ -226,7 +226,7 @@ fn sync(folder: &Path) -> Result<(), Vec<Finding>> {
     synced.map_err(|error| vec![unwritable(folder, &error)])
 }
 
-/// What was made, to remove it after a failure.
+/// The files and folders that were made, to remove them after a failure.
 #[derive(Default)]
 struct Work {
     folders: Vec<PathBuf>,

@@ -15,7 +15,7 @@ use accp_store::Link;
 
 /// The folder of the files.
 const FOLDER: &str = "accp";
-/// The end of their names.
+/// The end of the names of the files.
 const FRAMES: &str = "frames";
 /// The most bytes that are read of a file at once.
 const MOST: u64 = 1 << 20;

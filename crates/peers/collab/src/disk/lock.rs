@@ -189,7 +189,7 @@ fn numbered(folder: &Path, number: u64) -> PathBuf {
 struct Row {
     /// The highest number; 0 if there is no lock.
     highest: u64,
-    /// Whether it was released.
+    /// Whether the lock was released.
     is_free: bool,
     /// The files of lower numbers.
     others: Vec<PathBuf>,

@@ -91,8 +91,8 @@ fn is_named(body: &str, name: &str) -> bool {
     })
 }
 
-/// Returns what the receipt does not name: the type and the SHA-256 of the frozen deliverable, and what else
-/// is declared.
+/// Returns what the receipt fails to name: the type and the SHA-256 of the frozen deliverable, and all other
+/// declared deliverables and attachments.
 pub(crate) fn receipt(text: &str, protocol: &Protocol, sha256: Option<&str>) -> Vec<Finding> {
     let sections = markdown::sections(text, "##");
     let of_it = sections

@@ -8,7 +8,7 @@ use crate::finding::{Code, Finding, shortened};
 use crate::protocol::Protocol;
 use crate::space::{is_space, trim};
 
-/// What a review says that it is about.
+/// The text by which a review names its deliverable.
 const PRIMARY: &str = "Reviewed primary deliverable:";
 const SCOPE: &str = "Review Scope:";
 const COMPLETENESS: &str = "Primary deliverable completeness";

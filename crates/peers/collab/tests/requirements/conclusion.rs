@@ -17,7 +17,7 @@ const SECTIONS: [&str; 9] = [
     "Next Action",
 ];
 
-/// Returns the codes with which `completed` is refused after a change of a conclusion that was fit.
+/// Returns the codes with which `completed` is refused after this change of a valid conclusion.
 fn refuse(from: &str, to: &str) -> Vec<Code> {
     let round = Round::at(Action::Complete);
     round.replace(CONCLUSION_FILE, from, to);

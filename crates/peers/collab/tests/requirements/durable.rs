@@ -1,4 +1,4 @@
-//! What stands after crashes and among several writers: COL-66 to COL-68.
+//! What crashes and simultaneous writers leave in a folder: COL-66 to COL-68.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

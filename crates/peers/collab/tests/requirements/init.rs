@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use crate::requirements::round::{Round, codes, external, settings};
 
-/// All files that init makes, in their order.
+/// All files that `init` makes, in order.
 const MADE: [&str; 9] = [
     "deliverables/adr.md",
     "README.md",

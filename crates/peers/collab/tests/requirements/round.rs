@@ -1,4 +1,4 @@
-//! A collaboration in a temporary folder, which can be walked to any point of its way.
+//! A collaboration in a temporary folder, which the test can advance to any point.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -94,21 +94,21 @@ impl Round {
         round
     }
 
-    /// Names a folder that is not there yet.
+    /// Returns a folder that does not exist yet.
     pub(crate) fn before() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let shared = Shared::new(dir.path().join(".acp/round"));
         Self { dir, shared }
     }
 
-    /// Begins with [`settings`], and walks until somebody has to do this.
+    /// Begins with [`settings`], and advances until this is the next action of a participant.
     pub(crate) fn at(action: Action) -> Self {
         let round = Self::new();
         round.walk(action);
         round
     }
 
-    /// Begins with [`settings`], and walks to the end.
+    /// Begins with [`settings`], and advances to the end.
     pub(crate) fn completed() -> Self {
         Self::at(Action::Stop)
     }
@@ -202,7 +202,7 @@ impl Round {
         next(&self.folder(), who).unwrap().action
     }
 
-    /// Returns a draft with all that its event needs.
+    /// Returns a draft with everything that its event needs.
     pub(crate) fn draft(&self, who: &str, event: &str) -> Draft {
         let mut draft = Draft {
             reply_to: self.folder().last().map(|event| event.seq),
@@ -271,7 +271,8 @@ impl Round {
         findings.map(|one| one.code).collect()
     }
 
-    /// Lets all participants do what they have to do, with valid texts, until one has to do this.
+    /// Lets all participants do their next actions, with valid texts, until this is the next action of
+    /// one of them.
     pub(crate) fn walk(&self, until: Action) {
         for _ in 0..50 {
             let folder = self.folder();

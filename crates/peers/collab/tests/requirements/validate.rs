@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::requirements::round::{Round, codes};
 
-/// A way to break a completed folder, and the code of what the validator says then.
+/// A way to break a completed folder, and the code that the validator reports for it.
 type Mistake = (&'static str, fn(&Round), Code);
 
-/// One mistake for each thing that the validator looks at.
+/// One mistake for each check of the validator.
 const MISTAKES: [Mistake; 13] = [
     (
         "files",

@@ -1,4 +1,4 @@
-//! What `protocol.json` declares, read a second time.
+//! The declarations in `protocol.json`, as the second judge reads them.
 
 use std::collections::BTreeSet;
 
@@ -75,7 +75,8 @@ pub(crate) fn stays_below(path: &str) -> bool {
     !path.trim().is_empty() && !path.starts_with('/') && !leads_up && !path.contains('\0')
 }
 
-/// Reads the file. There is nothing to go by if it has a mistake besides those in the copy of the state.
+/// Reads the file. Only mistakes in the copy of the state are tolerated; after any other mistake there
+/// are no declarations.
 pub(crate) fn read(bytes: &[u8]) -> (Option<Declared>, Codes) {
     let mut codes = Codes::new();
     let json: Json = serde_json::from_slice(bytes).unwrap_or_default();

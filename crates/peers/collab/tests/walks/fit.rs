@@ -29,7 +29,7 @@ pub(crate) fn decisions(declared: &Declared, count: usize) -> String {
     text
 }
 
-/// What stands under the heading of a review.
+/// Returns the text under the heading of a review.
 fn review(declared: &Declared) -> String {
     format!(
         "\nContext:\n- Reviewed primary deliverable: `{}`\n\nReview Scope:\n\

@@ -1,4 +1,4 @@
-//! The second judge: what the issue and the specification say about a folder in memory.
+//! The second judge: it applies the rules of the issue and the specification to a folder in memory.
 
 use std::rc::Rc;
 
@@ -17,7 +17,8 @@ const TEXTS: [&str; 5] = [
     "conclusion.md",
 ];
 
-/// What the judge has read last, because most steps change neither protocol.json nor the log.
+/// The last readings of the judge, kept because most steps change neither protocol.json nor the
+/// log.
 #[derive(Default)]
 pub(crate) struct Memory {
     lines: Lines,
@@ -25,8 +26,8 @@ pub(crate) struct Memory {
     log: (Vec<u8>, Rc<Log>),
 }
 
-/// Codes, and whether they are all. A folder that is broken has one mistake for sure, and what else
-/// can be said about it is not written anywhere.
+/// Codes, and whether they are complete. A broken folder has at least one mistake, but no rule says
+/// which others a check has to report.
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub errors: Codes,
@@ -63,14 +64,14 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// Returns the story if one can go by the declarations and the log.
+    /// Returns the story of the folder, if its declarations and its log are valid.
     pub(crate) fn story(&self) -> Option<(&Declared, Story<'_>)> {
         let is_sound = self.log.wrong.is_empty() && self.world.has("events.jsonl");
         let declared = self.declared.as_deref().filter(|_| is_sound)?;
         Some((declared, Story::of(Some(declared), &self.log.events)?))
     }
 
-    /// Returns why one cannot go by the folder.
+    /// Returns the codes for a folder whose declarations or log are invalid.
     fn fallen(&self) -> Codes {
         let mut codes = Codes::new();
         if !self.world.has("protocol.json") {
@@ -89,12 +90,12 @@ impl<'w> Judge<'w> {
         all.any(|event| names.contains(&&event.event[..]))
     }
 
-    /// Returns whether readiness.md has a question that keeps all from going on.
+    /// Returns whether readiness.md has a question that holds up every participant.
     pub(crate) fn has_questions(&self) -> bool {
         !texts::questions(&self.readiness()).is_empty()
     }
 
-    /// Returns whether a deliverable says Frozen, with all its sections filled.
+    /// Returns whether a deliverable has the status Frozen, and a text in each section.
     pub(crate) fn is_fit_to_freeze(&self, doc: &Doc) -> bool {
         let text = self.world.text(&doc.name);
         texts::deliverable(&text, &doc.sections, true).is_empty()
@@ -206,7 +207,7 @@ impl<'w> Judge<'w> {
         codes
     }
 
-    /// Returns what is not checked or recorded in readiness.md.
+    /// Returns the codes for gates that are not checked in readiness.md, and for a missing SHA-256.
     fn unchecked(&self, declared: &Declared, story: &Story<'_>) -> Codes {
         let text = self.readiness();
         let mut codes = texts::unchecked(&text, &declared.gates);

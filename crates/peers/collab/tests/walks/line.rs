@@ -1,4 +1,4 @@
-//! A line of the log, read a second time.
+//! A line of the log, as the second judge reads it.
 
 use serde_json::Value as Json;
 
@@ -59,7 +59,7 @@ impl Line {
         Some(&declared.primary).filter(|one| one.reference == *doc && self.role.is_some())
     }
 
-    /// Returns what the event lacks by itself.
+    /// Returns the codes for the event alone, without the state.
     pub(crate) fn lacks(&self, declared: Option<&Declared>, before: Option<&Self>) -> Codes {
         let mut codes = Codes::new();
         match self.reply_to {

@@ -1,4 +1,4 @@
-//! The log, read a second time: a line for each event, judged one after another.
+//! The log, as the second judge reads it: a line for each event, judged one after another.
 
 use std::collections::HashMap;
 

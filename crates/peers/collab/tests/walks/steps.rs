@@ -42,7 +42,7 @@ fn about(line: Line, world: &World, doc: &Doc, role: &str) -> Line {
     }
 }
 
-/// Returns what is sensible now; `None` if the folder is over or cannot be gone by.
+/// Returns a sensible next step; `None` if the collaboration is over, or the folder is invalid.
 pub(crate) fn sensible(
     world: &World,
     judge: &Judge<'_>,
@@ -125,7 +125,7 @@ pub(crate) fn sensible(
     })
 }
 
-/// Returns the freeze of a deliverable that waits for it.
+/// Returns the step that freezes a deliverable which is ready for it.
 fn freeze(world: &World, judge: &Judge<'_>, who: &str) -> Option<Step> {
     let (doc, role) = judge.to_freeze()?;
     if role == "supporting" {
@@ -150,7 +150,7 @@ fn freeze_now(world: &World, judge: &Judge<'_>, doc: &Doc, who: &str) -> Step {
     })
 }
 
-/// Returns what has to be written before a freeze.
+/// Returns the step that makes a deliverable ready for its freeze, if it is not ready.
 fn to_fill(judge: &Judge<'_>, doc: &Doc) -> Option<Step> {
     let text = fit::deliverable(doc, "Frozen", "Text.");
     let is_fit = judge.is_fit_to_freeze(doc);
@@ -264,7 +264,7 @@ pub(crate) fn random(world: &World, judge: &Judge<'_>, rng: &mut Rng) -> Line {
     line
 }
 
-/// Puts a mistake, or something that is none, into one member of an event.
+/// Replaces one member of an event by another value, which may be valid or not.
 pub(crate) fn with_mistake(line: Line, judge: &Judge<'_>, rng: &mut Rng) -> Line {
     let mut line = line;
     let docs = [

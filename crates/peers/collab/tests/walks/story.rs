@@ -11,7 +11,7 @@ pub(crate) struct Story<'e> {
     events: &'e [Line],
 }
 
-/// What a story comes to: the phase, the owner and who is asked.
+/// The state at the end of a story: the phase, the owner and the participants who are asked.
 pub(crate) type Sum<'e> = (&'static str, &'e str, Vec<&'e str>);
 
 impl<'e> Story<'e> {
@@ -23,7 +23,7 @@ impl<'e> Story<'e> {
         })
     }
 
-    /// All events but those about supporting deliverables.
+    /// All events except those about supporting deliverables.
     fn told(&self) -> impl DoubleEndedIterator<Item = (usize, &'e Line)> + use<'e> {
         let all = self.events.iter().enumerate();
         all.filter(|(_, event)| !event.is_supporting())
@@ -40,7 +40,7 @@ impl<'e> Story<'e> {
         self.last_of(&[name]).is_some()
     }
 
-    /// Returns all participants but those who have appended such an event since.
+    /// Returns the participants who have not appended an event of this name since the event `since`.
     fn all_but(&self, since: usize, name: &str) -> Vec<&'e str> {
         let mut left = self.participants.clone();
         for (at, event) in self.told() {
@@ -104,7 +104,7 @@ impl<'e> Story<'e> {
         event.and_then(|event| event.sha256.as_deref())
     }
 
-    /// Returns what the rules have against one more event.
+    /// Returns the rules that forbid this event as the next one.
     pub(crate) fn against(&self, event: &Line) -> Codes {
         let mut codes = Codes::new();
         let name = &event.event[..];

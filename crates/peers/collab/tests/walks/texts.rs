@@ -1,4 +1,4 @@
-//! What the Markdown files have to say, read line by line a second time.
+//! The rules for the Markdown files, as the second judge checks them.
 
 use crate::walks::declared::{Codes, Declared};
 use crate::walks::line::Line;
@@ -141,7 +141,7 @@ pub(crate) fn decisions(text: &str, declared: &Declared) -> Codes {
     codes
 }
 
-/// A heading of a review: from whom, of which event, and what stands below it.
+/// A review: the participant and the event in its heading, and the text below it.
 struct Review<'t> {
     from: &'t str,
     seq: u64,

@@ -15,10 +15,10 @@ use crate::walks::step::{Step, Writes};
 use crate::walks::steps;
 use crate::walks::world::{ROOT, Reader, World};
 
-/// What a step is called that takes an edit back.
+/// The name of a step that reverts an edit.
 const UNDO: &str = "undo";
 
-/// What all walks have come to.
+/// The counts of all walks.
 #[derive(Default)]
 pub(crate) struct Tally {
     pub walks: u64,
@@ -38,11 +38,11 @@ pub(crate) struct Walk {
     rng: Rng,
     world: World,
     memory: Memory,
-    /// What the crate has read, and what the judge says, after the last step.
+    /// The folder as the crate has read it, and the verdict of the judge, after the last step.
     folder: Folder,
     verdict: Verdict,
     undo: Vec<Writes>,
-    /// Steps since the folder was over.
+    /// The number of steps since the collaboration was over.
     over: usize,
     pub history: Vec<String>,
 }
@@ -64,10 +64,9 @@ impl Walk {
         }
     }
 
-    /// Goes the steps.
+    /// Takes the steps of the walk.
     ///
-    /// # Errors
-    /// What differs, at which step.
+    /// # Errors The difference between the judges, with the number of its step.
     pub(crate) fn go(&mut self, steps: usize, tally: &mut Tally) -> Result<(), String> {
         let mut is_completed = false;
         for number in 1..=steps {
@@ -90,7 +89,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Goes a step, asks both judges, and returns the phase.
+    /// Takes a step, asks both judges, and returns the phase.
     fn step(&mut self, tally: &mut Tally) -> Result<String, String> {
         let step = self.choose();
         match step {
@@ -270,7 +269,7 @@ fn compare(what: &str, verdict: &Verdict, errors: &Codes, warnings: &Codes) -> R
     ))
 }
 
-/// Makes the event that is judged.
+/// Makes the event of a line, for the check of it.
 fn event(line: &Line) -> Event {
     Event {
         seq: line.seq,

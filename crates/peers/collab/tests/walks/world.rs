@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use accp_collab::{Content, RootedPath, Source};
 
-/// The way from the folder to the repository, in external mode.
+/// The path from the folder to the repository, in external mode.
 pub(crate) const ROOT: &str = "../..";
 
 /// All files. Those below the root of the repository have `repo:` before their paths.

@@ -52,7 +52,8 @@ fn parts_name_sender_and_role() {
     ");
 }
 
-/// Carriage returns and characters without width make a text a JSON string. Its escapes are no words.
+/// Carriage returns and characters without width make a text a JSON string. The escapes of the string
+/// are not words.
 #[test]
 fn a_text_with_hidden_characters_is_shortened_as_it_is() {
     let lines = (0..400).map(|n| format!("line {n}\u{200b} of src/main.rs\r\n"));

@@ -126,7 +126,7 @@ struct InstructionLine {
     p: Option<Json>,
 }
 
-/// Reads a line: an object with `english`, and what the options do not say.
+/// Reads a line: an object with `english`, and the values that the options do not give.
 fn request(line: Line<'_>, args: &EnglishArgs) -> Result<Request, LineFault> {
     let fault = |text: String| Err(LineFault::Line(text));
     if line.is_cut() {

@@ -89,7 +89,8 @@ impl ModelArgs {
         Ok(Model::Http(Box::new(encoder)))
     }
 
-    /// Returns the key. It stands in no option, because others see the options of a process.
+    /// Returns the key. It is not an option of the command, because other users can see the options of a
+    /// process.
     fn key(&self) -> Result<Option<String>, Failure> {
         let name = self.llm_key_env.as_deref().unwrap_or(KEY);
         match std::env::var(name) {

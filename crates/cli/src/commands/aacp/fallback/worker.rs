@@ -1,4 +1,4 @@
-//! One line of work: a registry and a model of its own.
+//! A worker, which has a registry and a model of its own.
 
 use accp_aacp::fallback::{
     Answer, Fallback, FallbackError, MemoryRegistry, Options, Registry, Request, Route, Source,

@@ -1,4 +1,4 @@
-//! What a model is told, made from the vocabulary.
+//! The prompt for a model, made from the vocabulary.
 
 use std::fmt::Write as _;
 
