@@ -7,7 +7,7 @@
 
 Prints a line of JSON for each corpus and policy. With --rows, fails where the instrument says
 something else. The rules are those of `accp-lab bench --help`; the conversations are the
-originals of the policy `json` in the dump.
+originals of the policy `list` in the dump. Pictures are not recounted.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from tokens import count, tokens
 
 CACHED, FRESH, OUTPUT, MINIMUM, WINDOW = 0.1, 1.25, 5.0, 1024, 800
 HEAD, TAIL = 1333, 667
+AROUND = 4
 SAME = ["net", "net_real", "lost", "seen", "task", "later", "did", "decided", "misquoted"]
 SAME += ["tokens", "p95", "peak", "cost"]
 INSIDE = ["over_window", "intent"]
@@ -197,11 +198,41 @@ class Prompt:
         self.segments = [segment for segment in line["segments"] if segment["text"]]
         self.readings = [reading(segment["text"]) for segment in self.segments]
         self.all = "".join(self.readings)
-        self.parts = parts_of([segment["text"] for segment in self.segments])
-        self.tokens = sum(map(count, self.parts))
+        texts = [segment["text"] for segment in self.segments]
+        if line.get("list"):
+            kinds = [segment["kind"] for segment in self.segments]
+            self.parts = [listed(text, kind) for text, kind in zip(texts, kinds)]
+        else:
+            parts = parts_of(texts)
+            self.parts = [(part, part, 0 if at else AROUND) for at, part in enumerate(parts)]
+        self.tokens = sum(count(billed) + beside for _, billed, beside in self.parts)
 
     def shows(self, text):
         return text in self.all
+
+
+def listed(text, kind):
+    """Gives a message of a list: as it is sent, the text that is billed, and the tokens around it."""
+    return (text, text, 0) if kind == "tools" else (text, billed(text), AROUND)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def billed(text):
+    """Gives the name, the texts and the calls of a message, as a provider bills them."""
+    message = json.loads(text)
+    parts = [message["name"]] if isinstance(message.get("name"), str) else []
+    content = message.get("content") or []
+    content = [{"text": content}] if isinstance(content, str) else content
+    parts += [part["text"] for part in content if isinstance(part.get("text"), str)]
+    for call in message.get("tool_calls") or []:
+        call = call.get("function", call)
+        parts += [call["name"]] if isinstance(call.get("name"), str) else []
+        given = call.get("arguments")
+        if isinstance(given, str):
+            parts.append(given)
+        elif "arguments" in call:
+            parts.append(json.dumps(given, ensure_ascii=False, separators=(",", ":")))
+    return "\n".join(parts)
 
 
 def parts_of(texts):
@@ -224,7 +255,7 @@ def load(path):
             messages, prompts = conversations.setdefault(key, ({}, defaultdict(list)))
             if "segments" in line:
                 prompts[line["policy"]].append(Prompt(line))
-            elif "original" in line and line["policy"] == "json":
+            elif "original" in line and line["policy"] == "list":
                 messages[line["message"]] = Message(line["message"], line["original"])
     return conversations
 
@@ -579,11 +610,12 @@ def prompt_cost(prompt, newest):
 def beginning(parts, others):
     """Gives the tokens with which both prompts begin."""
     size = 0
-    for part, other in zip(parts, others):
-        if part != other:
-            pairs = zip(tokens(part), tokens(other))
-            return size + sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-        size += count(part)
+    for (sent, billed, beside), (other, of_other, _) in zip(parts, others):
+        if sent != other:
+            pairs = zip(tokens(billed), tokens(of_other))
+            same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+            return size + (same + beside if same else 0)
+        size += count(billed) + beside
     return size
 
 
@@ -800,9 +832,9 @@ def rows(conversations, window):
     for (corpus, _), (messages, policies) in conversations.items():
         for policy, prompts in policies.items():
             row = found.setdefault((corpus, policy), Row(window))
-            measure(messages, policies["json"], prompts, row)
+            measure(messages, policies["list"], prompts, row)
     return [
-        {"corpus": corpus, "policy": policy, **row.figures(found[corpus, "json"])}
+        {"corpus": corpus, "policy": policy, **row.figures(found[corpus, "list"])}
         for (corpus, policy), row in found.items()
     ]
 

@@ -18,14 +18,15 @@ use self::plain::Cut;
 use self::views::Views;
 
 /// The name of the policy that all others are measured against.
-pub const BASE: &str = "json";
+pub const BASE: &str = "list";
 
 /// The name of this project's policy with its default settings.
 pub const OURS: &str = "memory";
 
 /// The policies that are measured when none is named, the base first.
-const DEFAULT: [&str; 14] = [
+const DEFAULT: [&str; 15] = [
     BASE,
+    "json",
     "plain",
     "once:400",
     "clip:400",
@@ -43,7 +44,8 @@ const DEFAULT: [&str; 14] = [
 
 /// The forms of names that [`plan`] takes, for people.
 pub const FORMS: &str = "\
-json                            the whole history as compact JSON: the base, 1.0
+list                            the list as it is, counted as a provider counts: the base, 1.0
+json                            the whole history as one text of compact JSON
 plain                           the whole history as text without JSON
 once:N                          plain; a message of more than N tokens is shown to an agent whole
                                 once, and N tokens of its head and tail afterwards; system prompts
@@ -86,7 +88,12 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
     match (word, options) {
         (BASE, None) => Some(NamedPolicy::new(
             name,
-            "the whole history, each message a line of compact JSON",
+            "the list as it is: what a program sends that leaves nothing out",
+            Whole::list,
+        )),
+        ("json", None) => Some(NamedPolicy::new(
+            name,
+            "the whole history as one text, each message a line of compact JSON",
             Whole::new,
         )),
         ("toon", None) => Some(NamedPolicy::new(

@@ -38,6 +38,7 @@
 mod words;
 
 mod archive;
+mod bill;
 mod check;
 #[cfg(test)]
 mod counters;
@@ -50,6 +51,7 @@ mod finding;
 mod form;
 mod grapheme;
 mod hooks;
+mod layout;
 mod list;
 mod media;
 mod memo;
@@ -73,6 +75,7 @@ mod window;
 mod writes;
 
 pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
+pub use bill::{AROUND, Billed};
 pub use check::check;
 pub use check::rule::Rule;
 pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};

@@ -245,6 +245,10 @@ impl Policy for Ctx {
         let is_next = self.agents.values().all(|held| index >= held.read);
         (is_read || is_next).then(|| Cow::Borrowed(message.original()))
     }
+
+    fn is_list(&self) -> bool {
+        true
+    }
 }
 
 impl AgentList {
