@@ -54,6 +54,7 @@ ATOMS = {END: END}
 SPELLED = [END]
 SPACE_OR_NOTHING = re.compile("[\0\\s\u200b\u200c\u200d\u2060\ufeff]+")
 ATOM = re.compile("[\0\\s\u200b\u200c\u200d\u2060\ufeff]+|\\w+|.", re.DOTALL)
+CODES = re.compile("\x1b\\[[ -?]*[@-~]")
 GUARD = re.compile(r"^\\(?=\\*[@\[])", re.MULTILINE)
 ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -150,7 +151,7 @@ def reading(text):
         for _ in range(3):
             read.append(unescaped(read[-1]))
         read = list(dict.fromkeys(read))
-    return "".join(atoms(text) + END for text in read)
+    return "".join(atoms(CODES.sub("", text)) + END for text in read)
 
 
 SPACE = atoms("a b")[1]
@@ -174,13 +175,14 @@ class Message:
         parts = [{"text": content}] if isinstance(content, str) else content
         texts = [part["text"] for part in parts if "text" in part]
         given = [leaf for _, given in self.calls for leaf, whole in leaves(given) if whole]
-        self.contents, self.texts = len(texts), texts
-        self.pieces = texts + [leaf for leaf in given if isinstance(leaf, str)]
+        self.contents, self.texts = len(texts), [CODES.sub("", text) for text in texts]
+        pieces = texts + [leaf for leaf in given if isinstance(leaf, str)]
+        self.pieces = [CODES.sub("", piece) for piece in pieces]
         self.atoms = [atoms(piece) for piece in self.pieces]
         self.text = "\n".join(self.pieces)
         lengths = [len(piece) + 1 for piece in self.pieces]
         self.starts = [sum(lengths[:at]) for at in range(len(lengths))]
-        self.content = "\n".join(texts)
+        self.content = "\n".join(self.texts)
         self.blocks = list(code_blocks(self.content))
         seen = [at for start in OBSERVATIONS if (at := self.content.find(start)) >= 0]
         self.observed = min(seen, default=len(self.content))
@@ -201,7 +203,7 @@ class Prompt:
         texts = [segment["text"] for segment in self.segments]
         if line.get("list"):
             kinds = [segment["kind"] for segment in self.segments]
-            self.parts = [listed(text, kind) for text, kind in zip(texts, kinds)]
+            self.parts = [listed(text, kind, self.agent) for text, kind in zip(texts, kinds)]
         else:
             parts = parts_of(texts)
             self.parts = [(part, part, 0 if at else AROUND) for at, part in enumerate(parts)]
@@ -211,9 +213,13 @@ class Prompt:
         return text in self.all
 
 
-def listed(text, kind):
-    """Gives a message of a list: as it is sent, the text that is billed, and the tokens around it."""
-    return (text, text, 0) if kind == "tools" else (text, billed(text), AROUND)
+def listed(text, kind, agent):
+    """Gives a message of an agent's list: as it is sent, the text that is billed, and the tokens around it."""
+    if kind == "tools":
+        return text, text, 0
+    message = json.loads(text)
+    speaks = message["role"] in ("agent", "assistant") and (message.get("name") or message["role"])
+    return ("own " + text if speaks == agent else text), billed(text), AROUND
 
 
 @functools.lru_cache(maxsize=1 << 16)

@@ -9,7 +9,8 @@ mod views;
 
 use accp_context::{CachePrices, view::PromptLimits};
 use accp_memory::{
-    policies::{Last, Layout, Memory, Part, Whole},
+    Prices, Promise, Window,
+    policies::{Last, Layout, Memory, Part, Sent, Whole},
     policy::NamedPolicy,
 };
 
@@ -24,7 +25,7 @@ pub const BASE: &str = "list";
 pub const OURS: &str = "memory";
 
 /// The policies that are measured when none is named, the base first.
-const DEFAULT: [&str; 15] = [
+const DEFAULT: [&str; 17] = [
     BASE,
     "json",
     "plain",
@@ -40,6 +41,8 @@ const DEFAULT: [&str; 15] = [
     "views",
     "memory:own",
     OURS,
+    "append",
+    "save",
 ];
 
 /// The forms of names that [`plan`] takes, for people.
@@ -64,6 +67,9 @@ views:TOKENS,KEEP,MESSAGE       views by --registry; beyond TOKENS all messages 
                                 KEEP become facts, and a message over MESSAGE tokens loses its
                                 middle (250,2,500 when left out); with `pays` for TOKENS: when
                                 that pays at the usual prices of a cache
+append                          lists as accp_memory::Memory sends them: each result in its cheapest
+                                form from its first sight on, and nothing that was sent changes
+save                            the same; what was sent changes where that pays back
 memory                          ours: each message whole at first sight, long results by their
                                 ends afterwards, lines that stand in the prompt already referred
                                 to; the system prompts of all agents before one transcript
@@ -100,6 +106,16 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
             name,
             "the whole history, each message in TOON, with JSON in strings read as values",
             toon::Toon::new,
+        )),
+        ("append", None) => Some(sent_plan(
+            name,
+            "lists: results in their cheapest form, and nothing that was sent changes",
+            Promise::Append,
+        )),
+        ("save", None) => Some(sent_plan(
+            name,
+            "lists: results in their cheapest form; old ones are cut where that pays back",
+            Promise::Save,
         )),
         (OURS, None) => Some(memory_plan(
             name,
@@ -219,6 +235,17 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
 
 fn memory_plan(name: &str, doc: &str, layout: Layout) -> NamedPolicy {
     NamedPolicy::new(name, doc, move |opening| Memory::new(opening, layout))
+}
+
+/// The window of the lists that are measured: no recorded conversation needs a larger one.
+const WINDOW: u64 = 1_000_000;
+
+fn sent_plan(name: &str, doc: &str, promise: Promise) -> NamedPolicy {
+    NamedPolicy::new(name, doc, move |opening| {
+        // A constant above 0 is a window.
+        let window = Window::of(WINDOW).unwrap_or_else(|_| unreachable!("the window has room"));
+        Sent::new(opening, window, Prices::default(), promise)
+    })
 }
 
 fn plain_plan(name: &str, doc: String, cut: Cut) -> NamedPolicy {

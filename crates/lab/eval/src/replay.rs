@@ -116,7 +116,8 @@ impl<'t> Instrument<'t> {
                 let begun = Instant::now();
                 let prompt = policy.prompt(&agent);
                 time += begun.elapsed();
-                let pieces = self.pieces.of(&prompt, is_list);
+                let list_of = is_list.then_some(&*agent.name);
+                let pieces = self.pieces.of(&prompt, list_of);
                 let tokens_by_kind = by_kind(&pieces);
                 let now = self.transcript.time_before(message.index);
                 let seen_by_caches = caches.take(&self.pieces, &agent.name, pieces, now);

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use accp_memory::policy::{Kind, Segment};
 use accp_memory::{AROUND, Form, MessageList};
 use accp_tokens::{Bpe, TokenCounter as _};
+use serde_json::Value as Json;
 
 /// Counts pieces, each text once.
 pub(crate) struct Pieces {
@@ -27,7 +28,14 @@ pub(crate) struct Pieces {
     addresses: HashMap<usize, (Arc<str>, usize)>,
     /// What is billed for the messages of lists, by their JSON: the texts, and the tokens beside.
     billed: HashMap<Arc<str>, (Arc<str>, u64)>,
+    /// Who speaks in the messages of lists, if an agent does.
+    speakers: HashMap<Arc<str>, Option<Arc<str>>>,
+    /// The messages of lists as the list of their speaker has them.
+    own: HashMap<Arc<str>, Arc<str>>,
 }
+
+/// Stands before the JSON of a message in the list of its speaker.
+const OWN: &str = "own ";
 
 /// A part of a prompt whose tokens do not depend on the text around it.
 #[derive(Debug, Clone)]
@@ -57,13 +65,15 @@ impl Pieces {
             counted: HashMap::new(),
             addresses: HashMap::new(),
             billed: HashMap::new(),
+            speakers: HashMap::new(),
+            own: HashMap::new(),
         }
     }
 
-    /// Returns the pieces of a prompt: of a list, or of one text.
-    pub(crate) fn of(&mut self, prompt: &[Segment], is_list: bool) -> Vec<Piece> {
-        if is_list {
-            return self.of_list(prompt);
+    /// Returns the pieces of a prompt: of the list of an agent, or of one text.
+    pub(crate) fn of(&mut self, prompt: &[Segment], list_of: Option<&str>) -> Vec<Piece> {
+        if let Some(agent) = list_of {
+            return self.of_list(prompt, agent);
         }
         let mut pieces = self.of_text(prompt);
         if let Some(first) = pieces.first_mut() {
@@ -72,7 +82,7 @@ impl Pieces {
         pieces
     }
 
-    fn of_list(&mut self, prompt: &[Segment]) -> Vec<Piece> {
+    fn of_list(&mut self, prompt: &[Segment], agent: &str) -> Vec<Piece> {
         let shown = prompt.iter().filter(|segment| !segment.text.is_empty());
         let pieces = shown.map(|segment| {
             let (text, beside) = match segment.kind {
@@ -81,13 +91,28 @@ impl Pieces {
             };
             let (text, tokens) = self.count(text);
             Piece {
-                source: Arc::clone(&segment.text),
+                source: self.as_sent(&segment.text, agent),
                 text,
                 tokens: tokens + beside as usize,
                 kind: segment.kind,
             }
         });
         pieces.collect()
+    }
+
+    /// Returns a message as the list of an agent has it: the agent's own words have another role than those of others.
+    fn as_sent(&mut self, json: &Arc<str>, agent: &str) -> Arc<str> {
+        let speaker = self.speakers.entry(Arc::clone(json)).or_insert_with(|| {
+            let json: Json = serde_json::from_str(json).unwrap_or_default();
+            let speaks = matches!(json["role"].as_str(), Some("agent" | "assistant"));
+            let name = json["name"].as_str().or(json["role"].as_str());
+            name.filter(|_| speaks).map(Arc::from)
+        });
+        if speaker.as_deref() != Some(agent) {
+            return Arc::clone(json);
+        }
+        let own = self.own.entry(Arc::clone(json));
+        Arc::clone(own.or_insert_with(|| Arc::from(format!("{OWN}{json}"))))
     }
 
     /// Returns the texts that a provider bills for a message of a list, and the tokens that it bills beside them. What is
@@ -241,7 +266,7 @@ mod tests {
             let counter = Bpe::for_encoding(Bpe::ENCODINGS[encoding]).unwrap();
             let mut pieces = Pieces::new(counter);
             let whole = |prompt: &[Segment]| -> String { prompt.iter().map(|segment| &*segment.text).collect() };
-            let taken: Vec<_> = prompts.iter().map(|prompt| pieces.of(prompt, false)).collect();
+            let taken: Vec<_> = prompts.iter().map(|prompt| pieces.of(prompt, None)).collect();
             let mut tokens = Vec::new();
             for (prompt, taken) in prompts.iter().zip(&taken) {
                 let text = whole(prompt);

@@ -34,7 +34,8 @@ pub fn rules() -> String {
 const RULES: &str = "\
 - Pieces of a message: its content (each text of it), and each string among the arguments of its
   calls; a string that is a JSON object or array is taken apart. The text of a message is its
-  pieces with a line feed between them.
+  pieces with a line feed between them. Codes of a terminal (an escape, `[`, and up to a sign from
+  `@` to `~`) are left out of messages and of readings.
 - Readings of a segment. JSON (an object or array): each scalar, strings that are JSON both as
   they are and taken apart, numbers as short as can be. Other text: as it is; without guards (a
   `\\` at the beginning of a line before `@` or `[`, or before more `\\` and one of these); and of
@@ -84,7 +85,8 @@ const RULES: &str = "\
 - cost: of the prompts alone. The longest beginning, in tokens, that the newest
   prompt of any agent of the conversation has too costs --cached-price a token if it has
   --min-prefix tokens or more; all else costs --fresh-price. Of a list messages begin alike while
-  their JSON is the same, and then while the tokens of their texts are. `no cache` and `no min` are net
+  their JSON is the same and both or neither are the agent's own words, and then while the tokens of
+  their texts are. `no cache` and `no min` are net
   without a cache and with a cache that keeps any beginning.
 - Profiles (--prices): a beginning found in steps counts in whole steps. One found at marks ends at a
   mark of an earlier prompt; marks stand behind the tool schemas, behind the system prompts and at the

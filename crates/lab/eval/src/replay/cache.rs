@@ -202,6 +202,8 @@ fn is_bound(json: &str) -> bool {
     if !json.contains("thinking") {
         return false;
     }
+    // The list of its speaker has something before the JSON.
+    let json = json.find('{').map_or(json, |at| &json[at..]);
     let json: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     let mut parts = json["content"].as_array().into_iter().flatten();
     parts.any(|part| {
