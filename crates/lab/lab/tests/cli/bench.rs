@@ -118,7 +118,8 @@ fn the_example_is_measured_by_default() {
         .map(|row| row["policy"].as_str().unwrap())
         .collect();
     assert_eq!(policies[..4], ["list", "json", "plain", "once:400"]);
-    assert_eq!(policies[11..], ["draft", "views", "memory:own", "memory"]);
+    assert_eq!(policies[11..15], ["draft", "views", "memory:own", "memory"]);
+    assert_eq!(policies[15..], ["append", "save"]);
     assert_eq!(
         (&rows[0]["cost"], &rows[0]["net"]),
         (&json!(1.0), &json!(1.0))

@@ -12,6 +12,9 @@ use crate::raw::Pointer;
 /// The version of what [`State::to_text`] writes.
 const VERSION: u32 = 1;
 
+/// The most bytes of an id that names a result.
+const ID: usize = 12;
+
 /// A text is not what a memory remembered.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -101,14 +104,15 @@ impl State {
         self.messages.iter().map(|known| known.tokens_sent).sum()
     }
 
-    /// Returns the name of a result in marks: the id of its call, or if another result has that its number in the list.
+    /// Returns the name of a result in marks: the id of its call, or its number in the list if another result has that id or
+    /// the id is long, because providers make ids that take twenty tokens.
     pub(super) fn name(&self, id: &str, message: &Known) -> String {
         let known = self.messages.iter().chain([message]);
         let names: Vec<&str> = known
             .flat_map(|known| &known.results)
             .map(|result| &*result.name)
             .collect();
-        if !id.is_empty() && !names.contains(&id) {
+        if !id.is_empty() && id.len() <= ID && !names.contains(&id) {
             return id.to_owned();
         }
         let mut number = names.len() + 1;

@@ -23,7 +23,7 @@ pub struct Report {
 pub struct Formed {
     /// The index of the message, from 0.
     pub message: usize,
-    /// The name of the result in marks: the id of its call, or its number.
+    /// The name of the result in marks: the id of its call if that is short, or its number among the results.
     pub result: String,
     /// Its tokens as it was given.
     pub before: u64,

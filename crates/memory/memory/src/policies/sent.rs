@@ -16,6 +16,36 @@ use crate::window::Window;
 /// The lists that a [`Memory`] sends, one for each agent of a conversation.
 ///
 /// A recording has no clock here, so that no cache expires.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use accp_context::Recorded;
+/// use accp_memory::policies::Sent;
+/// use accp_memory::policy::{Agent, Message, Opening, Policy};
+/// use accp_memory::{Prices, Promise, Window};
+/// # use accp_runtime::view::View;
+/// # use accp_runtime::{Registry, TokenCounter};
+/// use serde_json::json;
+///
+/// # #[derive(Debug)]
+/// # struct Quarters;
+/// # impl TokenCounter for Quarters {
+/// #     fn name(&self) -> &str { "quarters" }
+/// #     fn count(&self, text: &str) -> usize { text.len().div_ceil(4) }
+/// # }
+/// # let opening = Opening {
+/// #     tools: None,
+/// #     counter: Arc::new(Quarters),
+/// #     view: View::new(Arc::new(Registry::standard())),
+/// # };
+/// let mut sent = Sent::new(&opening, Window::of(8_000)?, Prices::default(), Promise::Append);
+/// let log = "\u{1b}[32mok\u{1b}[0m of a step\n".repeat(30);
+/// let log = json!({ "role": "tool", "name": "bash", "content": log });
+/// sent.push(&Message::new(0, Recorded::of(&log)).expect("it has a role"));
+/// let list = sent.prompt(&Agent { name: "assistant".into(), cache: "".into() });
+/// assert!(sent.is_list() && list[0].text.contains("ok of a step") && !list[0].text.contains("[32m"));
+/// # Ok::<(), accp_memory::WindowError>(())
+/// ```
 pub struct Sent {
     opening: Opening,
     window: Window,
