@@ -2,6 +2,7 @@
 //!
 //! - A [`ListSession`] keeps a list of messages inside the window of its model, forgets nothing, and breaks no list
 //!   (CTX-001).
+//! - A [`Memory`] gives a list to send for a list: cheaper, valid, and with the same bytes each time.
 //! - [`policies::Memory`] makes prompts that say things once: it is a [`policy`], as all are that the lab measures.
 //!
 //! ```
