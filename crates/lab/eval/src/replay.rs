@@ -13,6 +13,7 @@ use crate::cost::Spent;
 use crate::lists::{Inside, Intent};
 use crate::measure::{FirstSight, Measure};
 use crate::net::{Account, Analysis, NeedOutcome, Prices, Recovery, SegmentIndexes};
+use crate::profile;
 use crate::tokens::{ByKind, Pieces, by_kind};
 use crate::transcript::Transcript;
 use cache::{Caches, Seen};
@@ -107,7 +108,8 @@ impl<'t> Instrument<'t> {
         let mut replay = Replay::default();
         let mut caches = Caches::new(self.prices);
         let is_list = policy.is_list();
-        let mut account = Account::new(&self.analysis, self.prices, self.keeps);
+        let profiles = profile::shown(self.prices.window);
+        let mut account = Account::new(&self.analysis, self.prices, &profiles, self.keeps);
         let mut kept = self.keeps.then(Kept::default);
         let mut time = Duration::ZERO;
         let mut seen = 0;

@@ -31,7 +31,7 @@ use crate::list::MessageList;
 use crate::message::Message;
 use crate::window::Window;
 use again::Standing;
-use known::{Known, State};
+use known::{Known, KnownResult, State};
 use result::Given;
 use table::Shapes;
 
@@ -241,7 +241,7 @@ impl Memory {
             let mut known = Known::new(message, tokens);
             for given in given {
                 let name = self.state.name(&given.id, &known);
-                let mut result = given.known(name);
+                let mut result = KnownResult::of(name, &given);
                 result.tokens = self.counter.count(&given.text) as u64;
                 if given.may_change {
                     self.shape(list, &given, &mut result);
@@ -268,7 +268,7 @@ impl Memory {
     }
 
     /// Gives a result its form at first sight.
-    fn shape(&self, list: &MessageList, given: &Given, result: &mut known::KnownResult) {
+    fn shape(&self, list: &MessageList, given: &Given, result: &mut KnownResult) {
         let clean = clean::clean(&given.text);
         let placed = table::by_position(&clean, &result.name, &self.shapes);
         let placed = placed.unwrap_or(clean);

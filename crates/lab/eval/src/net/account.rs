@@ -135,10 +135,15 @@ impl SegmentIndexes {
 }
 
 impl Account {
-    pub(crate) fn new(analysis: &Analysis, prices: Prices, keeps_outcomes: bool) -> Self {
+    pub(crate) fn new(
+        analysis: &Analysis,
+        prices: Prices,
+        profiles: &[Prices; 4],
+        keeps_outcomes: bool,
+    ) -> Self {
         Self {
             prices,
-            profiles: crate::profile::shown(prices.window),
+            profiles: *profiles,
             agents: BTreeMap::new(),
             shown: Shown {
                 counts: vec![0; analysis.counted()],

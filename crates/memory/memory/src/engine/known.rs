@@ -183,14 +183,14 @@ impl Known {
 }
 
 impl KnownResult {
-    pub(super) fn new(name: String, text: String, place: Pointer) -> Self {
+    pub(super) fn of(name: String, given: &Given) -> Self {
         Self {
             name,
             tokens: 0,
             first: None,
             now: None,
-            text,
-            place,
+            text: given.text.clone(),
+            place: given.place.clone(),
         }
     }
 

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use super::known::KnownResult;
 use crate::list::MessageList;
 use crate::message::{Message, Role};
 use crate::raw::Pointer;
@@ -53,10 +52,6 @@ impl Given {
             }
         }
         found
-    }
-
-    pub(super) fn known(&self, name: String) -> KnownResult {
-        KnownResult::new(name, self.text.clone(), self.place.clone())
     }
 }
 
