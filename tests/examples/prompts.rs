@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use accp_eval::{BASE, OURS, Prices, Transcript, Transcripts, plan};
+use accp_eval::{OURS, Prices, Transcript, Transcripts, plan};
 use accp_memory::policy::{Opening, Segment};
 use accp_recordings::conversations;
 use accp_runtime::view::View;
@@ -170,7 +170,7 @@ fn prompts(
     counter: Bpe,
 ) -> impl Iterator<Item = Result<Shown>> {
     let ours = replay(transcript, OURS, counter);
-    let base = replay(transcript, BASE, counter);
+    let base = replay(transcript, "json", counter);
     turns.iter().map(move |&turn| {
         let at = ours.iter().position(|prompt| prompt.turn == turn);
         let fault = || format!("{}: message {turn} is not an agent's", transcript.id);

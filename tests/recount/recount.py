@@ -7,7 +7,7 @@
 
 Prints a line of JSON for each corpus and policy. With --rows, fails where the instrument says
 something else. The rules are those of `accp-lab bench --help`; the conversations are the
-originals of the policy `json` in the dump.
+originals of the policy `list` in the dump. Pictures are not recounted.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from tokens import count, tokens
 
 CACHED, FRESH, OUTPUT, MINIMUM, WINDOW = 0.1, 1.25, 5.0, 1024, 800
 HEAD, TAIL = 1333, 667
+AROUND = 4
 SAME = ["net", "net_real", "lost", "seen", "task", "later", "did", "decided", "misquoted"]
 SAME += ["tokens", "p95", "peak", "cost"]
 INSIDE = ["over_window", "intent"]
@@ -53,6 +54,7 @@ ATOMS = {END: END}
 SPELLED = [END]
 SPACE_OR_NOTHING = re.compile("[\0\\s\u200b\u200c\u200d\u2060\ufeff]+")
 ATOM = re.compile("[\0\\s\u200b\u200c\u200d\u2060\ufeff]+|\\w+|.", re.DOTALL)
+CODES = re.compile("\x1b\\[[ -?]*[@-~]")
 GUARD = re.compile(r"^\\(?=\\*[@\[])", re.MULTILINE)
 ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
@@ -149,7 +151,7 @@ def reading(text):
         for _ in range(3):
             read.append(unescaped(read[-1]))
         read = list(dict.fromkeys(read))
-    return "".join(atoms(text) + END for text in read)
+    return "".join(atoms(CODES.sub("", text)) + END for text in read)
 
 
 SPACE = atoms("a b")[1]
@@ -173,13 +175,14 @@ class Message:
         parts = [{"text": content}] if isinstance(content, str) else content
         texts = [part["text"] for part in parts if "text" in part]
         given = [leaf for _, given in self.calls for leaf, whole in leaves(given) if whole]
-        self.contents, self.texts = len(texts), texts
-        self.pieces = texts + [leaf for leaf in given if isinstance(leaf, str)]
+        self.contents, self.texts = len(texts), [CODES.sub("", text) for text in texts]
+        pieces = texts + [leaf for leaf in given if isinstance(leaf, str)]
+        self.pieces = [CODES.sub("", piece) for piece in pieces]
         self.atoms = [atoms(piece) for piece in self.pieces]
         self.text = "\n".join(self.pieces)
         lengths = [len(piece) + 1 for piece in self.pieces]
         self.starts = [sum(lengths[:at]) for at in range(len(lengths))]
-        self.content = "\n".join(texts)
+        self.content = "\n".join(self.texts)
         self.blocks = list(code_blocks(self.content))
         seen = [at for start in OBSERVATIONS if (at := self.content.find(start)) >= 0]
         self.observed = min(seen, default=len(self.content))
@@ -197,11 +200,45 @@ class Prompt:
         self.segments = [segment for segment in line["segments"] if segment["text"]]
         self.readings = [reading(segment["text"]) for segment in self.segments]
         self.all = "".join(self.readings)
-        self.parts = parts_of([segment["text"] for segment in self.segments])
-        self.tokens = sum(map(count, self.parts))
+        texts = [segment["text"] for segment in self.segments]
+        if line.get("list"):
+            kinds = [segment["kind"] for segment in self.segments]
+            self.parts = [listed(text, kind, self.agent) for text, kind in zip(texts, kinds)]
+        else:
+            parts = parts_of(texts)
+            self.parts = [(part, part, 0 if at else AROUND) for at, part in enumerate(parts)]
+        self.tokens = sum(count(billed) + beside for _, billed, beside in self.parts)
 
     def shows(self, text):
         return text in self.all
+
+
+def listed(text, kind, agent):
+    """Gives a message of an agent's list: as it is sent, the text that is billed, and the tokens around it."""
+    if kind == "tools":
+        return text, text, 0
+    message = json.loads(text)
+    speaks = message["role"] in ("agent", "assistant") and (message.get("name") or message["role"])
+    return ("own " + text if speaks == agent else text), billed(text), AROUND
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def billed(text):
+    """Gives the name, the texts and the calls of a message, as a provider bills them."""
+    message = json.loads(text)
+    parts = [message["name"]] if isinstance(message.get("name"), str) else []
+    content = message.get("content") or []
+    content = [{"text": content}] if isinstance(content, str) else content
+    parts += [part["text"] for part in content if isinstance(part.get("text"), str)]
+    for call in message.get("tool_calls") or []:
+        call = call.get("function", call)
+        parts += [call["name"]] if isinstance(call.get("name"), str) else []
+        given = call.get("arguments")
+        if isinstance(given, str):
+            parts.append(given)
+        elif "arguments" in call:
+            parts.append(json.dumps(given, ensure_ascii=False, separators=(",", ":")))
+    return "\n".join(parts)
 
 
 def parts_of(texts):
@@ -224,7 +261,7 @@ def load(path):
             messages, prompts = conversations.setdefault(key, ({}, defaultdict(list)))
             if "segments" in line:
                 prompts[line["policy"]].append(Prompt(line))
-            elif "original" in line and line["policy"] == "json":
+            elif "original" in line and line["policy"] == "list":
                 messages[line["message"]] = Message(line["message"], line["original"])
     return conversations
 
@@ -579,11 +616,12 @@ def prompt_cost(prompt, newest):
 def beginning(parts, others):
     """Gives the tokens with which both prompts begin."""
     size = 0
-    for part, other in zip(parts, others):
-        if part != other:
-            pairs = zip(tokens(part), tokens(other))
-            return size + sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-        size += count(part)
+    for (sent, billed, beside), (other, of_other, _) in zip(parts, others):
+        if sent != other:
+            pairs = zip(tokens(billed), tokens(of_other))
+            same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+            return size + (same + beside if same else 0)
+        size += count(billed) + beside
     return size
 
 
@@ -800,9 +838,9 @@ def rows(conversations, window):
     for (corpus, _), (messages, policies) in conversations.items():
         for policy, prompts in policies.items():
             row = found.setdefault((corpus, policy), Row(window))
-            measure(messages, policies["json"], prompts, row)
+            measure(messages, policies["list"], prompts, row)
     return [
-        {"corpus": corpus, "policy": policy, **row.figures(found[corpus, "json"])}
+        {"corpus": corpus, "policy": policy, **row.figures(found[corpus, "list"])}
         for (corpus, policy), row in found.items()
     ]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prompts of other programs, for `accp-lab bench --policy file:`.
 
-    accp-lab bench chats.jsonl --policy json --dump base.jsonl
+    accp-lab bench chats.jsonl --policy list --dump base.jsonl
     python3 tests/rivals/rivals.py base.jsonl -o rivals.jsonl
     accp-lab bench chats.jsonl --policy file:rivals.jsonl
 
@@ -40,7 +40,7 @@ INSIDE = "ACCP_RIVALS_INSIDE"
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("base", type=pathlib.Path, help="a dump with the prompts of `json`")
+    parser.add_argument("base", type=pathlib.Path, help="a dump with the prompts of `list`")
     parser.add_argument("-o", "--output", required=True, type=pathlib.Path)
     parser.add_argument("--rival", action="append", help="only this one; may be repeated")
     cache = pathlib.Path.home() / ".cache" / "accp-rivals"
@@ -102,7 +102,7 @@ def run(start, answer, brought_back, name, base, out):
     """Runs a rival, started anew for each conversation."""
     count = 0
     with open(base, encoding="utf-8") as lines:
-        lines = (line for line in map(json.loads, lines) if line["policy"] == "json")
+        lines = (line for line in map(json.loads, lines) if line["policy"] == "list")
         place = operator.itemgetter("corpus", "conversation")
         for (corpus, conversation), lines in itertools.groupby(lines, place):
             where = {"corpus": corpus, "conversation": conversation, "policy": name}

@@ -7,8 +7,8 @@
 //! values that the agent needed from the prompt.
 //!
 //! - **Net cost**: what the prompts of a policy cost, and what it costs to fetch back each needed
-//!   text that a prompt lacks, as a share of the same for the whole history, which lacks nothing.
-//!   [`Prices`] has the prices, and [`Net`] the figures.
+//!   text that a prompt lacks, as a share of the same for the list as it is, which lacks nothing.
+//!   [`Prices`] has the prices, [`Profile`] those of providers with their sources, and [`Net`] the figures.
 //! - **Memory**: the shares of the task, of other words of users, and of the agent's own actions
 //!   and decisions that prompts still say ([`Remembered`]).
 //! - **Tokens** and **cost** of the prompts alone. The counts are exact.
@@ -36,7 +36,7 @@
 //! let prices = Prices::default();
 //! let encoding = counter.name().to_owned();
 //! let report = Report { prices, encoding, window: None, corpora };
-//! assert_eq!(report.corpora[0].rows[0].policy, "json");
+//! assert_eq!(report.corpora[0].rows[0].policy, "list");
 //! assert_eq!(report.to_json()[0]["net"], 1.0);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -49,6 +49,7 @@ mod measure;
 mod net;
 mod policies;
 mod pool;
+mod profile;
 mod prompts;
 mod replay;
 mod report;
@@ -60,10 +61,11 @@ pub use cost::{Spent, Split};
 pub use evaluation::Evaluation;
 pub use lists::{Inside, Lists, Refuses};
 pub use measure::{FirstSight, Measure};
-pub use net::{Cost, Costs, Net, Prices, Remembered, rules};
+pub use net::{Cost, Costs, Matching, Net, Prices, Remembered, Tier, rules};
 pub use policies::{BASE, FORMS, OURS, default_plans, plan};
+pub use profile::{Profile, ProfileError, SHOWN};
 pub use prompts::{FROM_FILE, PromptError, Rival, RivalError, Rivals};
-pub use report::{COLUMNS, Column, Corpus, FURTHER, Held, LISTS, Longest, Report, Row};
+pub use report::{COLUMNS, Column, Corpus, FURTHER, Held, LISTS, Longest, PROFILES, Report, Row};
 pub use share::Recall;
 pub use tokens::ByKind;
 pub use transcript::{Transcript, TranscriptError, Transcripts};

@@ -23,6 +23,12 @@ pub struct Measure {
     /// Bytes that the recordings say in their messages; `found` counts those that messages returned
     /// unchanged show.
     pub bytes: Recall,
+    /// Prompts behind an earlier one of the same agent and of others; `found` counts those before which something that was
+    /// sent to the agent changed: the steps of the policy.
+    pub changes: Recall,
+    /// Prompts that are lists; `found` counts those that a provider refuses: a call or a result without the other, or a
+    /// change before a thought that is bound to what stands before it.
+    pub refused: Recall,
     /// The prompts as lists inside a window; nothing where none was given.
     pub lists: Lists,
     /// The policy's own time.
@@ -61,6 +67,8 @@ impl Measure {
         self.net.add(&other.net);
         self.results.add(other.results);
         self.bytes.add(other.bytes);
+        self.changes.add(other.changes);
+        self.refused.add(other.refused);
         self.lists.add(&other.lists);
         self.time += other.time;
     }

@@ -22,8 +22,8 @@ pub use account::Net;
 pub(crate) use account::{Account, NeedOutcome, SegmentIndexes};
 pub(crate) use analysis::Analysis;
 pub use memory::Remembered;
-pub use prices::{Cost, Costs, Prices};
-pub(crate) use prices::{Recovery, SETTINGS};
+pub use prices::{Cost, Costs, Matching, Prices, Tier};
+pub(crate) use prices::{Found, Recovery, SETTINGS};
 pub use rules::rules;
 pub(crate) use text::{collapse, floor};
 

@@ -9,7 +9,8 @@ mod views;
 
 use accp_context::{CachePrices, view::PromptLimits};
 use accp_memory::{
-    policies::{Last, Layout, Memory, Part, Whole},
+    Prices, Promise, Window,
+    policies::{Last, Layout, Memory, Part, Sent, Whole},
     policy::NamedPolicy,
 };
 
@@ -18,14 +19,15 @@ use self::plain::Cut;
 use self::views::Views;
 
 /// The name of the policy that all others are measured against.
-pub const BASE: &str = "json";
+pub const BASE: &str = "list";
 
 /// The name of this project's policy with its default settings.
 pub const OURS: &str = "memory";
 
 /// The policies that are measured when none is named, the base first.
-const DEFAULT: [&str; 14] = [
+const DEFAULT: [&str; 17] = [
     BASE,
+    "json",
     "plain",
     "once:400",
     "clip:400",
@@ -39,11 +41,14 @@ const DEFAULT: [&str; 14] = [
     "views",
     "memory:own",
     OURS,
+    "append",
+    "save",
 ];
 
 /// The forms of names that [`plan`] takes, for people.
 pub const FORMS: &str = "\
-json                            the whole history as compact JSON: the base, 1.0
+list                            the list as it is, counted as a provider counts: the base, 1.0
+json                            the whole history as one text of compact JSON
 plain                           the whole history as text without JSON
 once:N                          plain; a message of more than N tokens is shown to an agent whole
                                 once, and N tokens of its head and tail afterwards; system prompts
@@ -62,6 +67,9 @@ views:TOKENS,KEEP,MESSAGE       views by --registry; beyond TOKENS all messages 
                                 KEEP become facts, and a message over MESSAGE tokens loses its
                                 middle (250,2,500 when left out); with `pays` for TOKENS: when
                                 that pays at the usual prices of a cache
+append                          lists as accp_memory::Memory sends them: each result in its cheapest
+                                form from its first sight on, and nothing that was sent changes
+save                            the same; what was sent changes where that pays back
 memory                          ours: each message whole at first sight, long results by their
                                 ends afterwards, lines that stand in the prompt already referred
                                 to; the system prompts of all agents before one transcript
@@ -86,13 +94,28 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
     match (word, options) {
         (BASE, None) => Some(NamedPolicy::new(
             name,
-            "the whole history, each message a line of compact JSON",
+            "the list as it is: what a program sends that leaves nothing out",
+            Whole::list,
+        )),
+        ("json", None) => Some(NamedPolicy::new(
+            name,
+            "the whole history as one text, each message a line of compact JSON",
             Whole::new,
         )),
         ("toon", None) => Some(NamedPolicy::new(
             name,
             "the whole history, each message in TOON, with JSON in strings read as values",
             toon::Toon::new,
+        )),
+        ("append", None) => Some(sent_plan(
+            name,
+            "lists: results in their cheapest form, and nothing that was sent changes",
+            Promise::Append,
+        )),
+        ("save", None) => Some(sent_plan(
+            name,
+            "lists: results in their cheapest form; old ones are cut where that pays back",
+            Promise::Save,
         )),
         (OURS, None) => Some(memory_plan(
             name,
@@ -212,6 +235,17 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
 
 fn memory_plan(name: &str, doc: &str, layout: Layout) -> NamedPolicy {
     NamedPolicy::new(name, doc, move |opening| Memory::new(opening, layout))
+}
+
+/// The window of the lists that are measured: no recorded conversation needs a larger one.
+const WINDOW: u64 = 1_000_000;
+
+fn sent_plan(name: &str, doc: &str, promise: Promise) -> NamedPolicy {
+    NamedPolicy::new(name, doc, move |opening| {
+        // A constant above 0 is a window.
+        let window = Window::of(WINDOW).unwrap_or_else(|_| unreachable!("the window has room"));
+        Sent::new(opening, window, Prices::default(), promise)
+    })
 }
 
 fn plain_plan(name: &str, doc: String, cut: Cut) -> NamedPolicy {

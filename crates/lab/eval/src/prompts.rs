@@ -3,8 +3,9 @@
 //! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
 //! the prompt), `agent`, `cache` (the agent's name if it has a system prompt of its own; costs do
 //! not look at it), `policy`, and `segments` in order. A segment has `kind` and `text`. Where the
-//! policy says so, a segment also has `message` (the index of the message that it shows). The prompt
-//! is the texts joined without a separator. The prompts of the policy `json` show which messages the
+//! policy says so, a segment also has `message` (the index of the message that it shows). Where `list` is true,
+//! each segment but the tool schemas is a message of a list, as JSON; else the prompt
+//! is the texts joined without a separator. The prompts of the policy `list` show which messages the
 //! agent reads.
 //!
 //! What the instrument counted follows from the prompts, and is there to compare: `tokens`, `begins`
@@ -17,13 +18,14 @@
 //! message), whether it is `real`, and its `fate`: `shown`, `fetched`, `miss` or `lost`.
 //!
 //! A line with `message` (the index) and `original` in place of `turn` and `segments` is a message
-//! that the policy can give back when the conversation is over, as compact JSON. The policy `json`
+//! that the policy can give back when the conversation is over, as compact JSON. The policy `list`
 //! gives back each message in our form (`role`, `name`, `content`, `tool_calls`), of whatever format
 //! the recording is. So a dump is all that a program needs to recount net cost
 //! (`tests/recount/recount.py`).
 //!
 //! A program that writes prompts to be measured may leave out `agent` and `cache`, what was counted,
-//! needs and originals, and may add `milliseconds` to a prompt.
+//! needs and originals, and may add `milliseconds` to a prompt. Without `list` its prompts are lists if each segment of each
+//! but the tool schemas is a JSON object with a `role`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -66,6 +68,7 @@ pub(crate) fn dump(place: [&str; 3], kept: &Kept, analysis: &Analysis) -> String
         let rest = json!({
             "agent": &*agent.name,
             "cache": &*agent.cache,
+            "list": prompt.is_list,
             "segments": segments,
             "tokens": tokens,
             "begins": begins,
@@ -116,6 +119,8 @@ pub(crate) struct Played {
     /// The place of the first line.
     place: String,
     turns: BTreeMap<usize, Vec<Segment>>,
+    /// Whether a prompt is not a list of messages.
+    has_text: bool,
     originals: BTreeMap<usize, String>,
     /// The time that making the prompts took.
     pub(crate) time: Duration,
@@ -163,7 +168,8 @@ impl Rivals {
             played.place = format!("{file}:{line}");
         }
         match read.what {
-            What::Prompt(turn, segments, time) => {
+            What::Prompt(turn, segments, is_list, time) => {
+                played.has_text |= !is_list;
                 if played.turns.insert(turn, segments).is_some() {
                     return Err(missing("turn", "another turn than in an earlier line"));
                 }
@@ -351,6 +357,10 @@ impl Policy for Playback<'_> {
             .get(&index)
             .map(|original| original.as_str().into())
     }
+
+    fn is_list(&self) -> bool {
+        !self.played.has_text
+    }
 }
 
 /// A line of a dump.
@@ -361,7 +371,7 @@ struct Line {
 }
 
 enum What {
-    Prompt(usize, Vec<Segment>, Duration),
+    Prompt(usize, Vec<Segment>, bool, Duration),
     Original(usize, String),
 }
 
@@ -395,7 +405,10 @@ impl Line {
                 .unwrap_or_default();
             let time = Duration::try_from_secs_f64(time / 1000.0);
             let time = time.map_err(|_| missing("milliseconds", "a time"))?;
-            What::Prompt(index("turn")?, segments.collect::<Result<_, _>>()?, time)
+            let segments: Vec<Segment> = segments.collect::<Result<_, _>>()?;
+            let list = json.get("list").and_then(Json::as_bool);
+            let is_list = list.unwrap_or_else(|| segments.iter().all(is_message));
+            What::Prompt(index("turn")?, segments, is_list, time)
         };
         Ok(Self {
             conversation: (text("corpus")?, text("conversation")?),
@@ -403,6 +416,15 @@ impl Line {
             what,
         })
     }
+}
+
+/// Returns whether a segment can be a message of a list, or has tool schemas.
+fn is_message(segment: &Segment) -> bool {
+    let is_message = |text: &str| {
+        let json: Result<Json, _> = serde_json::from_str(text);
+        json.is_ok_and(|json| json["role"].is_string())
+    };
+    segment.kind == Kind::Tools || is_message(&segment.text)
 }
 
 fn segment(json: &Json, texts: &mut HashSet<Arc<str>>) -> Result<Segment, PromptError> {

@@ -1,6 +1,7 @@
 //! The replay of a conversation under a policy, and its measures.
 
-use std::collections::BTreeMap;
+mod cache;
+
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,8 +13,10 @@ use crate::cost::Spent;
 use crate::lists::{Inside, Intent};
 use crate::measure::{FirstSight, Measure};
 use crate::net::{Account, Analysis, NeedOutcome, Prices, Recovery, SegmentIndexes};
-use crate::tokens::{ByKind, Piece, Pieces, by_kind};
+use crate::profile;
+use crate::tokens::{ByKind, Pieces, by_kind};
 use crate::transcript::Transcript;
+use cache::{Caches, Seen};
 
 /// The result of a replay of one conversation under one policy.
 #[derive(Debug, Default)]
@@ -40,6 +43,8 @@ pub(crate) struct Prompt {
     /// The index of the message that answers the prompt.
     pub(crate) turn: usize,
     pub(crate) agent: Agent,
+    /// Whether the segments are messages of a list.
+    pub(crate) is_list: bool,
     pub(crate) segments: Vec<Segment>,
     pub(crate) counted: Counted,
 }
@@ -101,8 +106,10 @@ impl<'t> Instrument<'t> {
     /// Replays the conversation from its beginning under a newly started policy.
     pub(crate) fn replay(&mut self, policy: &mut dyn Policy) -> Replay {
         let mut replay = Replay::default();
-        let mut newest: BTreeMap<Arc<str>, Vec<Piece>> = BTreeMap::new();
-        let mut account = Account::new(&self.analysis, self.prices, self.keeps);
+        let mut caches = Caches::new(self.prices);
+        let is_list = policy.is_list();
+        let profiles = profile::shown(self.prices.window);
+        let mut account = Account::new(&self.analysis, self.prices, &profiles, self.keeps);
         let mut kept = self.keeps.then(Kept::default);
         let mut time = Duration::ZERO;
         let mut seen = 0;
@@ -111,19 +118,27 @@ impl<'t> Instrument<'t> {
                 let begun = Instant::now();
                 let prompt = policy.prompt(&agent);
                 time += begun.elapsed();
-                let pieces = self.pieces.of(&prompt);
-                let shared = newest
-                    .values()
-                    .map(|before| self.pieces.shared(before, &pieces))
-                    .max_by_key(|shared| shared.iter().sum::<u64>());
-                let shared = shared.unwrap_or_default();
-                let begins = shared.iter().sum::<u64>();
-                let is_kept = begins >= self.prices.minimum;
+                let list_of = is_list.then_some(&*agent.name);
+                let pieces = self.pieces.of(&prompt, list_of);
+                let tokens_by_kind = by_kind(&pieces);
+                let now = self.transcript.time_before(message.index);
+                let seen_by_caches = caches.take(&self.pieces, &agent.name, pieces, now);
+                let Seen {
+                    found,
+                    kept: kept_tokens,
+                    changed,
+                } = seen_by_caches;
+                replay.measure.changes.count(changed.is_some());
+                let is_kept = found.usual >= self.prices.minimum;
                 let spent = Spent {
-                    tokens: by_kind(&pieces),
-                    cached: if is_kept { shared } else { ByKind::default() },
+                    tokens: tokens_by_kind,
+                    cached: if is_kept {
+                        kept_tokens
+                    } else {
+                        ByKind::default()
+                    },
                 };
-                newest.insert(Arc::clone(&agent.name), pieces);
+                let begins = found.usual;
                 let Self {
                     analysis,
                     segment_indexes,
@@ -131,18 +146,24 @@ impl<'t> Instrument<'t> {
                 } = self;
                 let tokens = spent.total();
                 let place = (message.index, &*prompt);
-                let recovery = account.prompt(analysis, segment_indexes, place, (tokens, begins));
+                let recovery = account.prompt(analysis, segment_indexes, place, found);
                 replay.turns.push(spent.total());
                 replay.measure.spent.add(&spent);
                 replay.measure.prompts += 1;
                 self.list((&agent.name, &prompt, tokens), message.index, &mut replay);
+                if is_list {
+                    let breaks = changed.is_some_and(|change| change.breaks_bound);
+                    let refused = breaks || refuses(&agent.name, &prompt);
+                    replay.measure.refused.count(refused);
+                }
                 let new = &self.transcript.messages[seen..message.index];
-                self.first_sight(&prompt, new, &mut replay.measure.results);
+                self.first_sight((&prompt, is_list), new, &mut replay.measure.results);
                 seen = message.index;
                 if let Some(kept) = &mut kept {
                     kept.prompts.push(Prompt {
                         turn: message.index,
                         agent,
+                        is_list,
                         segments: prompt,
                         counted: Counted {
                             tokens,
@@ -182,16 +203,27 @@ impl<'t> Instrument<'t> {
     }
 
     /// Counts the prompt's tokens for the results among the new messages.
-    fn first_sight(&mut self, prompt: &[Segment], new: &[Message], sight: &mut FirstSight) {
+    fn first_sight(
+        &mut self,
+        (prompt, is_list): (&[Segment], bool),
+        new: &[Message],
+        sight: &mut FirstSight,
+    ) {
         for result in new.iter().filter(|message| message.kind == Kind::Result) {
             let mut shown = prompt
                 .iter()
                 .filter(|segment| segment.message == Some(result.index))
                 .peekable();
             if shown.peek().is_some() {
-                let tokens = shown.map(|segment| self.pieces.tokens(&segment.text));
+                let tokens = shown.map(|segment| {
+                    if is_list {
+                        self.pieces.billed_tokens(&segment.text)
+                    } else {
+                        self.pieces.tokens(&segment.text)
+                    }
+                });
                 sight.tokens += tokens.sum::<usize>() as u64;
-                sight.base += self.pieces.tokens(&result.text) as u64;
+                sight.base += self.pieces.billed_tokens(&result.text) as u64;
                 sight.shown += 1;
             }
         }
@@ -212,6 +244,17 @@ impl<'t> Instrument<'t> {
     }
 }
 
+/// Returns whether a provider refuses a list.
+fn refuses(agent: &str, prompt: &[Segment]) -> bool {
+    let list = prompt.iter().filter(|segment| segment.kind != Kind::Tools);
+    let texts = list.map(|segment| &*segment.text);
+    accp_memory::policies::ctx::refuses(agent, texts) == Some(true)
+}
+
 #[cfg(test)]
 #[expect(clippy::float_cmp, reason = "nothing is added where nothing lacks")]
 mod tests;
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "nothing is added where nothing lacks")]
+mod bills;

@@ -18,7 +18,7 @@ use crate::net::{Cost, Net, Prices};
 use crate::policies::BASE;
 use crate::replay::Replay;
 
-pub use columns::{COLUMNS, Column, FURTHER, LISTS};
+pub use columns::{COLUMNS, Column, FURTHER, LISTS, PROFILES};
 pub(crate) use scene::scene;
 
 /// The measured figures, with the prices and the encoding.
@@ -71,6 +71,8 @@ pub struct Held {
     pub cost: Cost,
     /// The cost under the base.
     pub base: Cost,
+    /// The costs under the policy and under the base at the prices of the [shown](crate::SHOWN) profiles.
+    pub profiles: [[Cost; 2]; 4],
 }
 
 /// The conversation with most tokens in the prompts of the base.
@@ -87,7 +89,16 @@ impl Held {
     pub fn net(&self) -> Option<f64> {
         share(self.cost.net, self.base.net)
     }
+
+    /// Returns the same at the prices of a shown profile.
+    fn net_at(&self, profile: usize) -> Option<f64> {
+        let [cost, base] = self.profiles.get(profile)?;
+        share(cost.net, base.net)
+    }
 }
+
+/// Above this share of the base's cost a conversation is dearer. What is counted alike is equal, but for the last digits.
+const DEARER: f64 = 1.0 + 1e-9;
 
 impl Corpus {
     /// Makes a corpus for policies with these names and descriptions, the base first.
@@ -124,6 +135,9 @@ impl Corpus {
                     conversation: conversation.to_owned(),
                     cost: replay.measure.net.costs.usual,
                     base: base.net.costs.usual,
+                    profiles: std::array::from_fn(|at| {
+                        [&replay.measure, &base].map(|of| of.net.costs.profiles[at])
+                    }),
                 });
             }
         }
@@ -205,6 +219,37 @@ impl Row {
     pub fn interval(&self) -> Option<(f64, f64)> {
         let pairs = self.held.iter().map(|held| (held.cost.net, held.base.net));
         interval(&pairs.collect::<Vec<_>>())
+    }
+
+    /// Returns the net cost of the conversation that costs most, as a share of the base's.
+    pub fn worst(&self) -> Option<f64> {
+        self.worst_of(Held::net)
+    }
+
+    /// Returns the share of conversations that cost more than under the base.
+    pub fn dearer(&self) -> Option<f64> {
+        self.dearer_of(Held::net)
+    }
+
+    /// Returns the net cost, that of the worst conversation, and the share of conversations that cost more, at the prices of
+    /// a [shown](crate::SHOWN) profile.
+    pub fn at_profile(&self, profile: usize) -> [Option<f64>; 3] {
+        let net = self.shares(|net| net.costs.profiles.get(profile).copied().unwrap_or_default());
+        [
+            net.1,
+            self.worst_of(|held| held.net_at(profile)),
+            self.dearer_of(|held| held.net_at(profile)),
+        ]
+    }
+
+    fn worst_of(&self, net: impl Fn(&Held) -> Option<f64>) -> Option<f64> {
+        self.held.iter().filter_map(net).max_by(f64::total_cmp)
+    }
+
+    fn dearer_of(&self, net: impl Fn(&Held) -> Option<f64>) -> Option<f64> {
+        let nets: Vec<f64> = self.held.iter().filter_map(net).collect();
+        let dearer = nets.iter().filter(|net| **net > DEARER).count();
+        share(dearer as f64, nets.len() as f64)
     }
 
     /// Returns whether the policy left out conversations that the base has.

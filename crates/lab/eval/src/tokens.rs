@@ -7,13 +7,18 @@
 //! that ends with a line feed. The tokens of the prompt are exactly the tokens of its pieces, one
 //! after another. The common beginning of two prompts is their shared first pieces, and the
 //! shared first tokens of the first pieces that differ.
+//!
+//! A provider puts tokens around each message. A prompt that is one text is one message; of a list each message is a piece,
+//! with the texts that a provider bills for it.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
 use accp_memory::policy::{Kind, Segment};
+use accp_memory::{AROUND, Form, MessageList};
 use accp_tokens::{Bpe, TokenCounter as _};
+use serde_json::Value as Json;
 
 /// Counts pieces, each text once.
 pub(crate) struct Pieces {
@@ -21,12 +26,24 @@ pub(crate) struct Pieces {
     counted: HashMap<Arc<str>, usize>,
     /// Counts by address, for texts that come again as the same `Arc`, which `counted` keeps alive.
     addresses: HashMap<usize, (Arc<str>, usize)>,
+    /// What is billed for the messages of lists, by their JSON: the texts, and the tokens beside.
+    billed: HashMap<Arc<str>, (Arc<str>, u64)>,
+    /// Who speaks in the messages of lists, if an agent does.
+    speakers: HashMap<Arc<str>, Option<Arc<str>>>,
+    /// The messages of lists as the list of their speaker has them.
+    own: HashMap<Arc<str>, Arc<str>>,
 }
+
+/// Stands before the JSON of a message in the list of its speaker.
+const OWN: &str = "own ";
 
 /// A part of a prompt whose tokens do not depend on the text around it.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
-    pub(crate) text: Arc<str>,
+    /// What a provider gets.
+    pub(crate) source: Arc<str>,
+    /// What it bills tokens of.
+    text: Arc<str>,
     pub(crate) tokens: usize,
     /// The kind of the first segment.
     pub(crate) kind: Kind,
@@ -47,11 +64,84 @@ impl Pieces {
             counter,
             counted: HashMap::new(),
             addresses: HashMap::new(),
+            billed: HashMap::new(),
+            speakers: HashMap::new(),
+            own: HashMap::new(),
         }
     }
 
-    /// Returns the pieces of a prompt.
-    pub(crate) fn of(&mut self, prompt: &[Segment]) -> Vec<Piece> {
+    /// Returns the pieces of a prompt: of the list of an agent, or of one text.
+    pub(crate) fn of(&mut self, prompt: &[Segment], list_of: Option<&str>) -> Vec<Piece> {
+        if let Some(agent) = list_of {
+            return self.of_list(prompt, agent);
+        }
+        let mut pieces = self.of_text(prompt);
+        if let Some(first) = pieces.first_mut() {
+            first.tokens += AROUND as usize;
+        }
+        pieces
+    }
+
+    fn of_list(&mut self, prompt: &[Segment], agent: &str) -> Vec<Piece> {
+        let shown = prompt.iter().filter(|segment| !segment.text.is_empty());
+        let pieces = shown.map(|segment| {
+            let (text, beside) = match segment.kind {
+                Kind::Tools => (Arc::clone(&segment.text), 0),
+                _ => self.billed(&segment.text),
+            };
+            let (text, tokens) = self.count(text);
+            Piece {
+                source: self.as_sent(&segment.text, agent),
+                text,
+                tokens: tokens + beside as usize,
+                kind: segment.kind,
+            }
+        });
+        pieces.collect()
+    }
+
+    /// Returns a message as the list of an agent has it: the agent's own words have another role than those of others.
+    fn as_sent(&mut self, json: &Arc<str>, agent: &str) -> Arc<str> {
+        let speaker = self.speakers.entry(Arc::clone(json)).or_insert_with(|| {
+            let json: Json = serde_json::from_str(json).unwrap_or_default();
+            let speaks = matches!(json["role"].as_str(), Some("agent" | "assistant"));
+            let name = json["name"].as_str().or(json["role"].as_str());
+            name.filter(|_| speaks).map(Arc::from)
+        });
+        if speaker.as_deref() != Some(agent) {
+            return Arc::clone(json);
+        }
+        let own = self.own.entry(Arc::clone(json));
+        Arc::clone(own.or_insert_with(|| Arc::from(format!("{OWN}{json}"))))
+    }
+
+    /// Returns the texts that a provider bills for a message of a list, and the tokens that it bills beside them. What is
+    /// not a message is billed as it is.
+    fn billed(&mut self, json: &Arc<str>) -> (Arc<str>, u64) {
+        if let Some((text, beside)) = self.billed.get(json) {
+            return (Arc::clone(text), *beside);
+        }
+        let list = MessageList::of(Form::OpenAi, [json.trim()]);
+        let billed = list.ok().and_then(|list| {
+            let message = list.messages().first()?;
+            Some(message.billed(Form::OpenAi))
+        });
+        let (text, beside) = match billed {
+            Some(billed) => (Arc::from(billed.text), billed.media + AROUND),
+            None => (Arc::clone(json), AROUND),
+        };
+        self.billed
+            .insert(Arc::clone(json), (Arc::clone(&text), beside));
+        (text, beside)
+    }
+
+    /// Returns the tokens that a provider bills for a message of a list.
+    pub(crate) fn billed_tokens(&mut self, json: &Arc<str>) -> usize {
+        let (text, beside) = self.billed(json);
+        self.count(text).1 + beside as usize
+    }
+
+    fn of_text(&mut self, prompt: &[Segment]) -> Vec<Piece> {
         let mut pieces = Vec::with_capacity(prompt.len());
         let mut rest = prompt
             .iter()
@@ -70,27 +160,35 @@ impl Pieces {
             }
             let (text, tokens) = self.count(text);
             let kind = first.kind;
-            pieces.push(Piece { text, tokens, kind });
+            let source = Arc::clone(&text);
+            pieces.push(Piece {
+                source,
+                text,
+                tokens,
+                kind,
+            });
         }
         pieces
     }
 
-    /// Returns the tokens with which both prompts begin, by kind.
-    pub(crate) fn shared(&self, previous: &[Piece], prompt: &[Piece]) -> ByKind {
-        let mut shared = ByKind::default();
+    /// Returns the number of tokens with which both prompts begin.
+    pub(crate) fn shared(&self, previous: &[Piece], prompt: &[Piece]) -> u64 {
+        let mut shared = 0;
         for (index, piece) in prompt.iter().enumerate() {
             let Some(before) = previous.get(index) else {
                 break;
             };
-            let same = Arc::ptr_eq(&before.text, &piece.text) || before.text == piece.text;
-            if same {
-                shared[piece.kind as usize] += piece.tokens as u64;
+            if before.is_same(piece) {
+                shared += piece.tokens as u64;
                 continue;
             }
             let tokens = |text: &str| self.counter.tokens(text);
             let (old, new) = (tokens(&before.text), tokens(&piece.text));
             let same = old.iter().zip(&new).take_while(|(old, new)| old == new);
-            shared[piece.kind as usize] += same.count() as u64;
+            let same = same.count() as u64;
+            // Whoever shares the first tokens of a message shares what stands before them.
+            let before = if piece.tokens > new.len() { AROUND } else { 0 };
+            shared += if same > 0 { same + before } else { 0 };
             break;
         }
         shared
@@ -116,6 +214,13 @@ impl Pieces {
         self.counted.insert(Arc::clone(&text), tokens);
         self.addresses.insert(address, (Arc::clone(&text), tokens));
         (text, tokens)
+    }
+}
+
+impl Piece {
+    /// Returns whether both are the same to a provider.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.source, &other.source) || self.source == other.source
     }
 }
 
@@ -161,16 +266,18 @@ mod tests {
             let counter = Bpe::for_encoding(Bpe::ENCODINGS[encoding]).unwrap();
             let mut pieces = Pieces::new(counter);
             let whole = |prompt: &[Segment]| -> String { prompt.iter().map(|segment| &*segment.text).collect() };
-            let taken: Vec<_> = prompts.iter().map(|prompt| pieces.of(prompt)).collect();
+            let taken: Vec<_> = prompts.iter().map(|prompt| pieces.of(prompt, None)).collect();
             let mut tokens = Vec::new();
             for (prompt, taken) in prompts.iter().zip(&taken) {
                 let text = whole(prompt);
-                prop_assert_eq!(by_kind(taken).iter().sum::<u64>(), counter.count(&text) as u64, "{:?}", text);
+                let around = if text.is_empty() { 0 } else { AROUND };
+                prop_assert_eq!(by_kind(taken).iter().sum::<u64>(), counter.count(&text) as u64 + around, "{:?}", text);
                 tokens.push(pieces.counter.tokens(&text));
             }
             let naive = tokens[0].iter().zip(&tokens[1]).take_while(|(old, new)| old == new).count();
-            let shared: u64 = pieces.shared(&taken[0], &taken[1]).iter().sum();
-            prop_assert_eq!(shared, naive as u64, "{:?}", prompts);
+            let shared = pieces.shared(&taken[0], &taken[1]);
+            let around = if naive > 0 { AROUND } else { 0 };
+            prop_assert_eq!(shared, naive as u64 + around, "{:?}", prompts);
         }
     }
 }

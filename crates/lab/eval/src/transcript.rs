@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use accp_context::Recorded;
 use accp_memory::policy::{Agent, Message};
 use accp_recordings::{Content, Conversation, Half, NotConversation};
 use serde_json::Value as Json;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// A conversation for a replay: the messages that its agents read, one after another.
 #[derive(Debug)]
@@ -16,6 +19,8 @@ pub struct Transcript {
     pub tools: Option<Arc<str>>,
     /// The messages in their order.
     pub messages: Vec<Message>,
+    /// When each message was said, in seconds; `None` where the recording has no clock.
+    times: Vec<Option<f64>>,
     /// What the messages have to show of the recording.
     pub(crate) content: Content,
     /// Names of the agents that have a system prompt of their own.
@@ -95,13 +100,21 @@ impl Transcript {
             let tools = conversation.get("tools")?;
             Some(Arc::from(format!("{tools}\n")))
         };
+        let times = conversation.messages().map(time);
         Ok(Self {
+            times: times.collect(),
             id: conversation.id().map_or(place.to_owned(), Into::into),
             tools: tools.cloned().or_else(recorded),
             messages,
             content: conversation.content(),
             own_prompt,
         })
+    }
+
+    /// Returns when the last message before this index was said, in seconds; `None` without a clock.
+    pub(crate) fn time_before(&self, index: usize) -> Option<f64> {
+        let before = self.times.get(..index)?;
+        before.iter().rev().find_map(|time| *time)
     }
 
     /// Returns the agent that writes this message, or `None` for a message of another role.
@@ -117,6 +130,35 @@ impl Transcript {
             name: Arc::from(name),
             cache: Arc::from(if own { name } else { "" }),
         })
+    }
+}
+
+/// The keys under which programs record when a message was said.
+const CLOCKS: [&str; 4] = ["timestamp", "created_at", "createdAt", "time"];
+/// From here on a number is of milliseconds: in seconds it would be the year 5138.
+const MILLIS: f64 = 1e11;
+
+/// Returns when a message was said, in Unix seconds.
+fn time(message: Recorded<'_>) -> Option<f64> {
+    let beside = message.not_shown();
+    let known = std::iter::once(message.as_json()).chain(beside);
+    let known = known.into_iter().find_map(|about| {
+        let found = CLOCKS.iter().find_map(|key| about.get(*key));
+        found.filter(|found| !found.is_null())
+    })?;
+    match known {
+        Json::String(text) => {
+            let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+            Some(time.unix_timestamp_nanos() as f64 / 1e9)
+        }
+        number => {
+            let number = number.as_f64()?;
+            Some(if number >= MILLIS {
+                number / 1e3
+            } else {
+                number
+            })
+        }
     }
 }
 

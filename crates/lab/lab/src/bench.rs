@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use accp_context::view::View;
 use accp_eval::{
-    BASE, Evaluation, FORMS, FROM_FILE, Inside, Prices, Report, Rival, RivalError, Rivals,
-    Transcript, Transcripts, default_plans, plan, rules,
+    BASE, Evaluation, FORMS, FROM_FILE, Inside, Matching, Prices, Profile, Report, Rival,
+    RivalError, Rivals, Transcript, Transcripts, default_plans, plan, rules,
 };
 use accp_memory::policy::{NamedPolicy, Segment};
 use accp_recordings::read_whole_json;
@@ -59,21 +59,25 @@ pub(crate) struct Args {
     #[arg(long, value_enum, value_name = "HALF")]
     split: Option<Half>,
 
-    /// The price of a token that is in the provider's cache
-    #[arg(long, value_name = "PRICE", default_value_t = 0.1, value_parser = price)]
-    cached_price: f64,
+    /// The prices of the figures: the name of a profile below, or a JSON file with one
+    #[arg(long, value_name = "NAME|FILE", default_value = "usual")]
+    prices: String,
 
-    /// The price of any other token
-    #[arg(long, value_name = "PRICE", default_value_t = 1.25, value_parser = price)]
-    fresh_price: f64,
+    /// The price of a token that is in the provider's cache, instead of the profile's
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    cached_price: Option<f64>,
 
-    /// The price of a token that the model writes
-    #[arg(long, value_name = "PRICE", default_value_t = 5.0, value_parser = price)]
-    output_price: f64,
+    /// The price of any other token, instead of the profile's
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    fresh_price: Option<f64>,
 
-    /// The fewest tokens of a common beginning that the provider keeps
-    #[arg(long, value_name = "TOKENS", default_value_t = 1024)]
-    min_prefix: u64,
+    /// The price of a token that the model writes, instead of the profile's
+    #[arg(long, value_name = "PRICE", value_parser = price)]
+    output_price: Option<f64>,
+
+    /// The fewest tokens of a common beginning that the provider keeps, instead of the profile's
+    #[arg(long, value_name = "TOKENS")]
+    min_prefix: Option<u64>,
 
     /// The most tokens that an agent fetches around a place
     #[arg(long, value_name = "TOKENS", default_value_t = 800)]
@@ -105,7 +109,7 @@ pub(crate) struct Args {
     /// message that the policy can give back at the end as a line with `message` and `original`.
     /// A prompt also has what was counted: `tokens`, `begins` (tokens of the longest common
     /// beginning), `carried` (tokens of windows fetched in earlier turns), `sources`, `windows` (the
-    /// tokens of those) and `lost` (sources) of this turn. The originals of the policy `json` are all
+    /// tokens of those) and `lost` (sources) of this turn. The originals of the policy `list` are all
     /// messages, so the file is enough to recount the figures
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
@@ -132,13 +136,53 @@ fn forms() -> String {
 
 fn examples() -> String {
     let (forms, rules) = (indented(&forms()), rules());
-    format!("Policies:\n{forms}\n\nRules:\n{rules}\n\n{EXAMPLES}")
+    let profiles = Profile::all().iter().map(profile);
+    let profiles = profiles.collect::<Vec<_>>().join("\n");
+    format!(
+        "Policies:\n{forms}\n\nProfiles of prices, each relative to a token of input:\n{profiles}\n{FILE}\n\n\
+         Rules:\n{rules}\n\n{EXAMPLES}"
+    )
 }
+
+/// Returns a profile with its sources, as lines.
+fn profile(profile: &Profile) -> String {
+    let Profile {
+        name,
+        of,
+        prices,
+        sources,
+    } = profile;
+    let found = match prices.matching {
+        Matching::Prefix(step) => format!("longest beginning in steps of {step}"),
+        Matching::Marks(back) => format!("marks, {back} messages back"),
+    };
+    let life = prices
+        .seconds
+        .map_or("no end".to_owned(), |seconds| format!("{seconds} s"));
+    let tier = prices.tier.map_or(String::new(), |tier| {
+        format!(
+            ", above {} tokens x {} and x {}",
+            tier.above, tier.input, tier.output
+        )
+    });
+    let about = format!(
+        "  {name}: {of}\n      read {}, write {}, output {}, {} tokens or more, {found}, {life}{tier}",
+        prices.cached, prices.input, prices.output, prices.minimum
+    );
+    let sources = sources.iter().map(|source| format!("      {source}"));
+    std::iter::once(about)
+        .chain(sources)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+const FILE: &str = r#"  A file is such as {"name":"ours","read":0.25,"write":1,"output":4,"minimum":1024,"seconds":600,
+      "matching":{"prefix":128},"tier":{"above":200000,"input":2,"output":1.5}}; for marks `"matching":{"marks":20}`"#;
 
 const EXAMPLES: &str = "\
 Examples:
   accp-lab bench chats.jsonl
-  accp-lab bench chats.jsonl --policy last:20 --policy clear-tool-uses:30000,3
+  accp-lab bench chats.jsonl --policy last:20 --policy clear-tool-uses:30000,3 --prices claude
   accp-lab bench chats.jsonl --tools chats=schemas.json --dump prompts.jsonl";
 
 /// Runs the command.
@@ -146,8 +190,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let counter = Bpe::for_encoding(&args.encoding).unwrap_or_default();
     let view = View::new(Arc::new(args.registry.load()?));
     let names = names(&args.files);
+    let prices = args.prices()?;
     let evaluation = Evaluation::new(args.plans()?, view, counter)
-        .at(args.prices())
+        .at(prices)
         .inside(args.inside())
         .against(args.rivals(&names)?)
         .showing(args.html.as_ref().map(|_| args.show.clone()));
@@ -176,7 +221,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         corpora.push(corpus);
     }
     let report = Report {
-        prices: args.prices(),
+        prices,
         encoding: counter.name().to_owned(),
         window: args.inside().map(|inside| inside.window),
         corpora,
@@ -279,14 +324,40 @@ impl Args {
         Some(Inside { window, refuses })
     }
 
-    fn prices(&self) -> Prices {
-        Prices {
-            input: self.fresh_price,
-            cached: self.cached_price,
-            output: self.output_price,
-            minimum: self.min_prefix,
+    /// Returns the prices of the figures.
+    fn prices(&self) -> Result<Prices, Failure> {
+        let profile = match Profile::named(&self.prices) {
+            Some(profile) => profile.prices,
+            None => self.read_prices()?,
+        };
+        Ok(Prices {
+            input: self.fresh_price.unwrap_or(profile.input),
+            uncached: self.fresh_price.unwrap_or(profile.uncached),
+            cached: self.cached_price.unwrap_or(profile.cached),
+            output: self.output_price.unwrap_or(profile.output),
+            minimum: self.min_prefix.unwrap_or(profile.minimum),
             window: self.window,
-        }
+            ..profile
+        })
+    }
+
+    /// Reads prices from a file.
+    fn read_prices(&self) -> Result<Prices, Failure> {
+        let file = &self.prices;
+        let text = fs::read_to_string(file).map_err(|error| {
+            let names = Profile::all().iter().map(|profile| &*profile.name);
+            let names = names.collect::<Vec<_>>().join(", ");
+            Failure::Misuse(format!(
+                "expected a profile of prices or its file, found `{file}` ({error}); there are {names}"
+            ))
+        })?;
+        let json: Json = read_whole_json(&text).map_err(|error| {
+            let message = format!("expected a profile of prices as JSON: {error}");
+            at(file, error.line() as u64, message)
+        })?;
+        let profile = Profile::read(&json);
+        let profile = profile.map_err(|error| Failure::Input(format!("{file}: {error}")))?;
+        Ok(profile.prices)
     }
 
     /// Reads tool schemas as a line of compact JSON, by corpus. `None` is for all corpora.

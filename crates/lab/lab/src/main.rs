@@ -38,7 +38,7 @@ Exit codes:
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Bench(bench::Args),
+    Bench(Box<bench::Args>),
     Learn(learn::Args),
     Tune(tune::Args),
 }

@@ -2,6 +2,7 @@
 //!
 //! - A [`ListSession`] keeps a list of messages inside the window of its model, forgets nothing, and breaks no list
 //!   (CTX-001).
+//! - A [`Memory`] gives a list to send for a list: cheaper, valid, and with the same bytes each time.
 //! - [`policies::Memory`] makes prompts that say things once: it is a [`policy`], as all are that the lab measures.
 //!
 //! ```
@@ -38,6 +39,7 @@
 mod words;
 
 mod archive;
+mod bill;
 mod check;
 #[cfg(test)]
 mod counters;
@@ -45,11 +47,13 @@ mod counters;
 pub mod disk;
 mod drift;
 mod edit;
+mod engine;
 mod event;
 mod finding;
 mod form;
 mod grapheme;
 mod hooks;
+mod layout;
 mod list;
 mod media;
 mod memo;
@@ -73,9 +77,11 @@ mod window;
 mod writes;
 
 pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
+pub use bill::{AROUND, Billed};
 pub use check::check;
 pub use check::rule::Rule;
 pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
+pub use engine::{Formed, Memory, Prices, Promise, RecallError, Report, Step, Why};
 pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};
 pub use form::Form;

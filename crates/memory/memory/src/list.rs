@@ -203,10 +203,15 @@ impl MessageList {
         self.body.as_ref().is_some_and(|body| body.goes_on)
     }
 
+    /// Returns what a model reads beside the list, each a line of compact JSON.
+    pub(crate) fn beside_lines(&self) -> &[String] {
+        self.body.as_ref().map_or(&[], |body| &body.beside)
+    }
+
     /// Returns the number of tokens of what a model reads beside the list: system prompt and schemas of tools,
     /// each a line of compact JSON.
     pub(crate) fn beside(&self, counter: &dyn TokenCounter) -> u64 {
-        let lines = self.body.iter().flat_map(|body| &body.beside);
+        let lines = self.beside_lines().iter();
         lines.map(|line| counter.count(line) as u64).sum()
     }
 }

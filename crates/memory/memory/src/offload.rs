@@ -11,6 +11,7 @@ use crate::media::text_part;
 use crate::message::{Answer, Message};
 use crate::names::SessionId;
 use crate::window::Window;
+pub(crate) use preview::is_error;
 use preview::{head, rest};
 
 /// The line that a reference begins with.

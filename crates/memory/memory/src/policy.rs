@@ -87,6 +87,13 @@ pub trait Policy {
     /// prompts as they would be now, and any store that it keeps. `None` if the message is lost.
     /// Measurements compare the bytes with [`Message::original`].
     fn recover(&self, index: usize) -> Option<Cow<'_, str>>;
+
+    /// Returns whether a prompt is a list as a provider takes it: each part but the tool schemas is the JSON of one
+    /// message. A measurement then counts what the provider bills ([`Billed`](crate::Billed)). By default a prompt is
+    /// one text.
+    fn is_list(&self) -> bool {
+        false
+    }
 }
 
 /// The agent whose message comes next.

@@ -13,6 +13,7 @@ mod requirements;
 mod rounds;
 mod rules;
 mod second;
+mod sent;
 mod tools;
 mod typed;
 mod views;

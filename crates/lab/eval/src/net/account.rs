@@ -10,7 +10,7 @@ use super::fetch::{Fetched, Lacking};
 use super::matcher::Needle;
 use super::memory::Remembered;
 use super::misquoted::Quoted;
-use super::prices::{Costs, Prices, Recovery};
+use super::prices::{Costs, Found, Prices, Recovery};
 use super::segment_index::{References, SegmentIndex, normalized};
 use super::text::floor;
 use crate::share::Recall;
@@ -52,6 +52,7 @@ pub struct Net {
 #[derive(Debug)]
 pub(crate) struct Account {
     prices: Prices,
+    profiles: [Prices; 4],
     /// What each agent fetched, for each of the [windows](Prices::windows): for all needs, and for
     /// the real ones.
     agents: BTreeMap<Arc<str>, [[Fetched; 2]; 3]>,
@@ -134,9 +135,15 @@ impl SegmentIndexes {
 }
 
 impl Account {
-    pub(crate) fn new(analysis: &Analysis, prices: Prices, keeps_outcomes: bool) -> Self {
+    pub(crate) fn new(
+        analysis: &Analysis,
+        prices: Prices,
+        profiles: &[Prices; 4],
+        keeps_outcomes: bool,
+    ) -> Self {
         Self {
             prices,
+            profiles: *profiles,
             agents: BTreeMap::new(),
             shown: Shown {
                 counts: vec![0; analysis.counted()],
@@ -152,15 +159,15 @@ impl Account {
         (self.net, self.outcomes.unwrap_or_default())
     }
 
-    /// Counts a prompt of a turn, of `tokens` tokens, of which the first `shared` are in the cache.
-    /// Returns what the agent does to get all that the prompt lacks.
+    /// Counts a prompt of a turn, with its tokens and what caches have of it. Returns what the agent does to get all that the prompt lacks.
     pub(crate) fn prompt(
         &mut self,
         analysis: &Analysis,
         segment_indexes: &mut SegmentIndexes,
         (turn, prompt): (usize, &[Segment]),
-        (tokens, shared): (u64, u64),
+        found: Found,
     ) -> Recovery {
+        let tokens = found.tokens;
         let Some(at) = analysis.turns.get(&turn) else {
             return Recovery::default();
         };
@@ -254,7 +261,7 @@ impl Account {
                 *recovery = fetched.fetch(analysis, tokens, lacking);
             }
         }
-        let costs = Costs::of(self.prices, tokens, shared, &recoveries);
+        let costs = Costs::of(self.prices, &self.profiles, found, &recoveries);
         self.net.costs.add(&costs);
         recoveries[0][0]
     }

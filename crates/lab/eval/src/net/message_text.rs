@@ -6,7 +6,7 @@ use accp_memory::policy::Message;
 use accp_tokens::Bpe;
 
 use super::phrases::OBSERVATIONS;
-use super::text::{Collapsed, IsWhole, Scalar, each_scalar, floor};
+use super::text::{Collapsed, IsWhole, Scalar, each_scalar, floor, without_codes};
 
 /// A message taken apart into its pieces.
 #[derive(Debug)]
@@ -82,6 +82,7 @@ impl MessageText {
         if !self.pieces.is_empty() {
             self.raw.push('\n');
         }
+        let text = &*without_codes(text);
         self.pieces.push(Piece {
             text: Collapsed::of(text),
             at: self.raw.len(),

@@ -1,6 +1,6 @@
 //! Prices, and what turns cost at them.
 
-/// The prices of tokens, and the size of what an agent fetches.
+/// The prices of tokens, how a provider's cache finds a beginning, and the size of what an agent fetches.
 ///
 /// ```
 /// use accp_eval::Prices;
@@ -13,16 +13,45 @@
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prices {
-    /// A token of a prompt that is not in the cache: 1.25, including 0.25 for storing the token.
+    /// A token of a prompt that is not in the cache, and is stored there: 1.25.
     pub input: f64,
+    /// A token of a prompt that is too short for the cache: 1.25, too.
+    pub uncached: f64,
     /// A token in the cache: 0.1.
     pub cached: f64,
     /// A token that the model writes: 5.0.
     pub output: f64,
     /// The fewest tokens of a beginning that a provider keeps: 1,024.
     pub minimum: u64,
+    /// How the cache finds a beginning: token by token.
+    pub matching: Matching,
+    /// How long the cache keeps a beginning that nobody reads; without end for `None`.
+    pub seconds: Option<u32>,
+    /// What long prompts cost more.
+    pub tier: Option<Tier>,
     /// The most tokens that an agent fetches around a place: 800.
     pub window: usize,
+}
+
+/// How a provider's cache finds the beginning of a prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matching {
+    /// It compares tokens, in steps of so many.
+    Prefix(u64),
+    /// It compares at marks: behind the definitions of tools, behind the system prompts and at the end of a prompt. It
+    /// looks for each mark's beginning, and for those that end up to so many messages before.
+    Marks(usize),
+}
+
+/// What a prompt costs from a number of tokens on: all of it, and what the model writes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tier {
+    /// Prompts with more tokens are dearer.
+    pub above: u64,
+    /// The factor of all prices of a prompt's tokens.
+    pub input: f64,
+    /// The factor of the price of a token that the model writes.
+    pub output: f64,
 }
 
 /// The tokens that an agent writes to fetch a source, or to search for one.
@@ -34,9 +63,13 @@ impl Default for Prices {
     fn default() -> Self {
         Self {
             input: 1.25,
+            uncached: 1.25,
             cached: 0.1,
             output: 5.0,
             minimum: 1024,
+            matching: Matching::Prefix(1),
+            seconds: None,
+            tier: None,
             window: 800,
         }
     }
@@ -46,7 +79,8 @@ impl Prices {
     /// Returns the same prices without a cache.
     pub fn without_cache(self) -> Self {
         Self {
-            cached: self.input,
+            input: self.uncached,
+            cached: self.uncached,
             ..self
         }
     }
@@ -62,10 +96,32 @@ impl Prices {
         [self.window, small, large]
     }
 
-    /// Returns the cost of a prompt whose first `shared` tokens another prompt began with too.
-    pub fn prompt(self, tokens: u64, shared: u64) -> f64 {
-        let kept = if shared >= self.minimum { shared } else { 0 };
-        kept as f64 * self.cached + (tokens - kept.min(tokens)) as f64 * self.input
+    /// Returns the cost of a prompt whose first `found` tokens the cache has.
+    ///
+    /// ```
+    /// use accp_eval::{Prices, Tier};
+    ///
+    /// let tier = Tier { above: 2_000, input: 2.0, output: 1.5 };
+    /// let prices = Prices { uncached: 1.0, tier: Some(tier), ..Prices::default() };
+    /// assert_eq!(prices.prompt(1_000, 0), 1_000.0);
+    /// assert_eq!(prices.prompt(3_000, 2_000), 2.0 * (2_000.0 * 0.1 + 1_000.0 * 1.25));
+    /// ```
+    pub fn prompt(self, tokens: u64, found: u64) -> f64 {
+        let kept = if found >= self.minimum { found } else { 0 };
+        let kept = kept.min(tokens);
+        let fresh = if tokens >= self.minimum {
+            self.input
+        } else {
+            self.uncached
+        };
+        let (factor, _) = self.factors(tokens);
+        (kept as f64 * self.cached + (tokens - kept) as f64 * fresh) * factor
+    }
+
+    /// Returns what a prompt of so many tokens costs more, and what the model writes then.
+    fn factors(self, tokens: u64) -> (f64, f64) {
+        let tier = self.tier.filter(|tier| tokens > tier.above);
+        tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output))
     }
 
     /// Returns the cost of recovering what a prompt lacks.
@@ -81,13 +137,14 @@ impl Prices {
         let read = if context >= self.minimum {
             self.cached
         } else {
-            self.input
+            self.uncached
         };
         let asked = (sources + lost) * ASKING;
-        readings as f64 * context as f64 * read
+        let (input, output) = self.factors(context);
+        let prompts = readings as f64 * context as f64 * read
             + carried as f64 * self.cached
-            + asked as f64 * self.output
-            + (windows + lost * ANSWER) as f64 * self.input
+            + (windows + lost * ANSWER) as f64 * self.input;
+        prompts * input + asked as f64 * self.output * output
     }
 }
 
@@ -132,6 +189,18 @@ pub struct Costs {
     pub windows: [Cost; 2],
     /// With other prices of a token that the model writes: 2 and 10.
     pub outputs: [Cost; 2],
+    /// At the prices of [`SHOWN`](crate::SHOWN) profiles.
+    pub profiles: [Cost; 4],
+}
+
+/// The tokens of a prompt, and of the beginning that a cache has of it, whether or not it has enough tokens to be kept.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) tokens: u64,
+    /// At the prices of the report.
+    pub(crate) usual: u64,
+    /// At the prices of each shown profile.
+    pub(crate) profiles: [u64; 4],
 }
 
 /// Other sizes of windows.
@@ -163,19 +232,26 @@ impl Costs {
     /// [windows](Prices::windows).
     pub(crate) fn of(
         prices: Prices,
-        tokens: u64,
-        shared: u64,
+        profiles: &[Prices; 4],
+        found: Found,
         [usual, small, large]: &[[Recovery; 2]; 3],
     ) -> Self {
-        let at = |prices: Prices, [strict, real]: &[Recovery; 2]| {
-            let prompts = prices.prompt(tokens, shared);
+        let with = |prices: Prices, kept: u64, [strict, real]: &[Recovery; 2]| {
+            let prompts = prices.prompt(found.tokens, kept);
             Cost {
                 prompts,
                 net: prompts + prices.recovery(strict),
                 net_real: prompts + prices.recovery(real),
             }
         };
+        let at = |prices: Prices, recovery: &[Recovery; 2]| with(prices, found.usual, recovery);
+        let mut at_profiles = [Cost::default(); 4];
+        let tariffs = profiles.iter().zip(found.profiles);
+        for (cost, (prices, kept)) in at_profiles.iter_mut().zip(tariffs) {
+            *cost = with(*prices, kept, usual);
+        }
         Self {
+            profiles: at_profiles,
             usual: at(prices, usual),
             uncached: at(prices.without_cache(), usual),
             no_minimum: at(prices.without_minimum(), usual),
@@ -190,6 +266,9 @@ impl Costs {
         self.no_minimum.add(&other.no_minimum);
         let others = other.windows.iter().chain(&other.outputs);
         for (cost, other) in self.windows.iter_mut().chain(&mut self.outputs).zip(others) {
+            cost.add(other);
+        }
+        for (cost, other) in self.profiles.iter_mut().zip(&other.profiles) {
             cost.add(other);
         }
     }

@@ -34,7 +34,8 @@ pub fn rules() -> String {
 const RULES: &str = "\
 - Pieces of a message: its content (each text of it), and each string among the arguments of its
   calls; a string that is a JSON object or array is taken apart. The text of a message is its
-  pieces with a line feed between them.
+  pieces with a line feed between them. Codes of a terminal (an escape, `[`, and up to a sign from
+  `@` to `~`) are left out of messages and of readings.
 - Readings of a segment. JSON (an object or array): each scalar, strings that are JSON both as
   they are and taken apart, numbers as short as can be. Other text: as it is; without guards (a
   `\\` at the beginning of a line before `@` or `[`, or before more `\\` and one of these); and of
@@ -67,6 +68,11 @@ const RULES: &str = "\
   `messages 9 to 14`, by the message's index from 0. A clue: a run of 5 letters or of 2 digits, or more, that the segment has too, and that
   stands in the source within 100 characters of the place (of first sight: anywhere); handles are
   no clues.
+- What is billed. A prompt that is a list (the policies `list`, `last`, `clear-tool-uses`, `ctx`, and
+  those of other programs whose segments are messages): the tool schemas as they stand, and for each
+  message 4 tokens, what its pictures, documents and sounds are billed at, and the tokens of one text,
+  which is the name of the speaker, the texts of its content, and the name and the arguments of each
+  call, with a line feed between them. Any other prompt is one message: 4 tokens, and its text.
 - net: what the prompts cost and what it costs to fetch all misses, as a share of the same for the
   base, which lacks nothing. A turn with misses costs one reading of prompt and carried windows,
   at --cached-price, or at --fresh-price below --min-prefix tokens; 40 tokens of output for each
@@ -76,10 +82,22 @@ const RULES: &str = "\
   of a source are one. The agent carries its windows in all later prompts at --cached-price. If a
   need is lost: one more reading, and for each lost source 40 tokens of output and 300 of input.
   Real and all needs are fetched apart.
-- cost: of the prompts alone, each one text. The longest beginning, in tokens, that the newest
+- cost: of the prompts alone. The longest beginning, in tokens, that the newest
   prompt of any agent of the conversation has too costs --cached-price a token if it has
-  --min-prefix tokens or more; all else costs --fresh-price. `no cache` and `no min` are net
+  --min-prefix tokens or more; all else costs --fresh-price. Of a list messages begin alike while
+  their JSON is the same and both or neither are the agent's own words, and then while the tokens of
+  their texts are. `no cache` and `no min` are net
   without a cache and with a cache that keeps any beginning.
+- Profiles (--prices): a beginning found in steps counts in whole steps. One found at marks ends at a
+  mark of an earlier prompt; marks stand behind the tool schemas, behind the system prompts and at the
+  end of each prompt, and the cache looks for each of a prompt's marks and for those up to so many
+  messages before it. A prompt with fewer tokens than the cache keeps costs 1 a token. What nobody
+  reads for so many seconds has left the cache, where the recording has a clock. Above a tier's tokens
+  all prices of a prompt have its factors.
+- worst: net of the conversation where it is highest. dearer: the share of conversations above 1.
+- steps: prompts in which something differs that the same agent's prompt before had; a growing end does
+  not count. refused: lists that a provider refuses, because a call or a result stands without the
+  other, or because something changed before a thought, which is bound to the exact list before it.
 - real: net without the needs that nobody had to remember: text in what a recording shows as an
   observation (from a beginning below to the end of the content), and text whose source is a
   message of the same agent, unless it begins in a code block or an argument at one place of the

@@ -9,7 +9,9 @@ use serde_json::Value as Json;
 
 use super::escape::json_unescaped;
 use super::matcher::{Matcher, Needle};
-use super::text::{IsWhole, SEPARATOR, Scalar, each_scalar, push_collapsed, structured};
+use super::text::{
+    IsWhole, SEPARATOR, Scalar, each_scalar, push_collapsed, structured, without_codes,
+};
 
 /// The most levels of JSON escapes that are undone.
 const LEVELS: usize = 3;
@@ -47,7 +49,7 @@ fn add_scalars(out: &mut String, json: &Json) {
 }
 
 fn add(out: &mut String, text: &str) {
-    push_collapsed(out, text);
+    push_collapsed(out, &without_codes(text));
     out.push(SEPARATOR);
 }
 

@@ -284,6 +284,8 @@ fn a_recovery_is_priced_by_the_rules() {
     let second = count("\np1: an invoice\n");
     let window = count("the invoice of May has the number 4711");
     let reading = |context: f64| context * 1.25;
+    // Each prompt is one message, with four tokens around its text.
+    let (first, second) = (first + 4.0, second + 4.0);
     let expected = first * 1.25 + second * 1.25
         // In the first turn the prompt lacks the new result, so the agent fetches it. That costs
         // another reading of the prompt, the output that asks, and the fetched text.

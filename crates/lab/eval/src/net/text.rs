@@ -1,6 +1,7 @@
 //! Texts as they are compared: white space collapsed, JSON taken apart into its scalars.
 
 use serde_json::Value as Json;
+use std::borrow::Cow;
 
 /// Separates texts that nothing matches across. Collapsed texts do not contain it.
 pub(crate) const SEPARATOR: char = '\0';
@@ -143,6 +144,33 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
         .rev()
         .find(|&at| text.is_char_boundary(at))
         .unwrap_or_default()
+}
+
+/// Returns the text without codes of a terminal: an escape, `[`, and up to a sign from `@` to `~`. Nobody reads them.
+pub(crate) fn without_codes(text: &str) -> Cow<'_, str> {
+    const CODE: &str = "\u{1b}[";
+    if !text.contains(CODE) {
+        return Cow::Borrowed(text);
+    }
+    let mut parts = text.split(CODE);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let bytes = part.bytes();
+        let inside = bytes
+            .take_while(|byte| (b' '..=b'?').contains(byte))
+            .count();
+        let is_code = part
+            .as_bytes()
+            .get(inside)
+            .is_some_and(|end| (b'@'..=b'~').contains(end));
+        if is_code {
+            out.push_str(&part[inside + 1..]);
+        } else {
+            out.push_str(CODE);
+            out.push_str(part);
+        }
+    }
+    Cow::Owned(out)
 }
 
 #[cfg(test)]

@@ -99,6 +99,10 @@ impl Policy for ClearToolUses {
         let is_cleared = self.cleared(self.shown.iter()).contains(&index);
         (!is_cleared).then(|| Cow::Borrowed(message.original()))
     }
+
+    fn is_list(&self) -> bool {
+        true
+    }
 }
 
 /// Returns the result with the placeholder as its content.

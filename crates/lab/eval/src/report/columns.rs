@@ -2,13 +2,14 @@
 
 use super::Row;
 use crate::net::Net;
+use crate::profile::SHOWN;
 use crate::share::Recall;
 
 /// A column: its name, and its cell of a row.
 pub type Column = (&'static str, fn(&Row) -> String);
 
 /// Net cost, and what stands beside it.
-pub const COLUMNS: [Column; 19] = [
+pub const COLUMNS: [Column; 23] = [
     ("policy", |row| row.policy.clone()),
     ("net", |row| share_text(row.net())),
     ("95 %", |row| match row.interval() {
@@ -16,6 +17,13 @@ pub const COLUMNS: [Column; 19] = [
         None => "-".to_owned(),
     }),
     ("real", |row| share_text(row.net_real())),
+    ("worst", |row| share_text(row.worst())),
+    ("dearer", |row| percent(row.dearer())),
+    ("steps", |row| row.measure.changes.found.to_string()),
+    ("refused", |row| match row.measure.refused {
+        Recall { wanted: 0, .. } => "-".to_owned(),
+        refused => refused.found.to_string(),
+    }),
     ("lost", |row| match net(row).lost.share() {
         Some(lost) => format!("{lost:.4}"),
         None => "-".to_owned(),
@@ -51,6 +59,16 @@ pub const FURTHER: [Column; 5] = [
     ("read back", |row| recall(row.measure.bytes)),
 ];
 
+/// Net cost at the prices of the [shown](crate::SHOWN) profiles, in this order: of all conversations, of the worst one, and
+/// the share of conversations that cost more than under the base.
+pub const PROFILES: [Column; 5] = [
+    ("net (worst, dearer)", |row| row.policy.clone()),
+    (SHOWN[0], |row| at_profile(row, 0)),
+    (SHOWN[1], |row| at_profile(row, 1)),
+    (SHOWN[2], |row| at_profile(row, 2)),
+    (SHOWN[3], |row| at_profile(row, 3)),
+];
+
 /// Prompts as lists inside a window.
 pub const LISTS: [Column; 6] = [
     ("window", |row| row.policy.clone()),
@@ -68,6 +86,16 @@ pub const LISTS: [Column; 6] = [
 
 fn net(row: &Row) -> &Net {
     &row.measure.net
+}
+
+fn at_profile(row: &Row, profile: usize) -> String {
+    let [net, worst, dearer] = row.at_profile(profile);
+    let [net, worst] = [net, worst].map(share_text);
+    format!("{net} ({worst}, {})", percent(dearer))
+}
+
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "-".to_owned(), |share| format!("{:.0} %", share * 100.0))
 }
 
 fn share_text(share: Option<f64>) -> String {

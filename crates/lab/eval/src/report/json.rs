@@ -8,6 +8,7 @@ use crate::interval::FEWEST;
 use crate::measure::Measure;
 use crate::net::{Cost, Net};
 use crate::policies::OURS;
+use crate::profile::SHOWN;
 use crate::share::Recall;
 
 pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
@@ -27,6 +28,7 @@ pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
 /// Returns net cost and what stands beside it.
 fn figures(row: &Row) -> Json {
     let net = &row.measure.net;
+    let lists = row.measure.refused.wanted > 0;
     let ((p95, peak), (p95_windows, peak_windows)) = (net.sizes(false), net.sizes(true));
     let at = |of: fn(&Net) -> Cost| {
         let (cost, net, real) = row.shares(of);
@@ -38,6 +40,11 @@ fn figures(row: &Row) -> Json {
         "default": row.policy == OURS,
         "net": row.net(),
         "net_real": row.net_real(),
+        "worst": row.worst(),
+        "dearer": row.dearer(),
+        "steps": row.measure.changes.found,
+        "refused": lists.then_some(row.measure.refused.found),
+        "profiles": profiles(row),
         "lost": net.lost.share(),
         "task": net.remembered.task.share(),
         "later": net.remembered.later.share(),
@@ -70,6 +77,18 @@ fn figures(row: &Row) -> Json {
     json
 }
 
+/// Returns net cost at the prices of the shown profiles.
+fn profiles(row: &Row) -> Json {
+    let profiles = SHOWN.iter().enumerate().map(|(at, name)| {
+        let [net, worst, dearer] = row.at_profile(at);
+        let (cost, _, real) = row.shares(|net| net.costs.profiles[at]);
+        let figures =
+            json!({ "net": net, "net_real": real, "cost": cost, "worst": worst, "dearer": dearer });
+        ((*name).to_owned(), figures)
+    });
+    Json::Object(profiles.collect())
+}
+
 /// Returns the figures of prompts as lists inside the window; nothing without one.
 fn lists(report: &Report, row: &Row) -> Json {
     let Some(window) = report.window else {
@@ -94,6 +113,8 @@ fn further(report: &Report, row: &Row) -> Json {
         net: _,
         results,
         bytes,
+        changes: _,
+        refused: _,
         lists: _,
         time,
         conversations,
@@ -132,6 +153,7 @@ fn further(report: &Report, row: &Row) -> Json {
         "milliseconds": time.as_secs_f64() * 1000.0,
         "prices": {
             "input": report.prices.input,
+            "uncached": report.prices.uncached,
             "cached": report.prices.cached,
             "output": report.prices.output,
             "minimum": report.prices.minimum,

@@ -84,6 +84,7 @@ mod tests {
                 no_minimum: cost(usual),
                 windows: [cost(usual), cost(long)],
                 outputs: [cost(usual); 2],
+                profiles: [cost(usual); 4],
             };
             row.base.net.costs = Costs {
                 usual: cost(100.0),
@@ -91,6 +92,7 @@ mod tests {
                 no_minimum: cost(100.0),
                 windows: [cost(100.0); 2],
                 outputs: [cost(100.0); 2],
+                profiles: [cost(100.0); 4],
             };
         }
         let table = corpus.sensitivity();

@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use accp_eval::{BASE, COLUMNS, Column, Corpus, FURTHER, LISTS, Prices, Report};
+use accp_eval::{BASE, COLUMNS, Column, Corpus, FURTHER, LISTS, PROFILES, Prices, Report};
 
 use accp_console::table::Table;
 
-/// Writes a table for each corpus, with a window a second one, and with `all` and with `sensitivity`
+/// Writes two tables for each corpus, with a window a third one, and with `all` and with `sensitivity`
 /// one more.
 pub(crate) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
     let mut text = String::new();
@@ -16,6 +16,7 @@ pub(crate) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
         for line in corpus.each() {
             let _ = writeln!(text, "  {line}");
         }
+        let _ = writeln!(text, "{}", table(corpus, &PROFILES));
         if report.window.is_some() {
             let _ = writeln!(text, "{}", table(corpus, &LISTS));
         }

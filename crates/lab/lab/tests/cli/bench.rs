@@ -79,21 +79,31 @@ fn the_table_has_every_policy_of_every_corpus() {
     );
     assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
     insta::assert_snapshot!(table(&run), @"
-    booking: 1 conversations, 3 prompts, 3 needs; cost of `json`: system 0.12, new 0.88
-      policy                net    95 %  real   lost    seen   task  later  did    decided  misquoted  tokens  cost   p95  peak  with windows  no cache  no min  ms
-      json                  1.000  -     1.000  0.0000  1.000  -     1.000  1.000  -        -          1.000   1.000  148  148   148           1.000     1.000
-      toon                  0.906  -     0.906  0.0000  1.000  -     1.000  1.000  -        -          0.906   0.906  134  134   134           0.906     0.905
-      last:2                3.047  -     3.047  0.6667  1.000  -     1.000  0.500  -        -          0.577   0.577  104  104   104           3.047     5.037
-      clear-tool-uses:20,0  3.574  -     3.574  0.0000  0.750  -     1.000  1.000  -        -          0.772   0.772  114  114   152           3.691     4.989
+    booking: 1 conversations, 3 prompts, 3 needs; cost of `list`: system 0.12, new 0.88
+      policy                net    95 %  real   worst  dearer  steps  refused  lost    seen   task  later  did    decided  misquoted  tokens  cost   p95  peak  with windows  no cache  no min  ms
+      list                  1.000  -     1.000  1.000  0 %     0      0        0.0000  1.000  -     1.000  1.000  -        -          1.000   1.000  100  100   100           1.000     1.000
+      toon                  1.396  -     1.396  1.396  100 %   0      -        0.0000  1.000  -     1.000  1.000  -        -          1.396   1.396  138  138   138           1.396     1.382
+      last:2                4.099  -     4.099  4.099  100 %   2      0        0.6667  1.000  -     1.000  0.500  -        -          0.574   0.574  68   68    68            4.099     7.060
+      clear-tool-uses:20,0  4.421  -     4.421  4.421  100 %   0      0        0.0000  0.750  -     1.000  1.000  -        -          0.673   0.673  67   67    105           4.594     6.853
+      net (worst, dearer)   claude                claude-hour           gpt                   gpt-5
+      list                  1.000 (1.000, 0 %)    1.000 (1.000, 0 %)    1.000 (1.000, 0 %)    1.000 (1.000, 0 %)
+      toon                  1.396 (1.396, 100 %)  1.396 (1.396, 100 %)  1.396 (1.396, 100 %)  1.396 (1.396, 100 %)
+      last:2                4.913 (4.913, 100 %)  6.168 (6.168, 100 %)  5.309 (5.309, 100 %)  4.891 (4.891, 100 %)
+      clear-tool-uses:20,0  5.230 (5.230, 100 %)  6.480 (6.480, 100 %)  5.635 (5.635, 100 %)  5.217 (5.217, 100 %)
 
-    shared: 1 conversations, 3 prompts, 3 needs; cost of `json`: new 1.00
-      policy                net    95 %  real   lost    seen   task   later  did  decided  misquoted  tokens  cost   p95  peak  with windows  no cache  no min  ms
-      json                  1.000  -     1.000  0.0000  1.000  1.000  -      -    -        -          1.000   1.000  49   49    49            1.000     1.000
-      toon                  0.945  -     0.945  0.0000  1.000  1.000  -      -    -        -          0.945   0.945  46   46    46            0.945     0.940
-      last:2                0.868  -     0.868  0.0000  1.000  0.667  -      -    -        -          0.868   0.868  37   37    37            0.868     1.245
-      clear-tool-uses:20,0  1.000  -     1.000  0.0000  1.000  1.000  -      -    -        -          1.000   1.000  49   49    49            1.000     1.000
+    shared: 1 conversations, 3 prompts, 3 needs; cost of `list`: new 1.00
+      policy                net    95 %  real   worst  dearer  steps  refused  lost    seen   task   later  did  decided  misquoted  tokens  cost   p95  peak  with windows  no cache  no min  ms
+      list                  1.000  -     1.000  1.000  0 %     0      0        0.0000  1.000  1.000  -      -    -        -          1.000   1.000  33   33    33            1.000     1.000
+      toon                  1.607  -     1.607  1.607  100 %   0      -        0.0000  1.000  1.000  -      -    -        -          1.607   1.607  50   50    50            1.607     1.528
+      last:2                0.869  -     0.869  0.869  0 %     1      0        0.0000  1.000  0.667  -      -    -        -          0.869   0.869  25   25    25            0.869     1.295
+      clear-tool-uses:20,0  1.000  -     1.000  1.000  0 %     0      0        0.0000  1.000  1.000  -      -    -        -          1.000   1.000  33   33    33            1.000     1.000
+      net (worst, dearer)   claude                claude-hour           gpt                   gpt-5
+      list                  1.000 (1.000, 0 %)    1.000 (1.000, 0 %)    1.000 (1.000, 0 %)    1.000 (1.000, 0 %)
+      toon                  1.607 (1.607, 100 %)  1.607 (1.607, 100 %)  1.607 (1.607, 100 %)  1.607 (1.607, 100 %)
+      last:2                0.869 (0.869, 0 %)    0.869 (0.869, 0 %)    0.869 (0.869, 0 %)    0.869 (0.869, 0 %)
+      clear-tool-uses:20,0  1.000 (1.000, 0 %)    1.000 (1.000, 0 %)    1.000 (1.000, 0 %)    1.000 (1.000, 0 %)
 
-    Tokens of o200k_base. Shares are of `json`; a token in the cache costs 0.1, any other 1.25, one of output 5; the cache keeps 1024 tokens or more; windows of 800 tokens. The rules: accp-lab bench --help
+    Tokens of o200k_base. Shares are of `list`; a token in the cache costs 0.1, any other 1.25, one of output 5; the cache keeps 1024 tokens or more; windows of 800 tokens. The rules: accp-lab bench --help
     ");
 }
 
@@ -107,22 +117,23 @@ fn the_example_is_measured_by_default() {
         .iter()
         .map(|row| row["policy"].as_str().unwrap())
         .collect();
-    assert_eq!(policies[..3], ["json", "plain", "once:400"]);
-    assert_eq!(policies[10..], ["draft", "views", "memory:own", "memory"]);
+    assert_eq!(policies[..4], ["list", "json", "plain", "once:400"]);
+    assert_eq!(policies[11..15], ["draft", "views", "memory:own", "memory"]);
+    assert_eq!(policies[15..], ["append", "save"]);
     assert_eq!(
         (&rows[0]["cost"], &rows[0]["net"]),
         (&json!(1.0), &json!(1.0))
     );
     let ours = |row: &&Json| row["default"] == json!(true);
-    assert!(rows.iter().filter(ours).count() == 1 && ours(&&rows[13]));
+    assert!(rows.iter().filter(ours).count() == 1 && ours(&&rows[14]));
     assert_eq!(rows[0]["results"], json!(1.0));
     let shown = |row: usize| rows[row]["shown_results"].as_u64().unwrap();
-    // Row 10 is the context of a session. It does not show where each message stands, so it has no
+    // Row 11 is the context of a session. It does not show where each message stands, so it has no
     // share of results.
-    assert_eq!((shown(10), &rows[10]["results"]), (0, &Json::Null));
-    assert!(shown(0) > 0 && shown(11) == shown(0));
-    assert!(rows[11]["results"].as_f64().unwrap() < 1.0);
-    for row in &rows[10..] {
+    assert_eq!((shown(11), &rows[11]["results"]), (0, &Json::Null));
+    assert!(shown(0) > 0 && shown(12) == shown(0));
+    assert!(rows[12]["results"].as_f64().unwrap() < 1.0);
+    for row in &rows[11..] {
         assert_eq!(row["bytes"]["share"], json!(1.0), "{}", row["policy"]);
     }
 }
@@ -202,7 +213,8 @@ fn prices_tools_and_encoding_are_the_given_ones() {
             "",
         );
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        without_times(&run).remove(0)
+        // The row of `json`: the few words of the list have as many tokens in both encodings.
+        without_times(&run).remove(1)
     };
     let plain = base(&[]);
     let free = base(&[
@@ -230,6 +242,48 @@ fn prices_tools_and_encoding_are_the_given_ones() {
     assert_ne!(
         base(&["--encoding", "cl100k_base"])["tokens"],
         plain["tokens"]
+    );
+}
+
+/// A profile is a name or a file, single prices go before it, and what is none is told with the names there are.
+#[test]
+fn the_prices_are_those_of_a_profile() {
+    let folder = files();
+    let run = |prices: &[&str]| {
+        let policies = [
+            "--policy", "cut:0", "--policy", "last:2", "--format", "json",
+        ];
+        folder.run(
+            [&["bench", "booking.jsonl"], &policies[..], prices].concat(),
+            "",
+        )
+    };
+    let figures = |prices: &[&str]| {
+        let run = run(prices);
+        assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+        without_times(&run)
+    };
+    let claude = figures(&["--prices", "claude"]);
+    for row in &claude {
+        assert_eq!(row["net"], row["profiles"]["claude"]["net"], "{row}");
+        assert_eq!(row["worst"], row["profiles"]["claude"]["worst"]);
+    }
+    assert_eq!(claude[0]["profiles"]["gpt-5"]["net"], json!(1.0));
+    let profile = json!({ "name": "ours", "read": 0.05, "write": 1.25, "output": 5, "minimum": 512,
+        "seconds": 300, "matching": { "marks": 20 } });
+    std::fs::write(folder.path("ours.json"), profile.to_string()).unwrap();
+    assert_eq!(figures(&["--prices", "ours.json"]), claude);
+    let other = figures(&["--prices", "claude", "--output-price", "50"]);
+    assert!(other[1]["net"].as_f64() > claude[1]["net"].as_f64());
+    std::fs::write(folder.path("half.json"), "{\"name\":\"half\",\"read\":-1}").unwrap();
+    let fault = |file: &str| {
+        let run = run(&["--prices", file]);
+        format!("{}: {}", run.code.unwrap(), run.stderr)
+    };
+    insta::assert_snapshot!(fault("half.json"), @"1: error: half.json: expected `matching` to be an object, found nothing; `accp-lab bench --help` shows a profile");
+    assert!(
+        fault("no-such")
+            .starts_with("2: error: expected a profile of prices or its file, found `no-such`")
     );
 }
 

@@ -101,7 +101,7 @@ pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounte
 }
 
 /// Returns whether a line speaks of a failure.
-fn is_error(line: &str) -> bool {
+pub(crate) fn is_error(line: &str) -> bool {
     let lower = line.to_lowercase();
     let words: Vec<_> = lower
         .split(|c: char| !c.is_alphanumeric())

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::policy::{self, Agent, Kind as SegmentKind, Opening, Policy, Segment};
 use accp_context::Recorded;
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use time::{Duration, OffsetDateTime};
 
 use crate::check::broken;
@@ -17,6 +17,7 @@ use crate::message::Role;
 use crate::names::SessionId;
 use crate::plan::{self, FileLookup};
 use crate::policies::Views;
+use crate::policies::chat::as_chat;
 use crate::session::{ListSession, Slot, SlotKind};
 use crate::summarizer::Summarizer;
 use crate::window::Window;
@@ -245,6 +246,10 @@ impl Policy for Ctx {
         let is_next = self.agents.values().all(|held| index >= held.read);
         (is_read || is_next).then(|| Cow::Borrowed(message.original()))
     }
+
+    fn is_list(&self) -> bool {
+        true
+    }
 }
 
 impl AgentList {
@@ -271,42 +276,6 @@ impl AgentList {
         }
         self.session.slots.clone()
     }
-}
-
-/// Returns a message as the agent's program has it in a list of OpenAI chat: its own are the assistant's, all others
-/// the user's. What answers one of the `foreign` calls, which other agents made, is the user's too.
-fn as_chat(message: &policy::Message, agent: &str, foreign: &mut BTreeSet<String>) -> Json {
-    let recorded = message.recorded();
-    let speaker = recorded.name().or(recorded.role()).unwrap_or_default();
-    let answers =
-        recorded.is_result() && recorded.call_id().is_some_and(|id| !foreign.contains(id));
-    for id in recorded.calls().filter_map(accp_context::Call::id) {
-        if speaker == agent {
-            foreign.remove(id);
-        } else {
-            foreign.insert(id.to_owned());
-        }
-    }
-    let role = match message.kind {
-        SegmentKind::System => "system",
-        SegmentKind::Result if answers => "tool",
-        _ if speaker == agent => "assistant",
-        _ => "user",
-    };
-    let mut chat = Map::new();
-    chat.insert("role".to_owned(), role.into());
-    for (key, value) in message.json.as_object().into_iter().flatten() {
-        let is_call = key == "tool_calls" || key == "function_call";
-        let names_call = key == "tool_call_id" && role != "tool";
-        if key != "role" && !names_call && !(is_call && role != "assistant") {
-            chat.insert(key.clone(), value.clone());
-        }
-    }
-    let has_calls = chat.get("tool_calls").is_some_and(|calls| !calls.is_null());
-    if chat.get("content").is_none_or(Json::is_null) && !has_calls {
-        chat.insert("content".to_owned(), "".into());
-    }
-    Json::Object(chat)
 }
 
 /// Returns the part of a prompt that shows a message of the list.

@@ -49,4 +49,8 @@ impl Policy for Last {
         let stays = message.kind == Kind::System || rest < self.count;
         stays.then(|| Cow::Borrowed(message.original()))
     }
+
+    fn is_list(&self) -> bool {
+        true
+    }
 }

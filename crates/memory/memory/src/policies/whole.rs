@@ -1,23 +1,33 @@
-//! The whole history as compact JSON, the baseline for other policies.
+//! The whole history: the list as it is, which is the baseline for other policies, or compact JSON.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::policy::{Agent, Message, Opening, Policy, Segment};
 
-/// The whole history, each message as a line of compact JSON, or as a text of your own
+/// The whole history: as a list, as one text with a line of compact JSON for each message, or with texts of your own
 /// ([`show`](Self::show)).
 #[derive(Debug)]
 pub struct Whole {
+    is_list: bool,
     tools: Option<Segment>,
     /// The messages so far, each with the segment that shows it.
     shown: Vec<(Message, Segment)>,
 }
 
 impl Whole {
-    /// Begins a conversation.
+    /// Begins a conversation whose prompts are lists as they are.
+    pub fn list(opening: &Opening) -> Self {
+        Self {
+            is_list: true,
+            ..Self::new(opening)
+        }
+    }
+
+    /// Begins a conversation whose prompts are texts: each message is a line.
     pub fn new(opening: &Opening) -> Self {
         Self {
+            is_list: false,
             tools: Segment::tools(opening),
             shown: Vec::new(),
         }
@@ -69,5 +79,9 @@ impl Policy for Whole {
 
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         Some(Cow::Borrowed(self.message(index)?.original()))
+    }
+
+    fn is_list(&self) -> bool {
+        self.is_list
     }
 }

@@ -24,7 +24,7 @@ fn a_dump_measured_again_gives_the_same_figures() {
             "message": 0,
         })
     );
-    let again = measure(&["--policy", "json", "--policy", "file:dump.jsonl"]);
+    let again = measure(&["--policy", "list", "--policy", "file:dump.jsonl"]);
     let policies = measured.len() / 2;
     for (row, mut measured) in measured.into_iter().enumerate() {
         let (corpus, row) = (row / policies, row % policies);
@@ -86,7 +86,7 @@ fn what_a_rival_brings_back_is_compared() {
             "bench",
             "shared.jsonl",
             "--policy",
-            "json",
+            "list",
             "--policy",
             "file:rival.jsonl",
             "--format",
@@ -206,7 +206,7 @@ fn lists_are_judged_inside_a_window() {
     let lines = lines
         .lines()
         .map(|line| serde_json::from_str(line).unwrap());
-    let lines = lines.filter(|line: &Json| line["policy"] == "json" && line["segments"].is_array());
+    let lines = lines.filter(|line: &Json| line["policy"] == "list" && line["segments"].is_array());
     let broken = lines.map(|mut line| {
         line["policy"] = json!("broken");
         let segments = line["segments"].as_array_mut().unwrap();

@@ -1,0 +1,307 @@
+//! One memory on the lists that providers take: what enters a list gets its cheapest form once, and stays as it was sent.
+
+mod again;
+mod clean;
+mod cut;
+mod known;
+mod mark;
+mod prices;
+mod promise;
+mod report;
+mod result;
+mod step;
+mod table;
+mod tool;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use accp_frame::TokenCounter;
+use accp_tokens::Bpe;
+use time::OffsetDateTime;
+
+pub use known::RecallError;
+pub use prices::Prices;
+pub use promise::Promise;
+pub use report::{Formed, Report, Step, Why};
+
+use crate::bill::AROUND;
+use crate::list::MessageList;
+use crate::message::Message;
+use crate::window::Window;
+use again::Standing;
+use known::{Known, KnownResult, State};
+use result::Given;
+use table::Shapes;
+
+/// A form that saves fewer tokens than these, or less than a tenth, is not worth that a result looks otherwise.
+const WORTH: u64 = 40;
+
+/// Makes the lists that a program sends, from the lists that it has.
+///
+/// A program gives its whole list before each request, and sends the one that comes back. That one is valid where the given
+/// one was: only texts of results change.
+///
+/// - **At first sight** a result gets a cheaper form, if there is one that saves a tenth and 40 tokens: without codes of a
+///   terminal, with its records of JSON by position, and with references to lines that stand in an earlier result. Words of
+///   users and agents, arguments of calls, failed calls, and messages that are signed or marked for a cache stay as they are.
+/// - **From then on** it stands in every list with the same bytes, also after a restart ([`remember`](Self::remember)).
+/// - **What was sent changes** only at a [`Step`], as the [`Promise`] says. Then old results lose their middles.
+/// - **A mark** stands for lines that are not there, in words: `[lines 12-30 of result call_7 left out; memory_read("call_7",
+///   12, 30) shows them]`, and [`read`](Self::read) gives them.
+///
+/// The memory does no IO. Its counter is `o200k_base` unless a program [gives](Self::with_counter) another.
+///
+/// ```
+/// use accp_memory::{Memory, MessageList, Prices, Promise, Window};
+/// use time::OffsetDateTime;
+///
+/// let slots: Vec<String> = (0..20).map(|n| format!(r#"{{"slot":"K{n}","day":"2031-06-0{}","free":true}}"#, n % 9)).collect();
+/// let result = serde_json::Value::from(format!("[{}]", slots.join(",")));
+/// let list = MessageList::read(&format!(r#"[{{"role":"user","content":"Which are free?"}},
+///     {{"role":"assistant","tool_calls":[{{"id":"c1","type":"function","function":{{"name":"slots","arguments":"{{}}"}}}}]}},
+///     {{"role":"tool","tool_call_id":"c1","content":{result}}}]"#), None)?;
+///
+/// let mut memory = Memory::new(Window::of(200_000)?, Prices::default(), Promise::Append);
+/// let (sent, report) = memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
+/// assert!(sent.to_string().contains(r#"\"columns\":[\"slot\",\"day\",\"free\"]"#));
+/// assert!(report.sent * 10 < report.given * 8, "{report:?}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Memory {
+    window: Window,
+    prices: Prices,
+    promise: Promise,
+    counter: Arc<dyn TokenCounter + Send + Sync>,
+    /// Who writes results in the user's place.
+    named: BTreeSet<String>,
+    state: State,
+    standing: Standing,
+    shapes: Shapes,
+    /// The tokens beside the list, with the lines that were counted.
+    beside: (Vec<String>, u64),
+}
+
+impl Memory {
+    /// Begins a conversation.
+    pub fn new(window: Window, prices: Prices, promise: Promise) -> Self {
+        Self {
+            window,
+            prices,
+            promise,
+            counter: Arc::new(Bpe::o200k_base()),
+            named: BTreeSet::new(),
+            state: State::default(),
+            standing: Standing::default(),
+            shapes: Shapes::default(),
+            beside: (Vec::new(), 0),
+        }
+    }
+
+    /// Counts with another counter.
+    #[must_use]
+    pub fn with_counter(self, counter: Arc<dyn TokenCounter + Send + Sync>) -> Self {
+        Self { counter, ..self }
+    }
+
+    /// Takes messages of the user with these names for results: a program that runs commands out of the agent's words says so.
+    #[must_use]
+    pub fn with_results_of(self, names: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            named: names.into_iter().collect(),
+            ..self
+        }
+    }
+
+    /// Takes messages of the user with these names for results from now on.
+    pub(crate) fn take_results_of(&mut self, names: &BTreeSet<String>) {
+        self.named.clone_from(names);
+    }
+
+    /// Says that the [tool](Self::tool) stands among the tools of every request from the first on. A result over the
+    /// [limit](crate::Window::large_result) of the window then shows its ends, and lines that look like errors or have words of
+    /// its call, from the beginning.
+    #[must_use]
+    pub fn with_tool(mut self) -> Self {
+        self.state.needs_tool = true;
+        self
+    }
+
+    /// Returns the list to send, and what was done. `now` is the time of the request.
+    pub fn to_send(&mut self, list: &MessageList, now: OffsetDateTime) -> (MessageList, Report) {
+        let mut report = Report::default();
+        let is_changed = self.forget(list);
+        self.learn(list, &mut report);
+        self.count_beside(list);
+        let step = self.step(list, now, is_changed);
+        let messages = list.messages().iter().enumerate();
+        let sent: Vec<Message> = messages
+            .map(|(at, message)| match self.state.messages.get_mut(at) {
+                Some(known) => known.sent(list.form(), message),
+                None => message.clone(),
+            })
+            .collect();
+        let beside = self.beside.1;
+        report.given = beside + self.state.given();
+        report.sent = beside + self.state.sent() + self.tool_tokens();
+        report.step = step;
+        report.needs_tool = self.state.needs_tool;
+        report.is_over = report.sent > self.window.room();
+        (list.with(sent), report)
+    }
+
+    /// Returns lines of a result that a mark names, as they stood in the list or would have: from and to, both included,
+    /// counted from 1. `None` if there is no such result, or it has no such lines.
+    ///
+    /// ```
+    /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
+    /// # let list = MessageList::read(r#"[{"role":"user","content":"Rye?"},{"role":"assistant","tool_calls":[{"id":"c1","type":
+    /// #     "function","function":{"name":"stock","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"rye\n4"}]"#, None)?;
+    /// # let mut memory = Memory::new(Window::of(8_000)?, Prices::default(), Promise::Append);
+    /// # memory.to_send(&list, time::OffsetDateTime::UNIX_EPOCH);
+    /// assert_eq!(memory.read("c1", 2, 2).as_deref(), Some("4"));
+    /// assert_eq!(memory.read("c1", 3, 9), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&self, result: &str, from: usize, to: usize) -> Option<String> {
+        let results = self.state.messages.iter().flat_map(|known| &known.results);
+        let mut named = results.filter(|known| known.name == result);
+        let lines: Vec<&str> = named.next()?.first().split('\n').collect();
+        let lines = lines.get(from.checked_sub(1)?..to)?;
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Returns what keeps the forms of this conversation over a restart, for [`recall`](Self::recall).
+    pub fn remember(&self) -> String {
+        self.state.to_text()
+    }
+
+    /// Goes on with a conversation that was remembered. The next list is given whole, as always.
+    ///
+    /// # Errors
+    /// When the text is not what [`remember`](Self::remember) gave.
+    ///
+    /// ```
+    /// use accp_memory::{Memory, Prices, Promise, Window};
+    ///
+    /// let memory = Memory::new(Window::of(8_000)?, Prices::default(), Promise::Append);
+    /// let text = memory.remember();
+    /// let again = Memory::new(Window::of(8_000)?, Prices::default(), Promise::Append).recall(&text)?;
+    /// assert_eq!(again.remember(), text);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn recall(mut self, text: &str) -> Result<Self, RecallError> {
+        self.state = State::read(text)?;
+        Ok(self)
+    }
+
+    /// Forgets the messages that the list no longer has, and returns whether it has other ones in their place.
+    fn forget(&mut self, list: &MessageList) -> bool {
+        let known = self.state.messages.iter().zip(list.messages());
+        let same = known.take_while(|(known, message)| known.is(message));
+        let same = same.count();
+        let is_changed = same < self.state.messages.len();
+        self.state.messages.truncate(same);
+        let known = self.state.messages.iter_mut().zip(list.messages());
+        for (known, message) in known.filter(|(known, _)| known.is_bare()) {
+            known.complete(&Given::of(message, &self.named));
+        }
+        if is_changed || self.standing.is_empty() {
+            self.stand();
+        }
+        is_changed
+    }
+
+    /// Reads anew what stands whole in the list.
+    fn stand(&mut self) {
+        self.standing = Standing::default();
+        self.shapes = Shapes::default();
+        for known in &self.state.messages {
+            for result in known.results.iter().filter(|result| !result.is_cut()) {
+                self.standing.add(&result.name, result.first());
+                self.shapes.add(&result.name, result.first());
+            }
+        }
+    }
+
+    /// Takes the messages that are new.
+    fn learn(&mut self, list: &MessageList, report: &mut Report) {
+        let form = list.form();
+        for (at, message) in list
+            .messages()
+            .iter()
+            .enumerate()
+            .skip(self.state.messages.len())
+        {
+            let given = Given::of(message, &self.named);
+            let billed = message.billed(form);
+            let beside = billed.media + AROUND;
+            let tokens = self.counter.count(&billed.text) as u64 + beside;
+            let mut known = Known::new(message, tokens);
+            for given in given {
+                let name = self.state.name(&given.id, &known);
+                let mut result = KnownResult::of(name, &given);
+                result.tokens = self.counter.count(&given.text) as u64;
+                if given.may_change {
+                    self.shape(list, &given, &mut result);
+                }
+                if !result.is_cut() {
+                    self.standing.add(&result.name, result.first());
+                    self.shapes.add(&result.name, result.first());
+                }
+                let after = self.counter.count(result.now()) as u64;
+                if after < result.tokens {
+                    report.forms.push(Formed {
+                        message: at,
+                        result: result.name.clone(),
+                        before: result.tokens,
+                        after,
+                    });
+                    known.tokens_sent -= result.tokens - after;
+                    result.tokens = after;
+                }
+                known.results.push(result);
+            }
+            self.state.messages.push(known);
+        }
+    }
+
+    /// Gives a result its form at first sight.
+    fn shape(&self, list: &MessageList, given: &Given, result: &mut KnownResult) {
+        let clean = clean::clean(&given.text);
+        let placed = table::by_position(&clean, &result.name, &self.shapes);
+        let placed = placed.unwrap_or(clean);
+        let formed = self.standing.without(&placed, &*self.counter);
+        let after = self.counter.count(&formed) as u64;
+        if after + WORTH <= result.tokens && after * 10 <= result.tokens * 9 {
+            result.form(formed);
+        }
+        let limit = self.window.large_result();
+        if self.state.needs_tool && self.counter.count(result.first()) as u64 > limit {
+            let words = result::words_of_call(list, &given.id);
+            let cut = cut::preview(&result.name, result.first(), &words, &*self.counter);
+            result.cut(cut);
+        }
+    }
+
+    /// Counts what a model reads beside the list, once for each state of it.
+    fn count_beside(&mut self, list: &MessageList) {
+        let lines = list.beside_lines();
+        if self.beside.0 != lines {
+            let tokens = lines.iter().map(|line| self.counter.count(line) as u64);
+            self.beside = (lines.to_vec(), tokens.sum());
+        }
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut out = f.debug_struct("Memory");
+        out.field("window", &self.window);
+        out.field("prices", &self.prices);
+        out.field("promise", &self.promise);
+        out.field("messages", &self.state.messages.len());
+        out.finish_non_exhaustive()
+    }
+}

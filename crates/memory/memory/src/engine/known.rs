@@ -1,0 +1,227 @@
+//! What a memory knows of the messages that it has sent.
+
+use accp_registry::Hash;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value as Json;
+
+use super::result::Given;
+use crate::form::Form;
+use crate::message::{Message, Role};
+use crate::raw::Pointer;
+
+/// The version of what [`State::to_text`] writes.
+const VERSION: u32 = 1;
+
+/// The most bytes of an id that names a result.
+const ID: usize = 12;
+
+/// A text is not what a memory remembered.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "expected what `Memory::remember` gave, found other text ({0}); begin a conversation instead"
+)]
+pub struct RecallError(String);
+
+/// A conversation, as a memory has sent it.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(super) struct State {
+    version: u32,
+    pub(super) messages: Vec<Known>,
+    /// Whether a mark needs the tool.
+    pub(super) needs_tool: bool,
+    /// The requests so far.
+    pub(super) requests: u64,
+    /// The tokens of the last request: of the list as given, and as sent.
+    pub(super) before: (u64, u64),
+    /// What the conversation has saved so far, in tokens of input.
+    pub(super) saved: f64,
+    /// The time of the last request, in Unix seconds.
+    pub(super) last: Option<i64>,
+}
+
+/// A message.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Known {
+    #[serde(serialize_with = "write_digest", deserialize_with = "read_digest")]
+    digest: Hash,
+    /// Its tokens as given, and as sent.
+    tokens: u64,
+    pub(super) tokens_sent: u64,
+    /// Whether the agent speaks.
+    pub(super) is_agent: bool,
+    /// Whether it has a thought that is bound to what stands before it.
+    pub(super) is_bound: bool,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) results: Vec<KnownResult>,
+    /// The message as it was given and as it is sent, if they differ.
+    #[serde(skip)]
+    sent: Option<(Message, Message)>,
+}
+
+/// A result.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct KnownResult {
+    pub(super) name: String,
+    /// The tokens of its text as sent.
+    pub(super) tokens: u64,
+    /// Its form at first sight, if that is not the text as given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    first: Option<String>,
+    /// What stands of it, if lines have left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    now: Option<String>,
+    /// The text as given, and where it stands in its message. Lists give both anew.
+    #[serde(skip)]
+    text: String,
+    #[serde(skip)]
+    place: Pointer,
+}
+
+impl State {
+    pub(super) fn to_text(&self) -> String {
+        let state = Self {
+            version: VERSION,
+            ..self.clone()
+        };
+        // Texts, numbers and lists always become JSON.
+        serde_json::to_string(&state).unwrap_or_default()
+    }
+
+    pub(super) fn read(text: &str) -> Result<Self, RecallError> {
+        let read: Self =
+            serde_json::from_str(text).map_err(|error| RecallError(error.to_string()))?;
+        match read.version {
+            VERSION => Ok(read),
+            other => Err(RecallError(format!("version {other}"))),
+        }
+    }
+
+    pub(super) fn given(&self) -> u64 {
+        self.messages.iter().map(|known| known.tokens).sum()
+    }
+
+    pub(super) fn sent(&self) -> u64 {
+        self.messages.iter().map(|known| known.tokens_sent).sum()
+    }
+
+    /// Returns the name of a result in marks: the id of its call, or its number in the list if another result has that id or
+    /// the id is long, because providers make ids that take twenty tokens.
+    pub(super) fn name(&self, id: &str, message: &Known) -> String {
+        let known = self.messages.iter().chain([message]);
+        let names: Vec<&str> = known
+            .flat_map(|known| &known.results)
+            .map(|result| &*result.name)
+            .collect();
+        if !id.is_empty() && id.len() <= ID && !names.contains(&id) {
+            return id.to_owned();
+        }
+        let mut number = names.len() + 1;
+        while names.contains(&&*number.to_string()) {
+            number += 1;
+        }
+        number.to_string()
+    }
+}
+
+impl Known {
+    pub(super) fn new(message: &Message, tokens: u64) -> Self {
+        Self {
+            digest: message.digest(),
+            tokens,
+            tokens_sent: tokens,
+            is_agent: message.role == Role::Assistant,
+            is_bound: super::result::is_bound(message),
+            results: Vec::new(),
+            sent: None,
+        }
+    }
+
+    pub(super) fn is(&self, message: &Message) -> bool {
+        self.digest == message.digest()
+    }
+
+    /// Returns whether a result lacks what only a list says.
+    pub(super) fn is_bare(&self) -> bool {
+        self.results.iter().any(|result| result.text.is_empty())
+    }
+
+    /// Takes from a list what is not remembered.
+    pub(super) fn complete(&mut self, given: &[Given]) {
+        for (result, given) in self.results.iter_mut().zip(given) {
+            result.place.clone_from(&given.place);
+            if result.text != given.text {
+                result.text.clone_from(&given.text);
+            }
+        }
+    }
+
+    /// Returns the message to send for a given one, which is the same but for marks of a cache.
+    pub(super) fn sent(&mut self, form: Form, message: &Message) -> Message {
+        let texts = self.results.iter();
+        let texts = texts.filter(|result| result.now() != result.text);
+        let texts: Vec<_> = texts
+            .map(|result| (result.place.clone(), Json::from(result.now())))
+            .collect();
+        if texts.is_empty() {
+            return message.clone();
+        }
+        if let Some((given, sent)) = &self.sent
+            && given.raw() == message.raw()
+        {
+            return sent.clone();
+        }
+        let sent = message.with(form, &texts);
+        let sent = sent.unwrap_or_else(|| message.clone());
+        self.sent = Some((message.clone(), sent.clone()));
+        sent
+    }
+
+    /// Forgets the message that was sent, because a text of it has changed.
+    pub(super) fn change(&mut self) {
+        self.sent = None;
+    }
+}
+
+impl KnownResult {
+    pub(super) fn of(name: String, given: &Given) -> Self {
+        Self {
+            name,
+            tokens: 0,
+            first: None,
+            now: None,
+            text: given.text.clone(),
+            place: given.place.clone(),
+        }
+    }
+
+    /// Returns the text that marks count lines of.
+    pub(super) fn first(&self) -> &str {
+        self.first.as_deref().unwrap_or(&self.text)
+    }
+
+    /// Returns the text that stands in the list.
+    pub(super) fn now(&self) -> &str {
+        self.now.as_deref().unwrap_or_else(|| self.first())
+    }
+
+    pub(super) fn form(&mut self, text: String) {
+        self.first = Some(text);
+    }
+
+    pub(super) fn cut(&mut self, text: Option<String>) {
+        self.now = text;
+    }
+
+    pub(super) fn is_cut(&self) -> bool {
+        self.now.is_some()
+    }
+}
+
+fn write_digest<S: Serializer>(digest: &Hash, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(digest)
+}
+
+fn read_digest<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Hash, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map_err(serde::de::Error::custom)
+}

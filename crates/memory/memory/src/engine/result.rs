@@ -1,0 +1,105 @@
+//! Results in the messages of a list: where their texts stand, and whether they may change.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value as Json;
+
+use crate::list::MessageList;
+use crate::message::{Message, Role};
+use crate::raw::Pointer;
+
+/// Members that say that a message is to stay as it is: a mark for a cache, and a signature.
+const KEPT: [&str; 2] = ["cache_control", "signature"];
+/// The fewest characters of a word of a call that is looked for in its result.
+const WORD: usize = 5;
+
+/// The text of a result as a list gives it.
+#[derive(Debug)]
+pub(super) struct Given {
+    /// The id of its call; empty without one.
+    pub(super) id: String,
+    pub(super) text: String,
+    pub(super) place: Pointer,
+    /// Whether it may get another form.
+    pub(super) may_change: bool,
+}
+
+impl Given {
+    /// Returns the results of a message that are texts. A message of the user is a result if its name is one of these.
+    pub(super) fn of(message: &Message, named: &BTreeSet<String>) -> Vec<Self> {
+        let is_kept = has_member(message.json(), &KEPT);
+        let mut found = Vec::new();
+        for answer in &message.answers {
+            if let Some((place, text)) = text_at(message.json(), &answer.content) {
+                found.push(Self {
+                    id: answer.id.clone(),
+                    text: text.to_owned(),
+                    place,
+                    may_change: !answer.failed && !is_kept,
+                });
+            }
+        }
+        let is_named = message.name().is_some_and(|name| named.contains(name));
+        if message.role == Role::User && message.answers.is_empty() && is_named {
+            let content = Pointer::of(["content".into()]);
+            if let Some((place, text)) = text_at(message.json(), &content) {
+                found.push(Self {
+                    id: String::new(),
+                    text: text.to_owned(),
+                    place,
+                    may_change: !is_kept,
+                });
+            }
+        }
+        found
+    }
+}
+
+/// Returns the only text of a content and its place; `None` if there are several parts, or none is a text.
+fn text_at<'j>(json: &'j Json, content: &Pointer) -> Option<(Pointer, &'j str)> {
+    match content.value(json)? {
+        Json::String(text) => Some((content.clone(), text)),
+        Json::Array(parts) => {
+            let [part] = &parts[..] else { return None };
+            let text = part.get("text")?.as_str()?;
+            Some((content.inside(0).inside("text"), text))
+        }
+        _ => None,
+    }
+}
+
+/// Returns whether a member of one of these names stands anywhere in a value.
+fn has_member(json: &Json, names: &[&str]) -> bool {
+    match json {
+        Json::Array(items) => items.iter().any(|item| has_member(item, names)),
+        Json::Object(map) => map.iter().any(|(key, value)| {
+            names.contains(&&**key) && !value.is_null() || has_member(value, names)
+        }),
+        _ => false,
+    }
+}
+
+/// Returns whether a message has a thought that its provider binds to the exact list before it.
+pub(super) fn is_bound(message: &Message) -> bool {
+    let is_thought = |part: &Json| {
+        matches!(
+            part["type"].as_str(),
+            Some("thinking" | "redacted_thinking")
+        ) || part["type"] == "reasoning" && part["encrypted_content"].is_string()
+    };
+    is_thought(message.json()) || message.blocks().iter().any(is_thought)
+}
+
+/// Returns the words of the arguments of the call with this id, in small letters.
+pub(super) fn words_of_call(list: &MessageList, id: &str) -> BTreeSet<String> {
+    let messages = list.messages().iter().rev();
+    let mut calls =
+        messages.flat_map(|message| message.calls.iter().map(move |call| (message, call)));
+    let Some((message, call)) = calls.find(|(_, call)| !id.is_empty() && call.id == id) else {
+        return BTreeSet::new();
+    };
+    let arguments = message.arguments(call).unwrap_or_default().to_string();
+    let words = arguments.split(|character: char| !character.is_alphanumeric() && character != '_');
+    let words = words.filter(|word| word.chars().count() >= WORD);
+    words.map(str::to_lowercase).collect()
+}

@@ -1,0 +1,218 @@
+//! Records by position, read back by a reader who knows no more than a model.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// Returns the JSON that a result was made of, by the results so far as they stand.
+fn records(json: &Json, before: &[(String, Json)]) -> Json {
+    let names = |given: &Json, key: &str| -> Vec<String> {
+        let place = given.as_str().and_then(|text| text.strip_prefix("as in "));
+        let of = place.map(|place| {
+            let (member, name) = place.split_once("result ").unwrap();
+            let (_, of) = before.iter().find(|(known, _)| known == name).unwrap();
+            match member.strip_suffix(" of ") {
+                _ if key == "keys" => {
+                    let keys = of.as_object().unwrap().keys().cloned();
+                    keys.map(Json::from).collect()
+                }
+                member => columns_at(of, None, member).unwrap().clone(),
+            }
+        });
+        let names = of.as_ref().unwrap_or(given).as_array().unwrap().iter();
+        names
+            .map(|name| name.as_str().unwrap().to_owned())
+            .collect()
+    };
+    let record = |columns: &[String], row: &Json| {
+        let mut record = Json::Object(Map::new());
+        let cells = row.as_array().unwrap();
+        assert_eq!(cells.len(), columns.len());
+        for (name, cell) in columns.iter().zip(cells) {
+            let mut steps = name.split(INSIDE);
+            let place = steps.try_fold(&mut record, |inside, step| {
+                let inside = inside.as_object_mut()?;
+                Some(
+                    inside
+                        .entry(step)
+                        .or_insert_with(|| Json::Object(Map::new())),
+                )
+            });
+            *place.unwrap() = records(cell, before);
+        }
+        record
+    };
+    match json {
+        Json::Array(items) => items.iter().map(|item| records(item, before)).collect(),
+        Json::Object(map) => match (map.get("columns"), map.get("rows"), map.get("groups")) {
+            (Some(columns), Some(Json::Array(rows)), None) => {
+                let columns = names(columns, "columns");
+                rows.iter().map(|row| record(&columns, row)).collect()
+            }
+            (Some(columns), None, Some(Json::Array(groups))) => {
+                let columns = names(columns, "columns");
+                let group = |rows: &Json| -> Json {
+                    let rows = rows.as_array().unwrap().iter();
+                    rows.map(|row| record(&columns, row)).collect()
+                };
+                groups.iter().map(group).collect()
+            }
+            _ => {
+                if let (Some(keys), Some(Json::Array(values))) =
+                    (map.get("keys"), map.get("values"))
+                {
+                    let values = values.iter().map(|value| records(value, before));
+                    let members = names(keys, "keys").into_iter().zip(values);
+                    return Json::Object(members.collect());
+                }
+                let members = map.iter();
+                let members = members.map(|(key, value)| (key.clone(), records(value, before)));
+                Json::Object(members.collect())
+            }
+        },
+        scalar => scalar.clone(),
+    }
+}
+
+/// Returns the member at which a reader takes a value inside this one to stand.
+fn inside_of<'j>(map: &Map<String, Json>, at: Option<&'j str>, key: &'j str) -> Option<&'j str> {
+    match (map.contains_key("columns"), map.contains_key("values")) {
+        (true, _) => at,
+        (_, true) => None,
+        _ => Some(key),
+    }
+}
+
+/// Returns the first columns that stand at a member of a result.
+fn columns_at<'j>(json: &'j Json, at: Option<&str>, wanted: Option<&str>) -> Option<&'j Json> {
+    match json {
+        Json::Array(items) => items.iter().find_map(|item| columns_at(item, at, wanted)),
+        Json::Object(map) => {
+            let columns = map.get("columns").filter(|columns| columns.is_array());
+            let mut inside = map.iter();
+            columns.filter(|_| at == wanted).or_else(|| {
+                inside.find_map(|(key, value)| {
+                    let at = inside_of(map, at, key);
+                    columns_at(value, at, wanted)
+                })
+            })
+        }
+        _ => None,
+    }
+}
+
+fn places(name: &str, json: &Json, at: Option<&str>, all: &mut Vec<(String, String)>) {
+    match json {
+        Json::Array(items) => items.iter().for_each(|item| places(name, item, at, all)),
+        Json::Object(map) => {
+            let columns = map.get("columns").filter(|columns| columns.is_array());
+            all.extend(columns.map(|columns| (place(at, name), columns.to_string())));
+            for (key, value) in map {
+                let at = inside_of(map, at, key);
+                places(name, value, at, all);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn alone(text: &str) -> Option<String> {
+    by_position(text, "c1", &Shapes::default())
+}
+
+#[test]
+fn records_become_rows_under_their_columns() {
+    let flights = r#"[ {"no": "K17", "seats": {"near": 4, "far": 0}, "price": 1.50},
+        {"no": "K18", "seats": {"near": 0, "far": 2}, "price": 2.0} ]"#;
+    // `1.50` would become `1.5`.
+    assert_eq!(alone(flights), None);
+    let flights = flights.replace("1.50", "1.5");
+    let expected = r#"{"columns":["no","seats.near","seats.far","price"],"rows":[["K17",4,0,1.5],["K18",0,2,2.0]]}"#;
+    assert_eq!(alone(&flights).as_deref(), Some(expected));
+    let one = r#"{ "found": [ { "a": 1 } ], "n": "3" }"#;
+    assert_eq!(
+        alone(one).as_deref(),
+        Some(r#"{"found":[{"a":1}],"n":"3"}"#)
+    );
+    for other in ["not JSON", "[1,2", r#"{"a":1,"a":2}"#, r#"["\ud800"]"#] {
+        assert_eq!(alone(other), None, "{other}");
+    }
+}
+
+#[test]
+fn lists_of_lists_have_common_columns() {
+    let trips = r#"[[{"no":"K1","at":7},{"no":"K2","at":9}],[],[{"no":"K3","at":8}]]"#;
+    let expected = r#"{"columns":["no","at"],"groups":[[["K1",7],["K2",9]],[],[["K3",8]]]}"#;
+    assert_eq!(alone(trips).as_deref(), Some(expected));
+}
+
+#[test]
+fn what_an_earlier_result_has_is_said_by_its_name() {
+    let mut shapes = Shapes::default();
+    let first =
+        r#"{"id":"A","who":"ann","paid":[{"how":"card","sum":3},{"how":"cash","sum":4}],"bags":2}"#;
+    let stands = by_position(first, "c1", &shapes).unwrap();
+    shapes.add("c1", &stands);
+    let second = r#"{"id":"B","who":"bo","paid":[{"how":"card","sum":9}],"bags":0}"#;
+    let expected = r#"{"keys":"as in result c1","values":["B","bo",{"columns":"as in paid of result c1","rows":[["card",9]]},0]}"#;
+    assert_eq!(
+        by_position(second, "c2", &shapes).as_deref(),
+        Some(expected)
+    );
+    // Other keys stand with their values.
+    let third = r#"{"id":"B","who":"bo","bags":0,"more":1}"#;
+    assert_eq!(by_position(third, "c3", &shapes).as_deref(), Some(third));
+}
+
+fn any_json() -> impl Strategy<Value = Json> {
+    let scalar = prop_oneof![
+        any::<i32>().prop_map(Json::from),
+        "[a-z1-9.\"\\\\]{0,5}".prop_map(Json::from),
+        Just(Json::Null),
+    ];
+    scalar.prop_recursive(4, 40, 4, |inner| {
+        let record =
+            |value: &Json| json!({ "k": value, "in": { "x": value, "y": 1 }, "z": 0, "w": 2 });
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Json::from),
+            prop::collection::vec(("[ab]{1,2}", inner.clone()), 0..4)
+                .prop_map(|members| Json::Object(members.into_iter().collect())),
+            (inner.clone(), inner.clone())
+                .prop_map(move |(one, other)| json!([record(&one), record(&other)])),
+            inner
+                .clone()
+                .prop_map(move |one| json!([[record(&one)], [], [record(&one)]])),
+            inner.prop_map(move |one| record(&one)),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_table_says_all_that_the_records_said(all in prop::collection::vec(any_json(), 1..4)) {
+        let mut shapes = Shapes::default();
+        let mut before: Vec<(String, Json)> = Vec::new();
+        for (at, json) in all.iter().enumerate() {
+            let name = format!("c{at}");
+            let text = serde_json::to_string_pretty(json).unwrap();
+            if let Some(table) = by_position(&text, &name, &shapes) {
+                let read: Json = serde_json::from_str(&table).unwrap();
+                // A result may refer to what stands further up in itself.
+                before.push((name.clone(), read.clone()));
+                // A reader who takes the first columns of a member is right if it has no others.
+                let mut all = Vec::new();
+                for (name, json) in &before {
+                    places(name, json, None, &mut all);
+                }
+                all.sort();
+                all.dedup();
+                let mut once: Vec<_> = all.iter().map(|(place, _)| place).collect();
+                once.dedup();
+                if once.len() == all.len() {
+                    prop_assert_eq!(&records(&read, &before), json);
+                }
+                shapes.add(&name, &table);
+            }
+        }
+    }
+}

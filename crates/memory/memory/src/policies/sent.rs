@@ -1,0 +1,147 @@
+//! The lists that [`crate::Memory`] sends, as a policy.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+
+use super::chat::as_chat;
+use crate::engine::{Memory, Prices, Promise};
+use crate::form::Form;
+use crate::list::MessageList;
+use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
+use crate::window::Window;
+
+/// The lists that a [`Memory`] sends, one for each agent of a conversation.
+///
+/// A recording has no clock here, so that no cache expires.
+///
+/// ```
+/// # use std::sync::Arc;
+/// use accp_context::Recorded;
+/// use accp_memory::policies::Sent;
+/// use accp_memory::policy::{Agent, Message, Opening, Policy};
+/// use accp_memory::{Prices, Promise, Window};
+/// # use accp_runtime::view::View;
+/// # use accp_runtime::{Registry, TokenCounter};
+/// use serde_json::json;
+///
+/// # #[derive(Debug)]
+/// # struct Quarters;
+/// # impl TokenCounter for Quarters {
+/// #     fn name(&self) -> &str { "quarters" }
+/// #     fn count(&self, text: &str) -> usize { text.len().div_ceil(4) }
+/// # }
+/// # let opening = Opening {
+/// #     tools: None,
+/// #     counter: Arc::new(Quarters),
+/// #     view: View::new(Arc::new(Registry::standard())),
+/// # };
+/// let mut sent = Sent::new(&opening, Window::of(8_000)?, Prices::default(), Promise::Append);
+/// let log = "\u{1b}[32mok\u{1b}[0m of a step\n".repeat(30);
+/// let log = json!({ "role": "tool", "name": "bash", "content": log });
+/// sent.push(&Message::new(0, Recorded::of(&log)).expect("it has a role"));
+/// let list = sent.prompt(&Agent { name: "assistant".into(), cache: "".into() });
+/// assert!(sent.is_list() && list[0].text.contains("ok of a step") && !list[0].text.contains("[32m"));
+/// # Ok::<(), accp_memory::WindowError>(())
+/// ```
+pub struct Sent {
+    opening: Opening,
+    window: Window,
+    prices: Prices,
+    promise: Promise,
+    messages: Vec<Message>,
+    agents: BTreeMap<Arc<str>, AgentList>,
+    /// Who writes results that name no call.
+    named: BTreeSet<String>,
+}
+
+/// The list of one agent.
+struct AgentList {
+    memory: Memory,
+    /// How many messages of the conversation the agent has read.
+    read: usize,
+    /// The messages of the conversation that are in the agent's list, and the list.
+    indices: Vec<usize>,
+    list: Vec<String>,
+    /// The calls of other agents.
+    foreign: BTreeSet<String>,
+}
+
+impl Sent {
+    /// Begins a conversation.
+    pub fn new(opening: &Opening, window: Window, prices: Prices, promise: Promise) -> Self {
+        Self {
+            opening: opening.clone(),
+            window,
+            prices,
+            promise,
+            messages: Vec::new(),
+            agents: BTreeMap::new(),
+            named: BTreeSet::new(),
+        }
+    }
+}
+
+impl Policy for Sent {
+    fn push(&mut self, message: &Message) {
+        let recorded = message.recorded();
+        if message.kind == Kind::Result && recorded.call_id().is_none() {
+            self.named.extend(recorded.name().map(str::to_owned));
+        }
+        self.messages.push(message.clone());
+    }
+
+    fn prompt(&mut self, agent: &Agent) -> Vec<Segment> {
+        let held = self
+            .agents
+            .entry(Arc::clone(&agent.name))
+            .or_insert_with(|| AgentList {
+                memory: Memory::new(self.window.clone(), self.prices, self.promise)
+                    .with_counter(Arc::clone(&self.opening.counter)),
+                read: 0,
+                indices: Vec::new(),
+                list: Vec::new(),
+                foreign: BTreeSet::new(),
+            });
+        for message in &self.messages[held.read..] {
+            if message.is_for(&agent.name) {
+                held.indices.push(message.index);
+                let chat = as_chat(message, &agent.name, &mut held.foreign);
+                held.list.push(chat.to_string());
+            }
+        }
+        held.read = self.messages.len();
+        held.memory.take_results_of(&self.named);
+        let list = MessageList::of(Form::OpenAi, held.list.iter().map(String::as_str));
+        let list = list.map(|list| match &self.opening.tools {
+            Some(tools) => list.with_beside(tools.to_string()),
+            None => list,
+        });
+        let Ok(list) = list else {
+            // A message of a recording is always an object.
+            return Vec::new();
+        };
+        let (sent, report) = held.memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
+        let tools = Segment::tools(&self.opening);
+        let own = report.needs_tool.then(|| {
+            let definition = format!("{}\n", Memory::tool(Form::Anthropic));
+            Segment::new(Kind::Tools, definition)
+        });
+        let shown = sent.messages().iter().zip(&held.indices);
+        let shown = shown.map(|(message, index)| Segment {
+            message: Some(*index),
+            ..Segment::new(self.messages[*index].kind, message.line())
+        });
+        tools.into_iter().chain(own).chain(shown).collect()
+    }
+
+    fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
+        Some(Cow::Borrowed(self.messages.get(index)?.original()))
+    }
+
+    fn is_list(&self) -> bool {
+        true
+    }
+}
