@@ -53,6 +53,7 @@
 //! runtime does not link it.
 
 mod bpe;
+mod engine;
 mod media;
 mod model;
 
