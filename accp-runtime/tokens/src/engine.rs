@@ -64,14 +64,16 @@ impl Encoding {
             let length = quick::piece_end::<CASED>(text, at, window) - at;
             count += match length {
                 1 => 1,
-                2..=8 if self.table.has8(key::first8(window as u64, length), length) => 1,
                 2..=8 => {
                     let slot = Memo::slot(key::first8(window as u64, length), length);
-                    self.memo.get(slot).unwrap_or_else(|| {
-                        let count = self.count_merged(text, at, length, limit);
-                        self.memo.keep(slot, count);
-                        count
-                    })
+                    match self.memo.get(slot) {
+                        Some(count) => count,
+                        None => {
+                            let count = self.count_long(text, at, length, limit);
+                            self.memo.keep(slot, count);
+                            count
+                        }
+                    }
                 }
                 _ => self.count_long(text, at, length, limit),
             };

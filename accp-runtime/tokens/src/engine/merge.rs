@@ -38,7 +38,9 @@ impl Merges {
     /// begins, and the tokens with their ends from there.
     pub(crate) fn walk(&self, table: &Table, piece: &[u8], tell: impl FnMut(usize, &[Token]) -> bool) {
         let mut tell = tell;
-        if piece.len() <= key::WINDOW {
+        if let Some(tokens) = self.behind_sign(table, piece) {
+            tell(0, &tokens);
+        } else if piece.len() <= key::WINDOW {
             let mut tokens = [(0, 0); key::WINDOW];
             let count = self.cover(table, piece, &mut tokens, &mut [u64::MAX]);
             tell(0, &tokens[..count]);
@@ -49,6 +51,19 @@ impl Merges {
         } else {
             self.walk_long(table, piece, tell);
         }
+    }
+
+    /// Returns the tokens of a piece that is one byte and one token behind it, such as a word behind a sign. Most short pieces
+    /// are.
+    fn behind_sign(&self, table: &Table, piece: &[u8]) -> Option<[Token; 2]> {
+        let first = *piece.first()?;
+        if first.is_ascii_alphanumeric() || piece.len() > key::WINDOW {
+            return None;
+        }
+        let sign = table.byte(first);
+        let word = table.rank_of(piece, 1, piece.len())?;
+        let hold = self.pairs.hold(table, sign, word);
+        hold.then_some([(sign, 1), (word, piece.len() as u32)])
     }
 
     /// Covers a long piece a stretch at a time, so that it takes little memory and can stop.
@@ -192,18 +207,21 @@ impl Pairs {
     fn hold(&self, table: &Table, mut left: u32, mut right: u32) -> bool {
         // A join over the border comes first if its rank is below.
         let mut limit = u32::MAX;
+        let (mut inner, mut outer) = (table.parts(left).1, table.parts(right).0);
         loop {
-            if self.joined(table, left, right).is_some_and(|token| token < limit) {
+            let joined = self.joined(table, left, right);
+            if joined.is_some_and(|token| token < limit) {
                 return false;
             }
-            let (inner, outer) = (table.parts(left).1, table.parts(right).0);
             // A byte is its own part. Of equal joins the one on the left comes first.
             if inner != left && (left > right || outer == right) {
                 limit = left;
                 left = inner;
+                inner = table.parts(left).1;
             } else if outer != right {
                 limit = right + 1;
                 right = outer;
+                outer = table.parts(right).0;
             } else {
                 return true;
             }

@@ -9,7 +9,7 @@ const ONES: u128 = u128::MAX / 0xff;
 const HIGH: u128 = ONES << 7;
 
 /// Returns where the piece ends that begins at a byte before the end of the text, given the window there.
-#[inline]
+#[inline(always)]
 pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize, window: u128) -> usize {
     let (first, second) = (window as u8, (window >> 8) as u8);
     let end = match kind(first) {
@@ -22,7 +22,10 @@ pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize, window: u128)
         prefix => match kind(second) {
             Kind::Beyond => None,
             Kind::Letter => word::<CASED>(text, at + 1, window >> 8, 1),
-            _ if matches!(prefix, Kind::Symbol) => Some(split::symbols::<CASED>(text, at + 1)),
+            Kind::Digit | Kind::Space if matches!(prefix, Kind::Symbol) => Some(at + 1),
+            Kind::Symbol | Kind::Newline if matches!(prefix, Kind::Symbol) => {
+                Some(split::symbols::<CASED>(text, at + 1))
+            }
             // Behind the end of the text a window has zeros, which are symbols.
             Kind::Symbol if first == b' ' && at + 1 < text.len() => {
                 Some(split::symbols::<CASED>(text, at + 2))
@@ -66,7 +69,7 @@ static KINDS: [Kind; 256] = {
 };
 
 /// Returns where a word ends, given a window that begins with its first letter and has a prefix less than others.
-#[inline]
+#[inline(always)]
 fn word<const CASED: bool>(text: &[u8], at: usize, window: u128, prefix: usize) -> Option<usize> {
     let length = match stops8::<CASED>(window as u64) {
         0 => stops::<CASED>(window).trailing_zeros(),
