@@ -61,10 +61,7 @@ fn encoding(vocabulary: &CoreBPE) -> Result<Vec<u8>, Box<dyn Error>> {
         let Ok(token) = vocabulary.decode_bytes(&[rank]) else {
             break;
         };
-        lengths
-            .entry(token.len())
-            .or_default()
-            .push((token, rank));
+        lengths.entry(token.len()).or_default().push((token, rank));
     }
     let mut head = vec![0; (LONGEST + 1) * 16];
     let mut body = parts(&lengths)?;
@@ -81,7 +78,11 @@ fn encoding(vocabulary: &CoreBPE) -> Result<Vec<u8>, Box<dyn Error>> {
         let (pilots, places) = perfect(&hashes)?;
         let pilots_at = head.len() + body.len();
         let records_at = pilots_at + 2 * pilots.len();
-        row(&mut head, length, [pilots_at, pilots.len(), records_at, places.len()])?;
+        row(
+            &mut head,
+            length,
+            [pilots_at, pilots.len(), records_at, places.len()],
+        )?;
         body.extend(pilots.iter().flat_map(|pilot| pilot.to_le_bytes()));
         for place in places {
             // No lookup of the first token comes to an empty place, and no other token equals it.

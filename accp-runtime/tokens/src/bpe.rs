@@ -7,8 +7,8 @@ use crate::engine::{CL100K_BASE, Encoding, O200K_BASE};
 
 /// A BPE encoding that counts tokens exactly as `tiktoken` does (its `encode_ordinary`).
 ///
-/// A `Bpe` is a handle to tables that the process shares: copy it freely. The first count in an
-/// encoding unpacks its tables, which takes tens of milliseconds in an optimised build;
+/// A `Bpe` is a handle to tables that the process shares: copy it freely. They are ready in the binary. With the first word
+/// that is not a token, an index of pairs is made, which takes some milliseconds and megabytes;
 /// [`load`](Self::load) does so before.
 ///
 /// ```
@@ -77,7 +77,11 @@ impl Bpe {
         }
     }
 
-    /// Unpacks the tables, unless that has been done.
+    pub(crate) fn encoding(self) -> &'static Encoding {
+        self.encoding
+    }
+
+    /// Makes what the first text with a rare word needs, unless that has been done.
     ///
     /// ```
     /// use accp_tokens::Bpe;
@@ -127,6 +131,11 @@ impl TokenCounter for Bpe {
     fn count(&self, text: &str) -> usize {
         self.encoding.count(text, usize::MAX)
     }
+
+    fn count_to(&self, text: &str, limit: usize) -> Option<usize> {
+        let count = self.encoding.count(text, limit);
+        (count <= limit).then_some(count)
+    }
 }
 
 impl fmt::Debug for Bpe {
@@ -142,7 +151,10 @@ mod tests {
     #[test]
     fn an_encoding_answers_to_its_own_name_only() {
         for name in Bpe::ENCODINGS {
-            assert_eq!(Bpe::for_encoding(name).map(|bpe| bpe.encoding.name), Some(name));
+            assert_eq!(
+                Bpe::for_encoding(name).map(|bpe| bpe.encoding.name),
+                Some(name)
+            );
         }
         for name in ["", "O200K_BASE", "o200k", " o200k_base", "voyage3_base"] {
             assert!(Bpe::for_encoding(name).is_none(), "{name:?}");

@@ -1,6 +1,7 @@
 //! Cuts a text into pieces, and the pieces into tokens.
 
 mod class;
+mod cut;
 mod key;
 mod memo;
 mod merge;
@@ -45,6 +46,12 @@ impl Encoding {
     /// Makes what pieces take that are not tokens, unless that has been done.
     pub(crate) fn load(&self) {
         self.merges();
+    }
+
+    /// Returns the last place of a text that no piece crosses, whatever is appended, if it stands at a byte, behind it or one
+    /// character before.
+    pub(crate) fn last_cut(&self, text: &str, from: usize) -> Option<usize> {
+        cut::last_cut(text, from)
     }
 
     /// Counts the tokens of a text. Above the limit it stops, and returns any number above.
@@ -118,12 +125,13 @@ impl Encoding {
             if let Some(token) = self.table.rank_of(text, at, end) {
                 tell(token, end);
             } else {
-                self.merges().walk(&self.table, &text[at..end], |start, tokens| {
-                    for &(token, end) in tokens {
-                        tell(token, at + start + end as usize);
-                    }
-                    true
-                });
+                self.merges()
+                    .walk(&self.table, &text[at..end], |start, tokens| {
+                        for &(token, end) in tokens {
+                            tell(token, at + start + end as usize);
+                        }
+                        true
+                    });
             }
             at = end;
         }

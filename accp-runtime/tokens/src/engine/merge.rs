@@ -36,7 +36,12 @@ impl Merges {
 
     /// Tells where the tokens of a piece end, in order, a stretch at a time, until it is told to stop: the byte at which the stretch
     /// begins, and the tokens with their ends from there.
-    pub(crate) fn walk(&self, table: &Table, piece: &[u8], tell: impl FnMut(usize, &[Token]) -> bool) {
+    pub(crate) fn walk(
+        &self,
+        table: &Table,
+        piece: &[u8],
+        tell: impl FnMut(usize, &[Token]) -> bool,
+    ) {
         let mut tell = tell;
         if let Some(tokens) = self.behind_sign(table, piece) {
             tell(0, &tokens);
@@ -71,7 +76,12 @@ impl Merges {
     /// The next stretch begins with a token before the end of the one before, and has to begin with the same token. Then
     /// the two tokens at the border are neighbours in the stretch before, which shows that they hold. If it
     /// begins with another token, the stretch before is made twice as long.
-    fn walk_long(&self, table: &Table, piece: &[u8], mut tell: impl FnMut(usize, &[Token]) -> bool) {
+    fn walk_long(
+        &self,
+        table: &Table,
+        piece: &[u8],
+        mut tell: impl FnMut(usize, &[Token]) -> bool,
+    ) {
         let mut start = 0;
         let mut wide = WIDE;
         let mut tokens = self.stretch(table, piece, start, wide);
@@ -131,7 +141,9 @@ impl Merges {
                 open[start / 64] &= !(1 << (start % 64));
                 count -= 1;
                 let end = start;
-                start = count.checked_sub(1).map_or(0, |last| tokens[last].1 as usize);
+                start = count
+                    .checked_sub(1)
+                    .map_or(0, |last| tokens[last].1 as usize);
                 (token, length) = (before, end - start);
             } else {
                 // Every byte is a token, so there is always a way.

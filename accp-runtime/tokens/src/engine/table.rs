@@ -56,14 +56,6 @@ impl Table {
         Self { bytes, rows }
     }
 
-    /// Whether at most eight bytes are a token.
-    #[inline]
-    pub(crate) fn has8(&self, key: u64, length: usize) -> bool {
-        let record = self.record(key::hash(key.into()), length);
-        let record = record.and_then(|at| self.bytes.get(at..)?.first_chunk());
-        record.is_some_and(|record| key::first8(u64::from_le_bytes(*record), length) == key)
-    }
-
     /// Returns the rank of a token of at most eight bytes; `None` if the bytes are not a token.
     #[inline]
     pub(crate) fn rank8(&self, key: u64, length: usize) -> Option<u32> {
