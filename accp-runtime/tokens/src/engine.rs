@@ -56,6 +56,10 @@ impl Encoding {
 
     /// Counts the tokens of a text. Above the limit it stops, and returns any number above.
     pub(crate) fn count(&self, text: &str, limit: usize) -> usize {
+        // No token is longer, so a text of so many bytes needs no look.
+        if text.len().div_ceil(table::LONGEST) > limit {
+            return limit + 1;
+        }
         if self.cased {
             self.count_pieces::<true>(text.as_bytes(), limit)
         } else {
@@ -71,6 +75,7 @@ impl Encoding {
             let length = quick::piece_end::<CASED>(text, at, window) - at;
             count += match length {
                 1 => 1,
+                2..=3 if quick::is_number(window, length) => 1,
                 2..=8 => {
                     let slot = Memo::slot(key::first8(window as u64, length), length);
                     match self.memo.get(slot) {
@@ -149,5 +154,67 @@ impl Encoding {
         let mut tokens = Vec::new();
         self.each(text.as_bytes(), |token, _| tokens.push(token));
         tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn up_to_three_digits_are_a_token() {
+        for encoding in [&O200K_BASE, &CL100K_BASE] {
+            for number in 0..1000 {
+                for text in [
+                    format!("{number}"),
+                    format!("{number:02}"),
+                    format!("{number:03}"),
+                ] {
+                    let rank = encoding.table.rank_of(text.as_bytes(), 0, text.len());
+                    assert!(rank.is_some(), "{text}");
+                }
+            }
+        }
+    }
+
+    /// Every token has the record to which its hash leads, and its parts are its bytes.
+    #[test]
+    fn tables_hold_all_tokens_and_their_parts() {
+        for encoding in [&O200K_BASE, &CL100K_BASE] {
+            let table = &encoding.table;
+            let mut found = 0;
+            for length in 1..=table::LONGEST {
+                found += table
+                    .ranks(length)
+                    .collect::<std::collections::BTreeSet<_>>()
+                    .len();
+            }
+            assert_eq!(found, table.count());
+        }
+    }
+
+    #[test]
+    fn the_quick_way_cuts_where_the_patterns_do() {
+        let letters = ["a", "B", " ", "'", "s", "7", "\n", "!", "é", "/", "\t"];
+        for number in 0..letters.len().pow(5) {
+            let mut rest = number;
+            let text: String = (0..5)
+                .map(|_| {
+                    let letter = letters[rest % letters.len()];
+                    rest /= letters.len();
+                    letter
+                })
+                .collect();
+            let text = text.as_bytes();
+            let window = key::window(text, 0);
+            assert_eq!(
+                quick::piece_end::<true>(text, 0, window),
+                split::piece_end::<true>(text, 0)
+            );
+            assert_eq!(
+                quick::piece_end::<false>(text, 0, window),
+                split::piece_end::<false>(text, 0)
+            );
+        }
     }
 }

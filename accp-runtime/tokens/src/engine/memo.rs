@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bits of the place. A slot keeps the rest of the bits of the key, so there is room for the length and the count.
-const PLACE: u32 = 13;
+const PLACE: u32 = 14;
 /// Odd, so that two keys never have the same product.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 

@@ -264,8 +264,7 @@ impl Lengths {
             long: vec![0; 1 << 13].into_boxed_slice(),
         };
         for length in 3..=LONGEST {
-            for token in table.tokens(length) {
-                let window = key::window(token, 0);
+            for window in table.windows(length) {
                 match length {
                     3..5 => lengths.three[spread::<3, 17>(window)] |= 1 << (length - 3),
                     5..8 => lengths.five[spread::<5, 18>(window)] |= 1 << (length - 5),

@@ -129,3 +129,11 @@ fn digits(text: &[u8], behind: usize) -> Option<usize> {
     }
     Some(end)
 }
+
+/// Whether a piece of two or three bytes at the beginning of a window is digits of ASCII: all of these are tokens.
+#[inline]
+pub(crate) fn is_number(window: u128, length: usize) -> bool {
+    let last = (window >> (8 * (length - 1))) as u8;
+    // A piece that begins with a digit and ends with one of ASCII has nothing else.
+    (window as u8).is_ascii_digit() && last.is_ascii_digit()
+}

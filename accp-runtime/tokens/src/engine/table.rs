@@ -119,14 +119,21 @@ impl Table {
         self.rank8(byte.into(), 1).unwrap_or(0)
     }
 
-    /// Returns the tokens of a length, some of them twice.
-    pub(crate) fn tokens(&self, length: usize) -> impl Iterator<Item = &'static [u8]> {
+    /// Returns a window at the beginning of each token of a length, some of them twice.
+    pub(crate) fn windows(&self, length: usize) -> impl Iterator<Item = u128> {
         let row = self.rows[length];
-        let records = self.bytes.get(row.records..).unwrap_or_default();
-        let records = records.chunks_exact(length + RANK);
-        records
-            .take(row.slots as usize)
-            .map(move |record| &record[..length])
+        let slots = 0..row.slots as usize;
+        slots.map(move |slot| key::window(self.bytes, row.records + slot * (length + RANK)))
+    }
+
+    /// Returns the rank of each token of a length, found by its bytes.
+    #[cfg(test)]
+    pub(crate) fn ranks(&self, length: usize) -> impl Iterator<Item = u32> {
+        let row = self.rows[length];
+        (0..row.slots as usize).filter_map(move |slot| {
+            let at = row.records + slot * (length + RANK);
+            self.rank_of(self.bytes, at, at + length)
+        })
     }
 
     fn rank_of_long(&self, token: &[u8]) -> Option<u32> {
