@@ -75,7 +75,7 @@ fn encoding(vocabulary: &CoreBPE) -> Result<Vec<u8>, Box<dyn Error>> {
             _ => key::hash_long(token),
         };
         let hashes: Vec<_> = tokens.iter().map(|(token, _)| hash(token)).collect();
-        let (pilots, places) = perfect(&hashes)?;
+        let Perfect { pilots, places } = perfect(&hashes)?;
         let pilots_at = head.len() + body.len();
         let records_at = pilots_at + 2 * pilots.len();
         row(
@@ -137,9 +137,14 @@ fn parts(lengths: &BTreeMap<usize, Vec<(Vec<u8>, u32)>>) -> Result<Vec<u8>, Box<
     Ok(parts)
 }
 
-/// Finds a pilot for each bucket so that every hash has a place of its own. Returns the pilots, and for each
-/// place the index of its hash.
-fn perfect(hashes: &[u64]) -> Result<(Vec<u16>, Vec<Option<usize>>), Box<dyn Error>> {
+/// A pilot for each bucket, and for each place the index of its hash.
+struct Perfect {
+    pilots: Vec<u16>,
+    places: Vec<Option<usize>>,
+}
+
+/// Finds pilots with which every hash has a place of its own.
+fn perfect(hashes: &[u64]) -> Result<Perfect, Box<dyn Error>> {
     let buckets = hashes.len().div_ceil(BUCKET);
     let slots = (hashes.len() * ROOM).div_ceil(100);
     let mut full: Vec<Vec<usize>> = vec![Vec::new(); buckets];
@@ -167,7 +172,7 @@ fn perfect(hashes: &[u64]) -> Result<(Vec<u16>, Vec<Option<usize>>), Box<dyn Err
             places[key::place(hashes[index], pilot, slots as u32)] = Some(index);
         }
     }
-    Ok((pilots, places))
+    Ok(Perfect { pilots, places })
 }
 
 /// The classes of all characters: for each 128 characters the number of their block, and then the blocks.

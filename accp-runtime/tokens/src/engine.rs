@@ -12,6 +12,7 @@ mod unicode;
 
 use std::sync::OnceLock;
 
+pub(crate) use cut::last_cut;
 use memo::Memo;
 use merge::Merges;
 use table::Table;
@@ -48,12 +49,6 @@ impl Encoding {
         self.merges();
     }
 
-    /// Returns the last place of a text that no piece crosses, whatever is appended, if it stands at a byte, behind it or one
-    /// character before.
-    pub(crate) fn last_cut(&self, text: &str, from: usize) -> Option<usize> {
-        cut::last_cut(text, from)
-    }
-
     /// Counts the tokens of a text. Above the limit it stops, and returns any number above.
     pub(crate) fn count(&self, text: &str, limit: usize) -> usize {
         // No token is longer, so a text of so many bytes needs no look.
@@ -78,13 +73,12 @@ impl Encoding {
                 2..=3 if quick::is_number(window, length) => 1,
                 2..=8 => {
                     let slot = Memo::slot(key::first8(window as u64, length), length);
-                    match self.memo.get(slot) {
-                        Some(count) => count,
-                        None => {
-                            let count = self.count_long(text, at, length, limit);
-                            self.memo.keep(slot, count);
-                            count
-                        }
+                    if let Some(count) = self.memo.get(slot) {
+                        count
+                    } else {
+                        let count = self.count_long(text, at, length, limit);
+                        self.memo.keep(slot, count);
+                        count
                     }
                 }
                 _ => self.count_long(text, at, length, limit),

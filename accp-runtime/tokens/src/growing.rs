@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::bpe::Bpe;
+use crate::engine::last_cut;
 
 /// Counts the tokens of a text to which more is appended, such as a list or a prompt.
 ///
@@ -59,7 +60,7 @@ impl GrowingCount {
         let before = self.open.len();
         self.open.push_str(text);
         let encoding = self.bpe.encoding();
-        if let Some(cut) = encoding.last_cut(&self.open, before) {
+        if let Some(cut) = last_cut(&self.open, before) {
             self.settled += encoding.count(&self.open[..cut], usize::MAX);
             self.open.drain(..cut);
         }

@@ -15,33 +15,30 @@ pub(crate) fn window(text: &[u8], at: usize) -> u128 {
         return u128::from_le_bytes(*bytes);
     }
     let Some(rest) = text.get(at..) else { return 0 };
-    match text.last_chunk() {
+    if let Some(bytes) = text.last_chunk() {
         // The bytes before `at` leave, and zeros come in behind.
-        Some(bytes) => u128::from_le_bytes(*bytes)
-            .checked_shr(8 * (WINDOW - rest.len()) as u32)
-            .unwrap_or(0),
-        None => {
-            let mut bytes = [0; WINDOW];
-            for (byte, from) in bytes.iter_mut().zip(rest) {
-                *byte = *from;
-            }
-            u128::from_le_bytes(bytes)
-        }
+        let shift = 8 * (WINDOW - rest.len()) as u32;
+        return u128::from_le_bytes(*bytes).checked_shr(shift).unwrap_or(0);
     }
+    let mut bytes = [0; WINDOW];
+    for (byte, from) in bytes.iter_mut().zip(rest) {
+        *byte = *from;
+    }
+    u128::from_le_bytes(bytes)
 }
 
 /// Keeps the first bytes of a window, at most [`WINDOW`]; zeros follow.
 #[inline]
 pub(crate) fn first(window: u128, length: usize) -> u128 {
     debug_assert!((1..=WINDOW).contains(&length));
-    window & (u128::MAX >> (8 * (WINDOW - length) as u32 & 127))
+    window & (u128::MAX >> ((8 * (WINDOW - length) as u32) & 127))
 }
 
 /// Keeps the first bytes of a window, at most eight; zeros follow.
 #[inline]
 pub(crate) fn first8(window: u64, length: usize) -> u64 {
     debug_assert!((1..=8).contains(&length));
-    window & (u64::MAX >> (64 - 8 * length as u32 & 63))
+    window & (u64::MAX >> ((64 - 8 * length as u32) & 63))
 }
 
 /// The hash of a key of at most [`WINDOW`] bytes.

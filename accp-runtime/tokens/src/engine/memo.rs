@@ -21,6 +21,8 @@ pub(crate) struct Slot {
 }
 
 impl Memo {
+    // Only statics are made of it, which never stand on a stack.
+    #[allow(clippy::large_stack_arrays)]
     pub(crate) const fn new() -> Self {
         Self([const { AtomicU64::new(0) }; 1 << PLACE])
     }
