@@ -197,9 +197,15 @@ fn frame(text: &mut String, numbers: &mut Numbers) {
         word(text, numbers, letters, 0);
         text.push(':');
         match numbers.below(5) {
-            0 => text.push_str(&format!("{}.{}", numbers.below(5000), numbers.below(100))),
+            0 => {
+                let amount = format!("{}.{}", numbers.below(5000), numbers.below(100));
+                text.push_str(&amount);
+            }
             1 => text.push_str("[a:-12%QoQ,b,+3.2%]"),
-            2 => text.push_str(&format!("$hot.{:x}", numbers.next() & 0xff_ffff)),
+            2 => {
+                let reference = format!("$hot.{:x}", numbers.next() & 0xff_ffff);
+                text.push_str(&reference);
+            }
             3 => text.push_str("\"say \\\"no\\\"\""),
             _ => {
                 let letters = 1 + numbers.below(10);
@@ -207,10 +213,11 @@ fn frame(text: &mut String, numbers: &mut Numbers) {
             }
         }
     }
-    text.push_str(&format!(
+    let envelope = format!(
         "}}[mid:{:012x},seq:{},ts:1{:09},sid:s1]",
         numbers.next() & 0xffff_ffff_ffff,
         numbers.below(9999),
         numbers.below(999_999_999)
-    ));
+    );
+    text.push_str(&envelope);
 }
