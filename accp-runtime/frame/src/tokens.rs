@@ -25,6 +25,25 @@ pub trait TokenCounter {
 
     /// Returns the number of tokens in `text`.
     fn count(&self, text: &str) -> usize;
+
+    /// Returns the number of tokens in `text` if it is at most `limit`; `None` if there are more.
+    ///
+    /// A counter that can stop at the limit does so, instead of counting the rest.
+    ///
+    /// ```
+    /// # use accp_runtime::TokenCounter;
+    /// # struct Bytes;
+    /// # impl TokenCounter for Bytes {
+    /// #     fn name(&self) -> &str { "bytes" }
+    /// #     fn count(&self, text: &str) -> usize { text.len() }
+    /// # }
+    /// assert_eq!(Bytes.count_to("@a>ping:link{}", 14), Some(14));
+    /// assert_eq!(Bytes.count_to("@a>ping:link{}", 13), None);
+    /// ```
+    fn count_to(&self, text: &str, limit: usize) -> Option<usize> {
+        let count = self.count(text);
+        (count <= limit).then_some(count)
+    }
 }
 
 impl<C: TokenCounter + ?Sized> TokenCounter for &C {
@@ -34,6 +53,10 @@ impl<C: TokenCounter + ?Sized> TokenCounter for &C {
 
     fn count(&self, text: &str) -> usize {
         (**self).count(text)
+    }
+
+    fn count_to(&self, text: &str, limit: usize) -> Option<usize> {
+        (**self).count_to(text, limit)
     }
 }
 

@@ -1,13 +1,14 @@
 //! The encodings.
 
 use accp_frame::TokenCounter;
-use bpe_openai::Tokenizer;
 use std::fmt;
+
+use crate::engine::{CL100K_BASE, Encoding, O200K_BASE};
 
 /// A BPE encoding that counts tokens exactly as `tiktoken` does (its `encode_ordinary`).
 ///
-/// A `Bpe` is a handle to tables that the process shares: copy it freely. The first count in an
-/// encoding unpacks its tables, which takes tens of milliseconds in an optimised build;
+/// A `Bpe` is a handle to tables that the process shares: copy it freely. They are ready in the binary. With the first word
+/// that is not a token, an index of pairs is made, which takes some milliseconds and megabytes;
 /// [`load`](Self::load) does so before.
 ///
 /// ```
@@ -19,8 +20,7 @@ use std::fmt;
 /// ```
 #[derive(Clone, Copy)]
 pub struct Bpe {
-    name: &'static str,
-    tables: fn() -> &'static Tokenizer,
+    encoding: &'static Encoding,
 }
 
 impl Bpe {
@@ -43,8 +43,7 @@ impl Bpe {
     /// ```
     pub fn o200k_base() -> Self {
         Self {
-            name: "o200k_base",
-            tables: bpe_openai::o200k_base,
+            encoding: &O200K_BASE,
         }
     }
 
@@ -57,8 +56,7 @@ impl Bpe {
     /// ```
     pub fn cl100k_base() -> Self {
         Self {
-            name: "cl100k_base",
-            tables: bpe_openai::cl100k_base,
+            encoding: &CL100K_BASE,
         }
     }
 
@@ -79,7 +77,11 @@ impl Bpe {
         }
     }
 
-    /// Unpacks the tables, unless that has been done.
+    pub(crate) fn encoding(self) -> &'static Encoding {
+        self.encoding
+    }
+
+    /// Makes what the first text with a rare word needs, unless that has been done.
     ///
     /// ```
     /// use accp_tokens::Bpe;
@@ -88,7 +90,7 @@ impl Bpe {
     /// std::thread::spawn(|| Bpe::o200k_base().load());
     /// ```
     pub fn load(&self) {
-        (self.tables)();
+        self.encoding.load();
     }
 
     /// Returns the tokens of a text, as many as [`count`](TokenCounter::count) counts.
@@ -100,7 +102,7 @@ impl Bpe {
     /// assert_eq!(bpe.tokens("two words").len(), bpe.count("two words"));
     /// ```
     pub fn tokens(&self, text: &str) -> Vec<u32> {
-        (self.tables)().encode(text)
+        self.encoding.tokens(text)
     }
 
     /// Returns the byte at which each token of a text ends. A token may end within a character.
@@ -111,13 +113,7 @@ impl Bpe {
     /// assert_eq!(Bpe::o200k_base().ends("two words"), [3, 9]);
     /// ```
     pub fn ends(&self, text: &str) -> Vec<usize> {
-        let tokenizer = (self.tables)();
-        let tokens = tokenizer.encode(text).into_iter();
-        let ends = tokens.scan(0, |end, token| {
-            *end += tokenizer.bpe.token_len(token);
-            Some(*end)
-        });
-        ends.collect()
+        self.encoding.ends(text)
     }
 }
 
@@ -129,17 +125,22 @@ impl Default for Bpe {
 
 impl TokenCounter for Bpe {
     fn name(&self) -> &str {
-        self.name
+        self.encoding.name
     }
 
     fn count(&self, text: &str) -> usize {
-        (self.tables)().count(text)
+        self.encoding.count(text, usize::MAX)
+    }
+
+    fn count_to(&self, text: &str, limit: usize) -> Option<usize> {
+        let count = self.encoding.count(text, limit);
+        (count <= limit).then_some(count)
     }
 }
 
 impl fmt::Debug for Bpe {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Bpe").field(&self.name).finish()
+        f.debug_tuple("Bpe").field(&self.encoding.name).finish()
     }
 }
 
@@ -150,7 +151,10 @@ mod tests {
     #[test]
     fn an_encoding_answers_to_its_own_name_only() {
         for name in Bpe::ENCODINGS {
-            assert_eq!(Bpe::for_encoding(name).map(|bpe| bpe.name), Some(name));
+            assert_eq!(
+                Bpe::for_encoding(name).map(|bpe| bpe.encoding.name),
+                Some(name)
+            );
         }
         for name in ["", "O200K_BASE", "o200k", " o200k_base", "voyage3_base"] {
             assert!(Bpe::for_encoding(name).is_none(), "{name:?}");

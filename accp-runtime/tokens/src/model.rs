@@ -69,6 +69,10 @@ impl TokenCounter for ModelCounter {
     fn count(&self, text: &str) -> usize {
         self.counter.count(text)
     }
+
+    fn count_to(&self, text: &str, limit: usize) -> Option<usize> {
+        self.counter.count_to(text, limit)
+    }
 }
 
 /// A name that is not the name of a model.

@@ -1,36 +1,9 @@
-//! Comparison of our counts with those of `tiktoken-rs`, the reference.
-//!
-//! The reference backtracks over long runs of one class, so every compared text is short.
+//! Comparison of our tokens with those of the reference.
 
 use accp_tokens::{Bpe, TokenCounter};
 use proptest::prelude::*;
-use std::sync::LazyLock;
-use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
-fn encodings() -> [(Bpe, &'static CoreBPE); 2] {
-    [
-        (Bpe::o200k_base(), o200k_base_singleton()),
-        (Bpe::cl100k_base(), cl100k_base_singleton()),
-    ]
-}
-
-fn assert_same(text: &str) {
-    for (ours, reference) in encodings() {
-        let expected = reference.encode_ordinary(text).len();
-        assert_eq!(ours.count(text), expected, "{}: {text:?}", ours.name());
-    }
-}
-
-/// Every token of both encodings that is text by itself.
-static VOCABULARY: LazyLock<Vec<String>> = LazyLock::new(|| {
-    encodings()
-        .iter()
-        .flat_map(|(_, reference)| {
-            (0..200_000).filter_map(|token| reference.decode_bytes(&[token]).ok())
-        })
-        .filter_map(|bytes| String::from_utf8(bytes).ok())
-        .collect()
-});
+use crate::common::{VOCABULARY, assert_same};
 
 fn from_vocabulary() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&VOCABULARY[..]), 1..12).prop_map(|v| v.concat())
@@ -199,20 +172,4 @@ fn known_counts() {
         assert_eq!(Bpe::o200k_base().count(text), o200k, "{text:?}");
         assert_eq!(Bpe::cl100k_base().count(text), cl100k, "{text:?}");
     }
-}
-
-/// A million characters must count correctly. The reference panics on a million spaces, so the
-/// expected counts are derived. The longest token of each run (128 spaces, 8 letters, 3 digits, 16
-/// marks) divides the run, and a repeated line repeats its count.
-#[test]
-fn a_million_characters_are_no_trouble() {
-    const MILLION: usize = 1_000_000;
-    let bpe = Bpe::o200k_base();
-    assert_eq!(bpe.count(&" ".repeat(MILLION)), 7_813);
-    assert_eq!(bpe.count(&"a".repeat(MILLION)), MILLION / 8);
-    assert_eq!(bpe.count(&"7".repeat(MILLION)), 333_334);
-    assert_eq!(bpe.count(&"!".repeat(MILLION)), MILLION / 16);
-
-    let frame = "@research>done:analyze{d:q3_sales}\n";
-    assert_eq!(bpe.count(&frame.repeat(20_000)), 20_000 * bpe.count(frame));
 }

@@ -1,0 +1,145 @@
+//! The pieces of most texts, without a look at single bytes: words and numbers of ASCII that end within a window.
+//! `split` has the patterns; a test holds both to the same cuts.
+
+use super::key::WINDOW;
+use super::split;
+
+/// A one, and the highest bit, in each byte.
+const ONES: u128 = u128::MAX / 0xff;
+const HIGH: u128 = ONES << 7;
+
+/// Returns where the piece ends that begins at a byte before the end of the text, given the window there.
+// As a call it takes a tenth more instructions.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize, window: u128) -> usize {
+    let (first, second) = (window as u8, (window >> 8) as u8);
+    let end = match kind(first) {
+        Kind::Letter => word::<CASED>(text, at, window, 0),
+        Kind::Digit => digits(text, at + 1),
+        Kind::Newline => Some(split::spaces::<CASED>(text, at)),
+        // Without cased words, a contraction is a piece of its own.
+        Kind::Symbol if !CASED && first == b'\'' => None,
+        Kind::Beyond => None,
+        prefix => match kind(second) {
+            Kind::Beyond => None,
+            Kind::Letter => word::<CASED>(text, at + 1, window >> 8, 1),
+            Kind::Digit | Kind::Space if matches!(prefix, Kind::Symbol) => Some(at + 1),
+            Kind::Symbol | Kind::Newline if matches!(prefix, Kind::Symbol) => {
+                Some(split::symbols::<CASED>(text, at + 1))
+            }
+            // Behind the end of the text a window has zeros, which are symbols.
+            Kind::Symbol if first == b' ' && at + 1 < text.len() => {
+                Some(split::symbols::<CASED>(text, at + 2))
+            }
+            _ => Some(split::spaces::<CASED>(text, at)),
+        },
+    };
+    end.unwrap_or_else(|| split::piece_end::<CASED>(text, at))
+}
+
+/// What a byte is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Letter,
+    Digit,
+    Newline,
+    Space,
+    Symbol,
+    Beyond,
+}
+
+#[inline]
+fn kind(byte: u8) -> Kind {
+    KINDS[usize::from(byte)]
+}
+
+static KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Beyond; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        kinds[byte as usize] = match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => Kind::Letter,
+            b'0'..=b'9' => Kind::Digit,
+            b'\r' | b'\n' => Kind::Newline,
+            b' ' | b'\t' | 0x0b | 0x0c => Kind::Space,
+            _ => Kind::Symbol,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
+/// Returns where a word ends, given a window that begins with its first letter and has a prefix less than others.
+// As a call it takes a tenth more instructions.
+#[allow(clippy::inline_always)]
+#[inline(always)]
+fn word<const CASED: bool>(text: &[u8], at: usize, window: u128, prefix: usize) -> Option<usize> {
+    let length = match stops8::<CASED>(window as u64) {
+        0 => stops::<CASED>(window).trailing_zeros(),
+        marks => marks.trailing_zeros(),
+    } as usize
+        / 8;
+    if length + prefix >= WINDOW {
+        return None;
+    }
+    let end = at + length;
+    match text.get(end) {
+        Some(&next) if next >= 0x80 || CASED && next == b'\'' => None,
+        _ => Some(end),
+    }
+}
+
+/// Marks the bytes before which a word ends: those that are not letters, and capitals behind small letters. The
+/// mark is the highest bit. What stands behind the first mark says nothing.
+#[inline]
+fn stops<const CASED: bool>(bytes: u128) -> u128 {
+    // The same letters in lower case, and nothing else that looks like one.
+    let small = (bytes | ONES << 5) & !HIGH;
+    let reach = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
+    let letters = reach & !bytes & HIGH;
+    let mut stops = !letters & HIGH;
+    if CASED {
+        let lower = (bytes << 2) & HIGH;
+        stops |= (lower << 8) & !lower;
+    }
+    stops
+}
+
+/// The same for eight bytes.
+#[inline]
+fn stops8<const CASED: bool>(bytes: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = ONES << 7;
+    let small = (bytes | ONES << 5) & !HIGH;
+    let reach = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
+    let letters = reach & !bytes & HIGH;
+    let mut stops = !letters & HIGH;
+    if CASED {
+        let lower = (bytes << 2) & HIGH;
+        stops |= (lower << 8) & !lower;
+    }
+    stops
+}
+
+/// `\p{N}{1,3}`, behind the first.
+#[inline]
+fn digits(text: &[u8], behind: usize) -> Option<usize> {
+    let mut end = behind;
+    while end < behind + 2 {
+        match text.get(end) {
+            Some(b'0'..=b'9') => end += 1,
+            Some(0x80..) => return None,
+            _ => break,
+        }
+    }
+    Some(end)
+}
+
+/// Whether a piece of two or three bytes at the beginning of a window is digits of ASCII: all of these are tokens.
+#[inline]
+pub(crate) fn is_number(window: u128, length: usize) -> bool {
+    let last = (window >> (8 * (length - 1))) as u8;
+    // A piece that begins with a digit and ends with one of ASCII has nothing else.
+    (window as u8).is_ascii_digit() && last.is_ascii_digit()
+}
