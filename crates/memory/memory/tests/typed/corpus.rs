@@ -38,7 +38,7 @@ struct Share {
 }
 
 /// Measures each `step`th list of a file.
-fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
+fn measure(path: &Path, percent: u64, step: usize, counter: Bpe) -> Share {
     let mut share = Share::default();
     let mut number = 0;
     for line in fs::read_to_string(path).unwrap().lines() {
@@ -58,9 +58,9 @@ fn measure(path: &Path, percent: u64, step: usize, counter: &Bpe) -> Share {
             let typed: Vec<_> = typed.filter_map(|one| one["content"].as_str()).collect();
             let list = all[..end].iter().map(String::as_str);
             let list = MessageList::of(Form::OpenAi, list).unwrap();
-            let full = Window::of(u64::MAX / 200).unwrap().count(&list, counter);
+            let full = Window::of(u64::MAX / 200).unwrap().count(&list, &counter);
             let window = Window::of(full * percent / 100).unwrap();
-            let options = Options::new(&window, counter, OffsetDateTime::UNIX_EPOCH);
+            let options = Options::new(&window, &counter, OffsetDateTime::UNIX_EPOCH);
             let session = ListSession::new(SessionId::new("s").unwrap(), Form::OpenAi);
             let words: usize = typed.iter().map(|text| counter.count(text)).sum();
             let fits = 2 * words as u64 <= window.room();
@@ -123,7 +123,7 @@ fn typed_messages_of_recordings_stand_whole() {
     for (file, step) in [("tau_airline", 1), ("swe_mini_gemini3", 60)] {
         let path = Path::new(&corpus).join(file).with_extension("jsonl");
         for percent in WINDOWS {
-            let share = measure(&path, percent, step, &counter);
+            let share = measure(&path, percent, step, counter);
             println!(
                 "{file}, window {}.{:02}: {} lists, {} refused; typed messages whole {:.3} of all, {:.3} of lists that came \
                  out, {:.3} where they take at most half of the window, {:.3} where there is room beside what stays; {} \
