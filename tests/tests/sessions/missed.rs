@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use accp_runtime::session::{CancelToken, Event, MemberId, Mid, Outbound, Scope};
+use accp_runtime::session::{CancelToken, Event, Input, MemberId, Mid, Outbound, Scope};
 use accp_runtime::{AgentId, DynamicFrame};
 
-use crate::sessions::lineage::{copy, said};
+use crate::sessions::lineage::{copy, restore, said};
 use crate::sessions::returns::{SECOND, discard, lose, room_of_one};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, is_relay, options, plan, rules};
@@ -86,4 +86,38 @@ fn a_fold_of_a_log_that_began_later() {
     }
     assert_eq!(said(&room.members[0].log()), ["0", "1", "2"]);
     room.check_replicas();
+}
+
+/// A member asks for a value that its log does not know yet. The host is put back to an older copy, and puts another value
+/// under the same key, which the member takes.
+#[test]
+fn a_value_that_is_asked_for_before_its_entry() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    let backup = copy(&room);
+    lose(&mut room, |passed| is_relay(&passed.text));
+    let long = |letter: &str| plan("hub", 1).with("goal", letter.repeat(90));
+    room.host_says(&Outbound::message(&long("x")));
+    let fetch = Input::Fetch {
+        key: "k100_1",
+        announced: None,
+    };
+    let now = room.now;
+    room.members[0].is_taken(fetch, now);
+    room.settle();
+    let unavailable = Event::Unavailable("k100_1".into());
+    assert!(room.members[0].events.contains(&unavailable));
+    restore(&mut room, backup);
+    room.host_says(&Outbound::message(&long("y")));
+    room.heal();
+    room.pass(40 * SECOND);
+    assert_eq!(room.members[0].frames().len(), 1);
+    let fetch = Input::Fetch {
+        key: "k100_1",
+        announced: None,
+    };
+    let now = room.now;
+    room.members[0].is_taken(fetch, now);
+    room.settle();
+    let value = room.members[0].cold_text("k100_1");
+    assert_eq!(value, Some("y".repeat(90)));
 }
