@@ -83,6 +83,13 @@ pub(crate) struct Fetching {
     pub voucher: Option<Voucher>,
 }
 
+impl Fetching {
+    /// Returns the key of the fold.
+    pub(crate) fn key(&self) -> String {
+        format!("snap_{}", self.fold)
+    }
+}
+
 /// The messages for the host in the next batch.
 #[derive(Debug, Default)]
 pub(crate) struct ToSend {
@@ -213,7 +220,7 @@ impl Member {
     /// Says hello again if `key` is the fold that this side starts from: the host may offer another
     /// fold by now, or none. Returns whether it is this fold.
     pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
-        let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
+        let is_it = |fetching: &Fetching| fetching.key() == key;
         let asks = self.fetching.as_ref().is_some_and(is_it);
         self.to_send.hello |= asks;
         asks

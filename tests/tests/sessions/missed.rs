@@ -121,3 +121,36 @@ fn a_value_that_is_asked_for_before_its_entry() {
     let value = room.members[0].cold_text("k100_1");
     assert_eq!(value, Some("y".repeat(90)));
 }
+
+/// The fold that a member starts from is damaged on its way, and the host offers another one by then. The member does not
+/// ask for the first one any more.
+#[test]
+fn a_fold_that_is_damaged_on_its_way() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &[]);
+    room.host_says(&Outbound::message(&plan("hub", 1)));
+    let damages = Arc::new(AtomicU8::new(1));
+    let left = Arc::clone(&damages);
+    room.on_the_way(move |passed| {
+        let is_fold = passed.text.contains(">sync:bytes{") && passed.text.contains("|key:snap_");
+        if is_fold && left.swap(0, Ordering::Relaxed) == 1 {
+            return vec![passed.text.replace("|d:e", "|d:f")];
+        }
+        vec![passed.text.clone()]
+    });
+    room.enter(options("dev"));
+    let damaged = |event: &Event| matches!(event, Event::Tampered(_));
+    for n in 2..6 {
+        room.host_says(&Outbound::message(&plan("hub", n)));
+        room.pass(SECOND);
+    }
+    room.pass(40 * SECOND);
+    assert!(room.members[0].events.iter().any(damaged));
+    assert_eq!(room.members[0].session().next_timeout(), None);
+    let folds = |events: &[Event]| {
+        let is_fold =
+            |event: &&Event| matches!(event, Event::Supplied(key) if key.starts_with("snap_"));
+        events.iter().filter(is_fold).count()
+    };
+    assert_eq!(folds(&room.members[0].events), 0);
+    room.check_replicas();
+}
