@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accp_runtime::session::{MemberId, Mid};
 use accp_session::Entry;
 
+use super::authority::agents_in;
 use super::text::{head, intent, meta, mid_in};
 
 /// The requests that are for one agent and have no answer, by their chain.
@@ -59,11 +60,7 @@ impl Addresses {
     /// Takes note of the host or of a member that joins.
     pub(super) fn joins(&mut self, member: MemberId, text: &str, position: u64) {
         self.here.insert(member, position);
-        let names = text
-            .split_once("agents:[")
-            .and_then(|(_, rest)| rest.split(']').next());
-        let names = names.or_else(|| text.split_once("agent:")?.1.split(['|', '}']).next());
-        for name in names.unwrap_or_default().split(',') {
+        for name in agents_in(text) {
             self.members.insert(name.to_owned(), member);
         }
     }
@@ -172,9 +169,11 @@ impl Addresses {
         Some((to, all.map(|(at, _)| *at).collect()))
     }
 
-    /// Checks that each request has a taker, as far as the members of the session take it.
-    pub(super) fn judge_waiting(&self) -> Result<(), String> {
-        for one in self.asked.values().flatten() {
+    /// Checks that each request has a taker, as far as the members of the session take it. Nobody has to take a request below
+    /// a cancelled chain.
+    pub(super) fn judge_waiting(&self, is_cancelled: impl Fn(&Mid) -> bool) -> Result<(), String> {
+        let asked = self.asked.iter().filter(|(chain, _)| !is_cancelled(chain));
+        for one in asked.flat_map(|(_, asked)| asked) {
             let Some((kind, at)) = &one.chosen else {
                 continue;
             };

@@ -112,6 +112,13 @@ impl Chains {
         })
     }
 
+    /// Checks that each request that is not cancelled has a taker.
+    pub(super) fn judge_waiting(&self) -> Result<(), String> {
+        let is_cancelled =
+            |chain: &Mid| self.may_be_cancelled(&format!("@a>req:help{{}}[mid:0,cid:{chain}]"));
+        self.addresses.judge_waiting(is_cancelled)
+    }
+
     fn cause(&self, text: &str) -> Option<Cause> {
         let aid = mid_in(text, "aid")?;
         let alone = || (aid.clone(), true);

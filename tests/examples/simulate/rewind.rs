@@ -21,6 +21,7 @@ impl Observer {
         fresh.timeline.renamed = std::mem::take(&mut self.timeline.renamed);
         fresh.timeline.early.extend(self.senders.keys());
         std::mem::swap(&mut fresh.sides, &mut self.sides);
+        fresh.authority.wishes = std::mem::take(&mut self.authority.wishes);
         for entry in &self.log[..last] {
             fresh.decided(entry, &mut counts)?;
         }
@@ -30,7 +31,7 @@ impl Observer {
         let expired = fresh
             .log
             .iter()
-            .filter(|e| e.text.contains(">sync:expire{"));
+            .filter(|e| e.kind == EntryKind::Control && e.text.contains(">sync:expire{"));
         let expired: String = expired.map(|entry| entry.text.as_ref()).collect();
         let is_expired = |key: &String| {
             [',', ']']
@@ -105,6 +106,7 @@ impl Observer {
                 entry.text
             ));
         }
+        self.judge_authority(entry)?;
         self.is_new(entry)?;
         if entry.sequence > 0 {
             self.consumed_by(entry)?;
