@@ -12,6 +12,10 @@ lint:
     cargo fmt --all
     cargo clippy --workspace --all-targets -- -D warnings
 
+# Run sessions over a link that fails, for a second; `just simulate --seed 4711 --script` shows a seed
+simulate *ARGS:
+    cargo run --quiet --profile simulate --package accp-tests --example simulate -- {{ if ARGS == "" { "--seconds 1" } else { ARGS } }}
+
 # All that CI checks; `just ci quick` leaves out the long parts
 ci *PART:
     .ci/run {{ PART }}

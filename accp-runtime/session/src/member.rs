@@ -6,11 +6,14 @@ mod outcome;
 mod peer;
 mod takes;
 
+use std::collections::BTreeSet;
+
 use accp_registry::Hash;
 
 use crate::delivery::backoff::Backoff;
 use crate::delivery::outbox::Outbox;
 use crate::delivery::transfer::log_key_of;
+use crate::interface::event::Event;
 use crate::interface::outbound::SendError;
 use crate::interface::output::{Cold, OutboxChange, Stored};
 use crate::log::entry::Entry;
@@ -22,6 +25,7 @@ use crate::options::Options;
 use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::side::fold::{RestoreError, with_kept};
+use crate::wire::control::put_key;
 use crate::wire::link::Piece;
 use crate::wire::relayed::Relayed;
 use crate::wire::stamp::About;
@@ -62,8 +66,8 @@ pub(crate) struct Member {
     pub log_end: u64,
     /// The last entry of the log that the host relays, as it told with its last hello.
     pub greeted_end: u64,
-    /// The frame in parts that was reported last.
-    pub reported: Option<Mid>,
+    /// The frames in parts whose end was reported, as long as the outbox has a part of them.
+    pub reported: BTreeSet<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
     pub draft: Option<Box<DraftHost>>,
 }
@@ -77,6 +81,13 @@ pub(crate) struct Fetching {
     pub from: u64,
     /// The voucher of the host for the log up to there.
     pub voucher: Option<Voucher>,
+}
+
+impl Fetching {
+    /// Returns the key of the fold.
+    pub(crate) fn key(&self) -> String {
+        format!("snap_{}", self.fold)
+    }
 }
 
 /// The messages for the host in the next batch.
@@ -128,7 +139,7 @@ impl Member {
             host_position: 0,
             log_end: 0,
             greeted_end: 0,
-            reported: None,
+            reported: BTreeSet::new(),
             draft: None,
         }
     }
@@ -194,14 +205,22 @@ impl Member {
     ///
     /// `announced` is the digest and the length from the log. A member that joined later does not
     /// know them and takes the host's value. `p57` is the frame at position 57 of the log.
+    ///
+    /// A value that the state of this side does not know is not fetched. The host may be put back to an older copy and use
+    /// the key for other bytes, and this side could not keep these then.
     pub(crate) fn fetch(&mut self, key: &str, announced: Option<(Hash, u64)>) {
+        let state = &self.side.state;
+        let is_unknown = put_key(key).is_some() && !state.is_put(key);
+        if is_unknown && announced.is_none() && self.draft.is_none() {
+            return self.side.emit(Event::Unavailable(key.into()));
+        }
         self.side.transfers.want(key, MemberId::HOST, announced);
     }
 
     /// Sends the hello again if `key` is the fold that this side starts from: by now the host may offer
     /// another fold, or none. Returns whether `key` is this fold.
     pub(crate) fn asks_anew(&mut self, key: &str) -> bool {
-        let is_it = |fetching: &Fetching| format!("snap_{}", fetching.fold) == key;
+        let is_it = |fetching: &Fetching| fetching.key() == key;
         let asks = self.fetching.as_ref().is_some_and(is_it);
         self.to_send.hello |= asks;
         asks
@@ -325,6 +344,8 @@ impl Member {
     }
 
     pub(crate) fn rest(&mut self) {
+        let outbox = &self.outbox;
+        self.reported.retain(|of| outbox.has_parts_of(of));
         self.outbox.rest();
         self.side.rest(false);
     }

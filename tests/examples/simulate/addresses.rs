@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accp_runtime::session::{MemberId, Mid};
 use accp_session::Entry;
 
+use super::authority::agents_in;
 use super::text::{head, intent, meta, mid_in};
 
 /// The requests that are for one agent and have no answer, by their chain.
@@ -59,11 +60,7 @@ impl Addresses {
     /// Takes note of the host or of a member that joins.
     pub(super) fn joins(&mut self, member: MemberId, text: &str, position: u64) {
         self.here.insert(member, position);
-        let names = text
-            .split_once("agents:[")
-            .and_then(|(_, rest)| rest.split(']').next());
-        let names = names.or_else(|| text.split_once("agent:")?.1.split(['|', '}']).next());
-        for name in names.unwrap_or_default().split(',') {
+        for name in agents_in(text) {
             self.members.insert(name.to_owned(), member);
         }
     }
@@ -172,17 +169,14 @@ impl Addresses {
         Some((to, all.map(|(at, _)| *at).collect()))
     }
 
-    /// Checks that each request has a taker, as far as the members of the session take it. A cancelled request needs none.
+    /// Checks that each request has a taker, as far as the members of the session take it. Nobody has to take a request below
+    /// a cancelled chain.
     pub(super) fn judge_waiting(&self, is_cancelled: impl Fn(&Mid) -> bool) -> Result<(), String> {
-        let asked = self.asked.iter();
-        let asked = asked.flat_map(|(chain, asked)| asked.iter().map(move |one| (chain, one)));
-        for (chain, one) in asked {
+        let asked = self.asked.iter().filter(|(chain, _)| !is_cancelled(chain));
+        for one in asked.flat_map(|(_, asked)| asked) {
             let Some((kind, at)) = &one.chosen else {
                 continue;
             };
-            if is_cancelled(chain) {
-                continue;
-            }
             let best = self.best(one.by, kind);
             let is_here = best.is_some_and(|(has_left, _)| !has_left);
             if self.is_free(one, *at) && (is_here || best.is_none() && !self.may_be_taken(one.by)) {

@@ -112,16 +112,11 @@ impl Chains {
         })
     }
 
-    /// Checks that each request has a taker, unless its chain or one above it is cancelled.
+    /// Checks that each request that is not cancelled has a taker.
     pub(super) fn judge_waiting(&self) -> Result<(), String> {
-        self.addresses.judge_waiting(|chain| {
-            Self::any(vec![chain.clone()], |chain| {
-                let above = self.above.get(chain);
-                let above = above.map(|above| vec![above.chain.clone(), above.aid.clone()]);
-                let is_it = self.cancelled.contains_key(chain);
-                (is_it, above.unwrap_or_default())
-            })
-        })
+        let is_cancelled =
+            |chain: &Mid| self.may_be_cancelled(&format!("@a>req:help{{}}[mid:0,cid:{chain}]"));
+        self.addresses.judge_waiting(is_cancelled)
     }
 
     fn cause(&self, text: &str) -> Option<Cause> {

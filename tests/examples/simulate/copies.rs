@@ -132,6 +132,7 @@ impl World {
             self.open_anew()?;
             let host = self.room.host.driver.session_mut().map_err(said)?;
             for key in std::mem::take(&mut self.copies.gone) {
+                self.observer.authority.wishes.expiries.insert(key.clone());
                 host.handle(Input::Expire(&[&key]), now).map_err(said)?;
             }
             return Ok(());
@@ -167,10 +168,11 @@ impl World {
             let id = self.nodes[who].id;
             self.copies.stores.remove(&who);
             self.observer.begin_anew(who);
-            self.nodes[who].working.clear();
+            self.nodes[who].starts_again();
             self.room.members[who - 1] = self.open(who)?;
             self.let_in(who)?;
             // The bytes that only this member had are lost.
+            let mut gone = Vec::new();
             let prefix = format!("k{id}_");
             for key in self
                 .observer
@@ -181,10 +183,12 @@ impl World {
                 let host = &mut self.room.host;
                 let kept = host.store.cold(host.driver.side(), key).map_err(said)?;
                 if kept.is_none_or(|kept| kept.value.bytes.is_none()) {
+                    gone.push(key.clone());
                     let session = host.driver.session_mut().map_err(said)?;
                     session.handle(Input::Expire(&[key]), now).map_err(said)?;
                 }
             }
+            self.observer.authority.wishes.expiries.extend(gone);
         }
         Ok(())
     }

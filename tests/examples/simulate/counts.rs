@@ -45,6 +45,8 @@ pub(crate) struct Counts {
     pub(crate) tokens_fired: u64,
     pub(crate) values: u64,
     pub(crate) fetched: u64,
+    /// Values that members have asked for together.
+    pub(crate) wanted: u64,
     pub(crate) expired: u64,
     pub(crate) host_snapshots: u64,
     pub(crate) snapshots: u64,
@@ -76,6 +78,10 @@ pub(crate) struct Counts {
     pub(crate) references: u64,
     /// Reads of a store that failed.
     pub(crate) misread: u64,
+    /// Pieces of values, folds and schemas that the link has changed.
+    pub(crate) damaged: u64,
+    /// Sides that were restored beside those that live.
+    pub(crate) restored: u64,
     pub(crate) kinds: Kinds,
 }
 
@@ -92,7 +98,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 58] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 61] {
         let Faulted {
             sent,
             delivered,
@@ -139,6 +145,7 @@ impl Counts {
             ("  tokens fired", &mut self.tokens_fired),
             ("values put", &mut self.values),
             ("  fetched by members", &mut self.fetched),
+            ("  wanted by all at once", &mut self.wanted),
             ("  expired", &mut self.expired),
             ("snapshots of hosts", &mut self.host_snapshots),
             ("snapshots of members", &mut self.snapshots),
@@ -154,6 +161,8 @@ impl Counts {
             ("runs behind a committer", &mut self.queued),
             ("runs of AsyncDriver", &mut self.awaited),
             ("reads that failed", &mut self.misread),
+            ("pieces that were damaged", &mut self.damaged),
+            ("sides restored aside", &mut self.restored),
             ("references read", &mut self.references),
             ("transactions", &mut self.payments),
             ("  asked for again", &mut self.asked_again),
@@ -171,6 +180,8 @@ impl Counts {
             in_sqlite: 0,
             queued: 0,
             awaited: 0,
+            // A side is restored aside only where its store is in memory.
+            restored: 0,
             ..counts.clone()
         };
         let are_other = self.kinds != other.kinds;

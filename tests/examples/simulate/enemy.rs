@@ -41,13 +41,15 @@ pub(super) struct Enemy {
     /// The cancellations that it has sent.
     cancels: u64,
     /// Ids that it has heard of.
-    heard: Vec<Mid>,
+    pub(super) heard: Vec<Mid>,
     /// The last word of the host for its log that it has heard.
     proof: Option<String>,
     /// Keys that the host has asked it for.
     wanted: Vec<String>,
     /// It changes every word of the host that it gives back.
     lies: bool,
+    /// The newest requests for one agent that it has heard of, each with its chain.
+    pub(super) asked: Vec<(String, String)>,
 }
 
 impl Enemy {
@@ -56,6 +58,7 @@ impl Enemy {
         if self.heard.len() < 100 {
             self.heard.extend(mid_in(text, "mid"));
         }
+        self.hears_of_a_request(text);
         let after = |name: &str| {
             let rest = text.split(name).nth(1)?;
             rest.split(['|', '}', ',']).next().map(String::from)
@@ -68,8 +71,8 @@ impl Enemy {
     }
 
     /// Returns an id: its own next one, one that another member may make, one that was used, or any.
-    fn id(&mut self, rng: &mut Rng) -> String {
-        match rng.below(10) {
+    pub(super) fn id(&mut self, rng: &mut Rng) -> String {
+        match rng.below(11) {
             0..5 => {
                 self.next += 1;
                 format!("{}{:09}", self.id, 1000 + self.next)
@@ -80,11 +83,12 @@ impl Enemy {
                 let heard = self.heard.get(at).map(ToString::to_string);
                 heard.unwrap_or_else(|| "abcdef012345".into())
             }
+            9 => self.nearly(rng),
             _ => format!("{:012x}", rng.next_u64() >> 16),
         }
     }
 
-    fn id_of_another(&self, rng: &mut Rng) -> String {
+    pub(super) fn id_of_another(&self, rng: &mut Rng) -> String {
         let others = u64::from(self.id.number() - MemberId::HOST.number());
         let member = u64::from(MemberId::HOST.number()) + rng.below(others);
         let (epoch, counter) = (1 + rng.below(6), 1 + rng.below(60));
@@ -95,7 +99,8 @@ impl Enemy {
     fn head(&mut self, rng: &mut Rng, facts: Facts) -> String {
         let id = self.id;
         let Facts { last, version, .. } = facts;
-        match rng.below(20) {
+        match rng.below(28) {
+            20.. => self.forged(rng, facts.last),
             0 => "@x>req:chat{role:user|schema:CH}".into(),
             1 => "@x>req:chat{content:hi|schema:CH}".into(),
             2..4 => "@x>req:plan{}".into(),
@@ -162,6 +167,7 @@ impl Enemy {
                 pairs.push(format!("{key}:{}", "n".repeat(1 + rng.below(140) as usize)));
             }
         }
+        self.forge(rng, &head, &mut pairs);
         if rng.per_mille(200) {
             let of = if rng.per_mille(500) {
                 mid
@@ -228,7 +234,7 @@ impl Enemy {
     fn link(&mut self, rng: &mut Rng, last: u64) -> String {
         let position = rng.below(last + 3);
         let of = self.id(rng);
-        let about = match rng.below(12) {
+        let about = match rng.below(14) {
             0..2 => format!("@x>sync:registry{{ext:[log,parts]|hash:ffffff|pos:{position}|v:1}}"),
             2 => "@x>ack:frame{}".into(),
             3 => "@x>ping:link{}".into(),
@@ -240,7 +246,8 @@ impl Enemy {
                 rng.below(9)
             ),
             8 => self.hello(rng, position),
-            9..11 => {
+            9 | 10 => Self::takes_falsely(rng),
+            11 | 12 => {
                 // The hostile member answers with the right bytes of one of its values, or with
                 // wrong ones.
                 let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
@@ -304,6 +311,7 @@ impl World {
             proof: None,
             wanted: Vec::new(),
             lies: self.rng.per_mille(250),
+            asked: Vec::new(),
         });
         Ok(())
     }
@@ -330,6 +338,7 @@ impl World {
                 let text = enemy.filler(&mut self.rng, facts);
                 facts.seq += 1;
                 let at = self.room.host.clock(now);
+                self.observer.heard(id, &text);
                 let received = self.room.host.driver.receive(id, text.as_bytes(), at);
                 received.map_err(said)?;
                 continue;
@@ -436,6 +445,7 @@ impl World {
         let prefix = format!("k{}_", enemy.id);
         let keys = self.observer.keys();
         for key in keys.iter().filter(|key| key.starts_with(&prefix)) {
+            self.observer.authority.wishes.expiries.insert(key.clone());
             host.handle(Input::Expire(&[key]), now).map_err(said)?;
         }
         Ok(())

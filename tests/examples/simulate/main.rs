@@ -3,6 +3,7 @@
 //! ```sh
 //! cargo run --release -p accp-tests --example simulate -- --seeds 100000
 //! cargo run --release -p accp-tests --example simulate -- --seed 4711 --script
+//! just simulate        # for a second, from another first seed each time
 //! ```
 //!
 //! If a seed fails, the program makes the run smaller: it leaves out everything that the failure
@@ -15,7 +16,7 @@ mod world;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use clap::Parser;
 use clap::builder::PossibleValuesParser;
@@ -28,6 +29,9 @@ struct Args {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     from: u64,
+    /// Run seeds for so many seconds, from another first seed each time
+    #[arg(long, conflicts_with_all = ["seeds", "from", "seed"])]
+    seconds: Option<u64>,
     /// Only this seed
     #[arg(long, conflicts_with_all = ["seeds", "from"])]
     seed: Option<u64>,
@@ -64,6 +68,11 @@ fn main() -> ExitCode {
     if let Some(seed) = args.seed {
         (args.from, args.seeds) = (seed, 1);
     }
+    if args.seconds.is_some() {
+        let age = SystemTime::now().duration_since(UNIX_EPOCH);
+        (args.from, args.seeds) = (age.map_or(0, |age| age.as_secs()), u64::from(u32::MAX));
+        println!("from seed {}", args.from);
+    }
     let trim = args.trim();
     let started = Instant::now();
     let (counts, failed) = run(&args, &trim);
@@ -91,7 +100,7 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     let never: Vec<_> = rows.iter().filter(|(_, count)| **count == 0).collect();
     let never = never.into_iter().map(|(name, _)| name.trim());
     let never: Vec<_> = never.chain(kinds.missing(args.drafts)).collect();
-    if args.seeds < 1000 || never.is_empty() {
+    if args.seeds < 1000 || args.seconds.is_some() || never.is_empty() {
         return ExitCode::SUCCESS;
     }
     for name in never {
@@ -103,6 +112,9 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
 /// Runs seeds. It stops at the lowest seed that fails, unless all are to run.
 fn run(args: &Args, trim: &Trim) -> (Counts, Option<(u64, String)>) {
     let end = args.from + args.seeds;
+    let until = args
+        .seconds
+        .map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let next = AtomicU64::new(args.from);
     // The lowest failed seed so far. All seeds below it still run.
     let bound = AtomicU64::new(end);
@@ -111,7 +123,8 @@ fn run(args: &Args, trim: &Trim) -> (Counts, Option<(u64, String)>) {
         let mut own = Counts::default();
         loop {
             let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= bound.load(Ordering::Relaxed) {
+            let is_over = until.is_some_and(|until| Instant::now() > until);
+            if is_over || seed >= bound.load(Ordering::Relaxed) {
                 break;
             }
             let outcome = world::run(seed, trim, args.script);

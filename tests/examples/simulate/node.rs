@@ -10,6 +10,7 @@ use accp_testkit::{Quarters, Side};
 use super::hearing::{Hearing, Sending};
 use super::plan::RunPlan;
 use super::tape::Kept;
+use super::waiting::{Wanted, Watch};
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
     LazyLock::new(|| Arc::new(Registry::standard()));
@@ -57,6 +58,10 @@ pub(crate) struct Node {
     pub(crate) wakes: Option<Time>,
     /// Frames that were handled and are still worked on.
     pub(crate) working: Vec<Inbound>,
+    /// Those that wait for the cancellation of a frame.
+    pub(super) watches: Vec<Watch>,
+    /// The values that the side has asked for since it started.
+    pub(super) wanted: Wanted,
     /// The stream that the agent sends.
     pub(super) sending: Option<Sending>,
     pub(super) hearing: Hearing,
@@ -80,9 +85,23 @@ impl Node {
             cut_off: None,
             wakes: None,
             working: Vec::new(),
+            watches: Vec::new(),
+            wanted: Wanted::default(),
             sending: None,
             hearing: Hearing::default(),
         }
+    }
+
+    /// Returns whether the side was told of all values that it has asked for.
+    pub(super) fn has_values(&self) -> bool {
+        self.wanted.is_told()
+    }
+
+    /// Forgets what the process of the side knew.
+    pub(super) fn starts_again(&mut self) {
+        self.working.clear();
+        self.watches.clear();
+        self.wanted = Wanted::default();
     }
 
     /// Returns whether a frame of the host answers a hello of the side.
@@ -102,7 +121,7 @@ impl Node {
         if plan.counted {
             options.counter = Some(Arc::new(Quarters));
         }
-        (options.outbox, options.backlog) = if plan.narrow { (12, 6) } else { (40, 200) };
+        (options.outbox, options.backlog) = plan.room();
         options.extensions = !self.plain;
         options.handles = !(plan.relays_only && self.id == MemberId::HOST);
         Ok(options)

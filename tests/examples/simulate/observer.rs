@@ -4,20 +4,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use accp_registry::Hash;
-use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, MemberId, Mid, Scope, Time};
 use accp_session::{Batch, Entry, EntryKind, GroupLimits};
 
+use super::authority::Authority;
+use super::bounds::Bounds;
 use super::chains::Chains;
+use super::content::Content;
 use super::counts::Counts;
 use super::draft::Plain;
-use super::node::{Result, said};
+use super::node::Result;
 use super::payments::Payments;
 use super::pieces::Pieces;
 use super::plan::{RunPlan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
-use super::text::{CHECKPOINT, field, intent, maker, mid_in, number_in};
+use super::text::{field, intent, maker, mid_in, number_in};
 use super::timeline::Timeline;
 
 /// The most tokens of a frame (draft section 3.4).
@@ -57,6 +59,9 @@ pub(crate) struct Observer {
     pub(super) asked: BTreeSet<MemberId>,
     pub(super) timeline: Timeline,
     pub(super) rights: Rights,
+    pub(super) authority: Authority,
+    pub(super) bounds: Bounds,
+    pub(super) content: Content,
     /// The last accepted frame, and the request that it answers.
     pub(super) newest: (u64, Option<u64>),
     pub(super) now: Time,
@@ -73,7 +78,7 @@ pub(crate) struct Observer {
     /// The store of the host has discarded entries.
     pub(crate) has_discarded: bool,
     /// The positions that have left hot state.
-    gone: Vec<(u64, u64)>,
+    pub(super) gone: Vec<(u64, u64)>,
     /// Frames whose parts are here, and others may still come, and the time of the last one.
     pub(super) parts: BTreeMap<(MemberId, Mid), Time>,
     /// The most of them of a member.
@@ -131,6 +136,9 @@ impl Observer {
             asked: BTreeSet::new(),
             timeline: Timeline::default(),
             rights: Rights::default(),
+            authority: Authority::default(),
+            bounds: Bounds::new(plan),
+            content: Content::default(),
             newest: (0, None),
             relayed: BTreeSet::new(),
             payments: Payments::new(plan),
@@ -168,6 +176,8 @@ impl Observer {
     ) -> Result {
         if who == 0 {
             self.note_values(batch);
+            self.bounds.supplies(batch);
+            self.note_what_is_gone(events);
             let back = Timeline::begin(events);
             for entry in &batch.entries {
                 if back.contains(&entry.position) {
@@ -176,6 +186,7 @@ impl Observer {
                     self.decided(entry, counts)?;
                 }
             }
+            self.judge_rejections(batch)?;
             counts.expired += batch.expired.len() as u64;
             if !batch.expired.iter().all(|key| self.expired.contains(key)) {
                 return Err(format!("{:?} expire without an entry", batch.expired));
@@ -201,10 +212,12 @@ impl Observer {
         if position != self.log.len() as u64 + 1 {
             return Err(format!("the log goes on at {position}"));
         }
+        self.judge_authority(entry)?;
+        self.judge_bounds_of(entry)?;
         if let EntryKind::Refused(code) = entry.kind {
             counts.refused += 1;
             counts.contradictions += u64::from(self.contradicts(entry));
-            if Some(sender) != self.enemy && !self.is_reason(code, entry) {
+            if self.is_judged(code, sender) && !self.is_reason(code, entry) {
                 return Err(format!("{mid} is refused for no reason: {code}"));
             }
             if self.consumed.contains_key(mid) {
@@ -382,10 +395,11 @@ impl Observer {
             }
             sender.said = sender.said.max(n);
         }
-        if Some(entry.sender) != self.enemy {
+        if Some(entry.sender) != self.enemy || !self.is_flooded {
             self.judge_rights(entry)?;
         }
         self.note_rights(entry);
+        self.content.tells(entry);
         self.goes_on(entry)?;
         self.newest = (
             entry.position,
@@ -398,93 +412,6 @@ impl Observer {
             return Err(format!("{} answers for another: {text}", entry.mid));
         }
         self.chains.apply(entry);
-        Ok(())
-    }
-
-    pub(super) fn controlled(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
-        let text = &entry.text;
-        if entry.sender == MemberId::HOST {
-            self.note_decision(text);
-        }
-        if text.contains(">sync:join{") {
-            let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
-            let Some(member) = member else {
-                return Err(format!("nobody joins in {text}"));
-            };
-            self.left.remove(&member);
-            self.chains.addresses.joins(member, text, entry.position);
-            self.senders.entry(member).or_default().joined = entry.position;
-            let who = usize::from(member.number() - MemberId::HOST.number());
-            if let Some(side) = self
-                .sides
-                .get_mut(who)
-                .filter(|_| !self.timeline.is_replayed)
-            {
-                side.joins(entry.position);
-            }
-        } else if text.contains(">sync:open{") {
-            self.chains
-                .addresses
-                .joins(MemberId::HOST, text, entry.position);
-        } else if text.contains(">sync:takes{") {
-            let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
-            let member = member.ok_or_else(|| format!("nobody takes {text}"))?;
-            self.chains.addresses.says(member, text)?;
-            counts.said_takes += 1;
-        } else if text.contains(">sync:leave{") {
-            let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
-            self.left.extend(member);
-            if let Some(member) = member {
-                self.chains.addresses.leaves(member);
-            }
-        } else if let Some(keys) = text.split(">sync:expire{keys:[").nth(1) {
-            let keys = keys.split(']').next().unwrap_or_default();
-            self.expired.extend(keys.split(',').map(String::from));
-        } else if text.contains(CHECKPOINT) {
-            counts.checkpoints += 1;
-            self.judge_checkpoint(text)?;
-            counts.merges += u64::from(text.contains("|old:ckpt_"));
-        } else if text.contains(">sync:put{") {
-            // A refused announcement leaves a gap in the keys. So does a member with an older copy
-            // of its store, which uses keys again.
-            let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;
-            let may_leave_gaps = self.timeline.was_put_back(entry.sender)
-                || Some(entry.sender) == self.enemy
-                || self.refused.iter().any(|refused| is_of_it(&refused));
-            let sender = self.senders.entry(entry.sender).or_default();
-            if text.split("[k").skip(1).count() > 64 {
-                return Err(format!("{} announces too many values", entry.mid));
-            }
-            for key in text.split("[k").skip(1) {
-                let next = 1 + sender.puts.last().copied().unwrap_or_default();
-                let number = key.strip_prefix(&format!("{}_", entry.sender));
-                let number = number.and_then(|rest| rest.split(',').next()?.parse().ok());
-                let fits = |n: &u64| *n == next || *n > next && may_leave_gaps;
-                let Some(number) = number.filter(fits) else {
-                    return Err(format!("{next} is the next value, not {key}"));
-                };
-                sender.puts.insert(number);
-                counts.values += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks that the newest frame, and the request that it answers, stay in hot state.
-    fn judge_checkpoint(&mut self, text: &str) -> Result {
-        let checkpoint = Checkpoint::decode(text).map_err(said)?;
-        let is_in = |ranges: &[(u64, u64)], at: u64| {
-            ranges.iter().any(|(from, to)| (*from..=*to).contains(&at))
-        };
-        let (newest, request) = self.newest;
-        let request = request.filter(|at| !is_in(&self.gone, *at));
-        let mut needed = [Some(newest), request].into_iter().flatten();
-        if checkpoint.covers() + 1 == newest
-            && let Some(gone) = needed.find(|at| is_in(checkpoint.left(), *at))
-        {
-            return Err(format!("{gone} leaves, and {newest} needs it"));
-        }
-        self.gone.extend(checkpoint.left());
         Ok(())
     }
 }

@@ -234,6 +234,11 @@ impl RunPlan {
         plan
     }
 
+    /// Returns how many frames an outbox has room for, and how many may wait for their handlers.
+    pub(crate) fn room(&self) -> (usize, usize) {
+        if self.narrow { (12, 6) } else { (40, 200) }
+    }
+
     /// Returns whether a side speaks the draft alone.
     pub(crate) fn is_plain(&self, who: usize) -> bool {
         self.drafts && who > 0 && (self.members - who).is_multiple_of(3)

@@ -6,10 +6,11 @@ use std::time::Duration;
 use accp_registry::Hash;
 use accp_runtime::session::Reference;
 use accp_runtime::{DynamicFrame, ErrorCode, Value};
-use accp_session::{Batch, Cold, EntryKind};
+use accp_session::{Batch, Cold, EntryKind, ReadError};
 use accp_store::{DriverError, SideId, Store};
 
 use super::World;
+use super::authority::value_key;
 use super::node::{REGISTRY, Result, said};
 use super::text::{field, head};
 
@@ -17,6 +18,8 @@ use super::text::{field, head};
 const READ: u64 = 3;
 /// The value of another session.
 const ELSEWHERE: &str = "said_elsewhere";
+/// The keys of the values that each other session has. They are equal in part.
+pub(super) const FOREIGN: [&str; 3] = ["k101_1", "k101_10", "k101_2"];
 
 /// What a reference leads to: a value, or an error with a code.
 type Read = std::result::Result<Value<'static>, ErrorCode>;
@@ -27,14 +30,18 @@ impl World {
         let side = SideId::new(session, self.room.host.driver.side().agent());
         let bytes: Arc<[u8]> = ELSEWHERE.as_bytes().into();
         let value = Cold {
-            key: "k101_1".into(),
+            key: String::new(),
             digest: Hash::of(&bytes),
             length: bytes.len() as u64,
             bytes: Some(bytes),
         };
+        let values = FOREIGN.iter().map(|key| Cold {
+            key: (*key).into(),
+            ..value.clone()
+        });
         let batch = Batch::new(true).with(|batch| {
             batch.epoch = Some(1);
-            batch.cold = vec![value];
+            batch.cold = values.collect();
         });
         let mut store = self.room.host.store.lock().map_err(said)?;
         let store = store.inner_mut();
@@ -53,16 +60,36 @@ impl World {
                 self.read_frame(who, at + 1)?;
             }
         }
-        for n in 4..8 {
-            let session = format!("other_{n}");
-            let is_granted = self.observer.is_granted(&session);
-            let wanted = match is_granted {
-                true if self.copies.is_back(0) => continue,
-                true => Ok(Value::from(ELSEWHERE)),
-                false => Err(ErrorCode::UNAUTHORIZED_REF),
-            };
-            let key = format!("ext.{session}.k101_1");
-            self.expect(0, &key, &[wanted])?;
+        for n in 4..9 {
+            for key in FOREIGN {
+                let session = format!("other_{n}");
+                let wanted = match self.observer.is_granted(&session, key) {
+                    true if self.copies.is_back(0) => continue,
+                    true => Ok(Value::from(ELSEWHERE)),
+                    false => Err(ErrorCode::UNAUTHORIZED_REF),
+                };
+                self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
+            }
+        }
+        self.read_beyond_the_end()
+    }
+
+    /// Lets each side read beyond the end of the log, and beyond the last value of each member.
+    fn read_beyond_the_end(&mut self) -> Result {
+        let relayed = self.observer.log.iter().rev().find(|e| e.kind.is_relayed());
+        let end = relayed.map_or(0, |entry| entry.position);
+        for who in 0..self.nodes.len() {
+            if self.nodes[who].plain {
+                continue;
+            }
+            let lacks = Err(ErrorCode::REF_NOT_FOUND);
+            for key in [format!("cold.p{}", end + 1), "cold.p0".into()] {
+                self.expect(who, &key, std::slice::from_ref(&lacks))?;
+            }
+            let member = (who + 1) % self.nodes.len();
+            let last = self.observer.last_put(self.nodes[member].id);
+            let key = format!("cold.{}", value_key(self.nodes[member].id, last + 1));
+            self.expect(who, &key, &[lacks])?;
         }
         Ok(())
     }
@@ -151,10 +178,13 @@ impl World {
     /// Reads a reference once. Returns `None` while bytes are on their way.
     fn read(&mut self, who: usize, key: &str) -> Result<Option<Read>> {
         let reference = Reference::parse(key).ok_or_else(|| format!("{key} is no reference"))?;
+        // The driver may have been told before that nobody has the value. It says so once, and asks again.
+        let may_wait = self.nodes[who].wanted.has_asked();
         let Some(side) = self.room.side(self.nodes[who].id) else {
             return Ok(Some(Err(ErrorCode::REF_NOT_FOUND)));
         };
         match side.driver.read(&reference) {
+            Err(DriverError::Reference(_, ReadError::Unavailable)) if may_wait => Ok(None),
             Ok(value) => Ok(value.map(Ok)),
             Err(DriverError::Reference(_, error)) => Ok(Some(Err(error.code()))),
             Err(error) => Err(said(error)),

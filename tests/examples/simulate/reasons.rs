@@ -5,12 +5,26 @@ use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{Entry, EntryKind};
 
 use super::addresses::addressee;
+use super::authority::grant_in;
 use super::node::{REGISTRY, Result};
 use super::observer::Observer;
 use super::rights::follows;
 use super::text::{Goal, checkpoint, field, goals, intent, maker, meta, mid_in};
 
 impl Observer {
+    /// Returns whether the observer knows every reason for this code. A hostile member sends frames that are at fault in
+    /// many ways, and a flood makes the host forget chains.
+    pub(super) fn is_judged(&self, code: ErrorCode, sender: MemberId) -> bool {
+        let is_about_authority = matches!(
+            code,
+            ErrorCode::POLICY_DENIED
+                | ErrorCode::UNAUTHORIZED_REF
+                | ErrorCode::REF_NOT_FOUND
+                | ErrorCode::REF_EXPIRED
+        );
+        Some(sender) != self.enemy || is_about_authority && !self.is_flooded
+    }
+
     /// Returns whether the host may refuse a frame for good with this code.
     pub(super) fn is_reason(&self, code: ErrorCode, entry: &Entry) -> bool {
         let (text, sender) = (&*entry.text, entry.sender);
@@ -20,7 +34,7 @@ impl Observer {
             .filter(|_| is_rule);
         let rule = message.and_then(|message| self.rule_against(sender, &message));
         match code {
-            code if rule == Some(code) => true,
+            code if rule == Some(code) || self.is_denied(code, entry) => true,
             ErrorCode::REF_NOT_FOUND if self.is_for_nobody(sender, text) => true,
             ErrorCode::REF_NOT_FOUND | ErrorCode::REF_EXPIRED | ErrorCode::UNAUTHORIZED_REF => {
                 // The missing reference may be in another part of the frame.
@@ -88,7 +102,8 @@ impl Observer {
                 (*at == 0 || *at > last).then_some(ErrorCode::REF_NOT_FOUND)
             }
             Goal::Checkpoint(id) => {
-                let mut newest = self.log.iter().rev();
+                let newest = self.log.iter().rev();
+                let mut newest = newest.filter(|entry| entry.kind == EntryKind::Control);
                 let last = newest.find_map(|entry| checkpoint(&entry.text));
                 last.is_none_or(|last| *id == 0 || *id > last)
                     .then_some(ErrorCode::REF_NOT_FOUND)
@@ -96,14 +111,14 @@ impl Observer {
             Goal::Nothing => Some(ErrorCode::REF_NOT_FOUND),
             Goal::Value(member, number) => {
                 let sender = self.senders.get(member);
-                if !sender.is_some_and(|sender| sender.puts.contains(number)) {
+                if !sender.is_some_and(|sender| sender.holds(*number)) {
                     return Some(ErrorCode::REF_NOT_FOUND);
                 }
                 let is_expired = self.expired.contains(&format!("k{member}_{number}"));
                 is_expired.then_some(ErrorCode::REF_EXPIRED)
             }
-            Goal::Session(session) => {
-                let is_granted = self.rights.granted.contains(*session);
+            Goal::Foreign(session, key) => {
+                let is_granted = self.is_granted(session, key);
                 (!is_granted).then_some(ErrorCode::UNAUTHORIZED_REF)
             }
         }
@@ -133,9 +148,10 @@ impl Observer {
         Ok(())
     }
 
-    /// Returns whether the host has granted all of another session.
-    pub(super) fn is_granted(&self, session: &str) -> bool {
-        self.rights.granted.contains(session)
+    /// Returns whether the host has granted a key of another session.
+    pub(super) fn is_granted(&self, session: &str, key: &str) -> bool {
+        let mut granted = self.rights.granted.iter();
+        granted.any(|(sid, one)| sid == session && (one == "*" || one == key))
     }
 
     /// Takes an accepted frame into account.
@@ -159,10 +175,8 @@ impl Observer {
                 self.rights.supervisors.remove(&member);
                 self.rights.supervisors.extend(supervises.then_some(member));
             }
-        } else if let Some(grant) = text.split(">sync:grant{").nth(1) {
-            let session = grant.split("sid:").nth(1);
-            let session = session.and_then(|rest| rest.split(['|', '}']).next());
-            self.rights.granted.extend(session.map(String::from));
+        } else {
+            self.rights.granted.extend(grant_in(text));
         }
     }
 

@@ -22,6 +22,7 @@ impl Observer {
         fresh.timeline.renamed = std::mem::take(&mut self.timeline.renamed);
         fresh.timeline.early.extend(self.senders.keys());
         std::mem::swap(&mut fresh.sides, &mut self.sides);
+        fresh.authority.wishes = std::mem::take(&mut self.authority.wishes);
         for entry in &self.log[..last] {
             fresh.decided(entry, &mut counts)?;
         }
@@ -31,7 +32,7 @@ impl Observer {
         let expired = fresh
             .log
             .iter()
-            .filter(|e| e.text.contains(">sync:expire{"));
+            .filter(|e| e.kind == EntryKind::Control && e.text.contains(">sync:expire{"));
         let expired: String = expired.map(|entry| entry.text.as_ref()).collect();
         let is_expired = |key: &String| {
             [',', ']']
@@ -106,6 +107,7 @@ impl Observer {
                 entry.text
             ));
         }
+        self.judge_authority(entry)?;
         if self.is_handed_on(entry)? {
             return Ok(());
         }

@@ -13,8 +13,8 @@ pub(crate) struct Rights {
     pub(super) supervisors: BTreeSet<MemberId>,
     /// Who used the name of a chain first.
     pub(super) names: BTreeMap<Mid, MemberId>,
-    /// Sessions whose values may be read.
-    pub(super) granted: BTreeSet<String>,
+    /// Keys of other sessions that may be read; `*` stands for all of a session.
+    pub(super) granted: BTreeSet<(String, String)>,
     /// The version of the shared state.
     pub(super) version: u64,
     /// The bytes of each key of the shared state with its value.

@@ -9,6 +9,7 @@ use accp_session::{Batch, Entry, EntryKind, OutboxChange, Outgoing, Snapshot};
 use super::draft::Plain;
 use super::node::Result;
 use super::text::{field, intent};
+use super::waiting::Fates;
 
 /// One side: the host or a member.
 #[derive(Debug, Clone)]
@@ -38,6 +39,10 @@ pub(crate) struct Seen {
     /// The last position that was delivered since the side started.
     pub(super) told: u64,
     pub(super) outbox: BTreeMap<Mid, Outgoing>,
+    pub(super) fates: Fates,
+    /// A frame has left the outbox before an earlier one that the host has consumed. The side may then be wrong about its
+    /// numbers, until the host corrects it.
+    pub(super) is_unsure: bool,
     /// The ids that the side has used.
     pub(super) used: BTreeSet<Mid>,
     /// The positions that the side's handlers have finished but not committed, each with the number
@@ -63,6 +68,8 @@ impl Seen {
             taken: BTreeSet::new(),
             told: 0,
             outbox: BTreeMap::new(),
+            fates: Fates::new(),
+            is_unsure: false,
             used: BTreeSet::new(),
             answers: BTreeMap::new(),
             plain: None,
@@ -146,6 +153,7 @@ impl Seen {
     pub(super) fn starts_again(&mut self) {
         (self.told, self.since, self.is_met) = (0, (0, 0), false);
         self.answers.clear();
+        self.fates.retain(|_, is_part| !*is_part);
     }
 
     /// Takes note of a snapshot. Without one, it checks that none is long overdue.

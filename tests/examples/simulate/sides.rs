@@ -23,6 +23,7 @@ impl Observer {
         self.silent.clear();
         if who == 0 {
             self.asked.clear();
+            self.bounds.starts_again();
             self.owes_nothing();
         }
     }
@@ -83,13 +84,15 @@ impl Observer {
         counts.handled += batch.handled.len() as u64;
         let back = Timeline::begin(events);
         self.sides[who].handled(batch, &renamed.collect(), &back)?;
+        self.judge_fates(who, batch, events)?;
+        self.note_numbers(who, batch);
         for change in &batch.outbox {
             match change {
                 OutboxChange::Put(frame) => self.put(who, frame)?,
                 OutboxChange::Remove(mid) => self.removed(who, mid, events, counts)?,
             }
         }
-        Ok(())
+        self.judge_room(who, batch.snapshot.as_ref())
     }
 
     /// Notes the frames that have another id now, and checks that they are kept under it.
@@ -320,6 +323,7 @@ impl Observer {
     /// Notes a frame that has arrived at the host.
     pub(crate) fn heard(&mut self, from: MemberId, text: &str) {
         self.silent.remove(&from);
+        self.bounds.holds(from, text);
         if intent(text) == "ping" {
             self.asked.insert(from);
         }

@@ -10,13 +10,17 @@ use accp_session::Codec;
 use super::World;
 use super::addresses::kind_of;
 use super::chains::chain_of;
+use super::content::{RECORD, STATE};
 use super::node::{Result, said};
 use super::paying::settles;
 use super::plan::USUAL;
+use super::reading::FOREIGN;
 use super::text::{head, intent, mid_in, number_in};
 
 /// Frames that an agent works on after their handler has returned.
 const WORKING: usize = 3;
+/// The keys of another session that the host grants: all of them in one of three cases.
+const GRANTED: [&str; 6] = ["*", "k101_1", "k101_10", "k101_2", "*", "k101_1"];
 
 impl World {
     /// Lets a random agent send a message. Returns whether it could.
@@ -173,6 +177,13 @@ impl World {
             _ => "short".into(),
         };
         message = message.with("text", text);
+        if n % 5 < 2 {
+            // What was said of these records before is out of date now.
+            let record = format!("item_{}", (n / 5 + who as u64) % 6);
+            message = message
+                .with(RECORD, record)
+                .with(STATE, format!("s{who}_{n}"));
+        }
         if self.rng.per_mille(90) {
             if self.rng.per_mille(400) {
                 message.envelope.ttl = Some(1 + self.rng.below(3) as i64);
@@ -196,12 +207,20 @@ impl World {
             } else {
                 1 + self.rng.below(last + 1)
             };
-            let key = match self.rng.below(6) {
+            let key = match self.rng.below(9) {
                 0..2 => format!("cold.p{position}"),
                 2..4 => format!("hot.p{position}"),
                 4 => format!("warm.ckpt_{}", position % 4),
+                5 => {
+                    let member = self.rng.below(self.nodes.len() as u64 + 1) as usize;
+                    self.observer.value_near_the_last(member, &mut self.rng)
+                }
                 // Another session, whose values the host may have opened to this one.
-                _ => format!("ext.other_{}.k101_1", 4 + position % 6),
+                _ => format!(
+                    "ext.other_{}.{}",
+                    4 + position % 5,
+                    FOREIGN[n as usize % FOREIGN.len()]
+                ),
             };
             message = message.with("see", Value::Ref(key.into()));
         }
@@ -240,12 +259,16 @@ impl World {
                 let keys = self.observer.keys();
                 let at = self.rng.below(keys.len() as u64) as usize;
                 if let Some(key) = keys.get(at) {
+                    self.observer.authority.wishes.expiries.insert(key.clone());
                     host.handle(Input::Expire(&[key]), now).map_err(said)?;
                     self.note(|| format!("the host lets {key} expire"));
                 }
             }
             4..8 => {
-                let (session, key) = (&*format!("other_{what}"), "*");
+                let (session, key) = (&*format!("other_{what}"), self.rng.below(6) as usize);
+                let key = GRANTED[key];
+                let grant = (session.to_owned(), key.to_owned());
+                self.observer.authority.wishes.grants.insert(grant);
                 let granted = host.handle(Input::Grant { session, key }, now);
                 granted.map_err(said)?;
             }
@@ -263,6 +286,7 @@ impl World {
                     ));
                 }
             }
+            18..26 => return self.want_together(),
             12..18 if learns => {
                 let mut schema = Schema::new(&format!("extra_{count}"), &format!("X{count}"));
                 schema.fields.push(Field::new("topic", Type::String));

@@ -24,6 +24,7 @@ pub(crate) struct Tape {
     batches: Vec<(Batch, Fate)>,
     /// True if a read has failed.
     misread: bool,
+    reads: u64,
 }
 
 /// The fate of a batch.
@@ -46,6 +47,7 @@ impl Tape {
             rate: 0,
             batches: Vec::new(),
             misread: false,
+            reads: 0,
         }))
     }
 
@@ -64,16 +66,18 @@ impl Tape {
         held(tape).rate = rate;
     }
 
-    /// Ends the turn. Returns its batches, and whether a read has failed. If the side has crashed,
-    /// the last fate is not `Kept`.
-    pub(crate) fn end(tape: &Mutex<Self>) -> (Vec<(Batch, Fate)>, bool) {
+    /// Ends the turn. Returns its batches, whether a read has failed, and the number of reads. If the side has crashed, the
+    /// last fate is not `Kept`.
+    pub(crate) fn end(tape: &Mutex<Self>) -> (Vec<(Batch, Fate)>, bool, u64) {
         let mut tape = held(tape);
         tape.rate = 0;
         let misread = std::mem::take(&mut tape.misread);
-        (std::mem::take(&mut tape.batches), misread)
+        let reads = std::mem::take(&mut tape.reads);
+        (std::mem::take(&mut tape.batches), misread, reads)
     }
 
     fn read(&mut self) -> Result<(), StoreError> {
+        self.reads += 1;
         self.misread = self.rng.per_mille(self.rate);
         if self.misread {
             return Err(StoreError::new(StoreErrorKind::Io, "the read fails"));

@@ -51,6 +51,11 @@ pub(crate) fn intent(text: &str) -> &str {
     header.split_once('>').map_or("", |(_, intent)| intent)
 }
 
+/// Returns the params of a change of the shared state, if the frame is one.
+pub(crate) fn changes_of(text: &str) -> Option<&str> {
+    Some(head(text).split_once(">sync:state{")?.1)
+}
+
 /// Returns the frame without its metadata.
 pub(crate) fn head(text: &str) -> &str {
     text.rfind("}[").map_or(text, |at| &text[..=at])
@@ -74,8 +79,8 @@ pub(crate) enum Goal<'t> {
     Checkpoint(u64),
     /// A value, by the member that put it and the number of the put.
     Value(MemberId, u64),
-    /// Another session, by its name.
-    Session(&'t str),
+    /// A key of another session.
+    Foreign(&'t str, &'t str),
     /// Nothing that exists.
     Nothing,
 }
@@ -101,7 +106,7 @@ pub(crate) fn goal(key: &str) -> Option<Goal<'_>> {
             let member = MemberId::new(member.parse().ok()?)?;
             Some(Goal::Value(member, number.parse().ok()?))
         }
-        "ext" => Some(Goal::Session(name)),
+        "ext" => Some(Goal::Foreign(name, words.next()?)),
         _ => None,
     }
 }

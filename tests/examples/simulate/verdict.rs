@@ -7,7 +7,7 @@ use std::time::Duration;
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{Event, Input, MemberId, Mid};
 use accp_runtime::{DynamicFrame, EncodeOptions, Value};
-use accp_session::{Batch, Cold, EntryKind};
+use accp_session::{Batch, Cold, Entry, EntryKind};
 use accp_store::Store;
 use accp_testkit::Room;
 
@@ -51,7 +51,9 @@ impl World {
         let newest = self.observer.log.iter().rev();
         let mut behind = newest.take_while(|entry| entry.kind != EntryKind::Frame);
         let is_over = who == 0 && hot > side.options().context.trigger;
-        if is_over && !behind.any(|entry| entry.text.contains(CHECKPOINT)) {
+        let takes =
+            |entry: &Entry| entry.kind == EntryKind::Control && entry.text.contains(CHECKPOINT);
+        if is_over && !behind.any(takes) {
             return Err(format!("{hot} tokens are hot and no checkpoint was taken"));
         }
         Ok(())
@@ -131,7 +133,7 @@ impl World {
     }
 
     /// Returns the cold state value that a side holds under a key.
-    fn cold(&mut self, who: usize, key: &str) -> Result<Option<Cold>> {
+    pub(super) fn cold(&mut self, who: usize, key: &str) -> Result<Option<Cold>> {
         cold(&mut self.room, self.nodes[who].id, key)
     }
 
@@ -170,6 +172,7 @@ impl World {
         self.judge_plain_state()?;
         self.judge_view()?;
         self.judge_manifests()?;
+        self.judge_warm()?;
         self.judge_parts()?;
         self.judge_shared()?;
         self.judge_values()?;

@@ -9,7 +9,7 @@ use accp_session::Batch;
 
 use super::World;
 use super::addresses::kind_of;
-use super::node::{Result, said};
+use super::node::{Node, Result, said};
 use super::text::{Goal, goal, meta};
 
 /// The most frames that a message becomes: parts, and the announcement of their values.
@@ -147,7 +147,8 @@ impl World {
     pub(super) fn judge_timers(&self) -> Result {
         let mut sides = self.room.sides();
         match sides.find(|side| side.session().next_timeout().is_some()) {
-            Some(side) if !self.plan.hostile => {
+            // A member may still ask for values.
+            Some(side) if !self.plan.hostile && self.nodes.iter().all(Node::has_values) => {
                 let due = side.session().next_timeout();
                 Err(format!("{} is quiet and waits for {due:?}", side.id))
             }
@@ -218,8 +219,9 @@ impl World {
         if is_true {
             return Ok(());
         }
+        let see = message.payload.get("see");
         Err(format!(
-            "@{} does not send, and should: {error}",
+            "@{} does not send, and should: {error}, {see:?}",
             node.agent
         ))
     }
@@ -234,7 +236,8 @@ impl World {
         let here = match goal {
             Goal::Frame(at) => at > last,
             Goal::Checkpoint(_) => is_behind,
-            Goal::Session(_) => is_behind && code == ErrorCode::UNAUTHORIZED_REF,
+            Goal::Foreign(..) => is_behind && code == ErrorCode::UNAUTHORIZED_REF,
+            Goal::Value(..) => is_behind,
             _ => false,
         };
         here || self.observer.fault(&goal) == Some(code)

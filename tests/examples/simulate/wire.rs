@@ -28,10 +28,17 @@ impl Observer {
     }
 
     /// Checks a frame that leaves a side.
-    pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str) -> Result {
+    pub(crate) fn leaves(&mut self, who: usize, to: MemberId, text: &str, reads: u64) -> Result {
         if who == 0 {
             self.judge_silence(to, text)?;
             self.judge_turns(to, text)?;
+            if text.contains(">sync:registry{") {
+                self.bounds.holds(to, text);
+            } else if !self.is_plain(to) {
+                self.judge_window(to, text, reads)?;
+            }
+        } else {
+            self.judge_asks(who, text)?;
         }
         let says = |error: String| Err(format!("{error}: {text}"));
         if self.sides[who].plain.is_some() {
@@ -112,7 +119,15 @@ impl Observer {
             puts.is_some_and(|sender| sender.puts.contains(number))
                 || side.outbox.values().any(|frame| frame.head.contains(&key))
         };
-        let mut mine = mine.filter(|number| !is_put(number));
+        // An agent may say that it looks at a value that is not there.
+        let looks = |number: &u64| {
+            let key = format!("see:$cold.k{}_{number}", side.id);
+            text.match_indices(&key).any(|(at, _)| {
+                let rest = &text[at + key.len()..];
+                rest.starts_with(['|', '}'])
+            })
+        };
+        let mut mine = mine.filter(|number| !is_put(number) && !looks(number));
         mine.next().map(|number| format!("k{}_{number}", side.id))
     }
 

@@ -2,18 +2,27 @@
 //! observer who sees everything.
 
 mod addresses;
+mod authority;
+mod bounds;
 mod chains;
+mod checkpoints;
 mod clocks;
 mod company;
+mod content;
+mod control;
 mod copies;
 mod counts;
+mod damage;
 mod disks;
 mod draft;
 mod enemy;
+mod forged;
 mod hearing;
 mod kinds;
+mod limits;
 mod node;
 mod observer;
+mod opening;
 mod outcome;
 mod paying;
 mod payments;
@@ -23,11 +32,13 @@ mod plan;
 mod queue;
 mod reading;
 mod reasons;
+mod restored;
 mod rewind;
 mod rights;
 mod rules;
 mod seen;
 mod sides;
+mod speaking;
 mod streams;
 mod summaries;
 mod talk;
@@ -35,6 +46,8 @@ mod tape;
 mod text;
 mod timeline;
 mod verdict;
+mod waiters;
+mod waiting;
 mod waking;
 mod wire;
 
@@ -43,21 +56,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use accp_runtime::DynamicFrame;
-use accp_runtime::session::{
-    Event, Inbound, Input, LogKey, MemberId, Mid, Rules, Scope, Session, Time,
-};
+use accp_runtime::session::{Event, Inbound, Input, MemberId, Mid, Rules, Session, Time};
 use accp_session::Batch;
-use accp_testkit::{Faults, Rng, Room, Side, Wire};
+use accp_testkit::{Faults, Rng, Room, Side};
 
 pub(crate) use counts::Counts;
 pub(crate) use outcome::run;
 pub(crate) use plan::{RunPlan, Trim};
 
 use copies::Copies;
-use disks::{Disks, begin_without_key};
+use disks::Disks;
 use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
+use restored::is_rare;
 use tape::{Fate, Kept, Tape};
 use text::{abbreviated, in_short};
 use waking::{asks_and_sends_little, sends_no_more};
@@ -78,69 +90,12 @@ struct World {
     weigh: Option<fn() -> usize>,
     copies: Copies,
     disks: Disks,
+    rules: Rules,
+    /// The faults have ended.
+    is_whole: bool,
 }
 
 impl World {
-    fn new(seed: u64, trim: &Trim, script: bool) -> Result<Self> {
-        let mut rng = Rng::new(seed);
-        let mut plan = RunPlan::new(&mut rng);
-        // Only the seed decides this. Drawing a random number would change the run of every seed.
-        plan.drafts = trim.drafts && plan.scope == Scope::Shared && seed.is_multiple_of(3);
-        plan.trim(trim);
-        let nodes: Vec<_> = (0..=plan.members)
-            .map(|who| Node::new(who, &plan))
-            .collect();
-        let tape = Tape::new(Rng::new(rng.next_u64()));
-        let mut secret = [0; 32];
-        secret[..8].copy_from_slice(&rng.next_u64().to_le_bytes());
-        let rules = Rules {
-            learn_schemas: plan.brings,
-            scope: plan.scope,
-            skew: Duration::from_secs(plan.tolerance),
-            key: (!plan.keyless).then(|| LogKey::new(secret)),
-            groups: plan.group_limits(),
-            late_summaries: seed.is_multiple_of(2),
-            ..Rules::default()
-        };
-        let (options, now) = (nodes[0].options(&plan)?, Time::from_secs(1_714_000_000));
-        let mut disks = Disks::new(&plan)?;
-        let store = Tape::store(&tape, disks.open(0));
-        let begun = if plan.keyless {
-            begin_without_key(&store, &options, &rules, now)?
-        } else {
-            Vec::new()
-        };
-        let mut room = Room::open(store, options, rules, now).map_err(said)?;
-        if plan.awaited {
-            room.host = room.host.awaiting(now).map_err(said)?;
-        }
-        room.wire = Wire::new(rng.next_u64(), plan.faults);
-        let mut world = Self {
-            observer: Observer::new(&plan),
-            rng,
-            room,
-            tape,
-            nodes,
-            said: BTreeMap::new(),
-            counts: Counts::of(&plan),
-            script: script.then(Vec::new),
-            enemy: None,
-            weigh: trim.weigh,
-            copies: Copies::default(),
-            disks,
-            plan,
-        };
-        for batch in begun {
-            world.committed(0, &batch)?;
-        }
-        for n in 4..8 {
-            world.keep_another_session(&format!("other_{n}"))?;
-        }
-        let plan = format!("{:?}", world.plan);
-        world.note(|| plan);
-        Ok(world)
-    }
-
     fn note(&mut self, line: impl FnOnce() -> String) {
         if let Some(script) = &mut self.script {
             script.push(format!("{} {}", self.room.now, abbreviated(&line())));
@@ -179,6 +134,7 @@ impl World {
             }
         }
         self.settle()?;
+        self.judge_wants()?;
         self.read_back()?;
         self.read_references()?;
         self.judge()
@@ -254,7 +210,7 @@ impl World {
             }
         }
         self.nodes[who].wakes = None;
-        self.nodes[who].working.clear();
+        self.nodes[who].starts_again();
         self.set_alarm(who)?;
         self.observer.started(who);
         // After a crash, a side may reuse an id that is not durable and that no other side has
@@ -325,13 +281,15 @@ impl World {
         Tape::begin(&self.tape, rate);
         let carried_out = side.carry_out(side.clock(now));
         let mut left = side.left().into_iter();
-        let (batches, misread) = Tape::end(&self.tape);
+        let (batches, misread, reads) = Tape::end(&self.tape);
         let crashes = |(_, fate): &(Batch, Fate)| *fate != Fate::Kept;
         if !batches.last().is_some_and(crashes) && !misread {
             carried_out.map_err(|error| format!("{who} cannot go on: {error}"))?;
         }
-        let mut cancels = false;
+        let (mut cancels, mut rare) = (false, false);
+        let committed = batches.len() as u64;
         for (batch, fate) in batches {
+            rare |= is_rare(&batch);
             if fate == Fate::Lost {
                 self.counts.batches_lost += 1;
                 self.note(|| format!("{who} loses a batch: {}", in_short(&batch)));
@@ -350,7 +308,7 @@ impl World {
                     ));
                 }
                 if at < leaving {
-                    self.observer.leaves(who, send.to, &send.text)?;
+                    self.observer.leaves(who, send.to, &send.text, reads)?;
                     if !self.is_unheard(send.to, &send.text) {
                         let text = self.damaged(who, send.text);
                         self.room.wire.send(now, id, send.to, text);
@@ -381,26 +339,8 @@ impl World {
             self.note(|| format!("{who} fails to read"));
             return self.restart(who);
         }
+        self.judge_stored(who, committed, rare)?;
         self.judge_alarm(who)
-    }
-
-    /// Returns what arrives of a text. The link changes some relayed entries, which the member finds
-    /// out by their hash.
-    fn damaged(&mut self, who: usize, text: String) -> String {
-        let is_vouched = who == 0 && text::meta(&text, "sum").is_some();
-        if !is_vouched || self.plan.faults.loss == 0 || !self.rng.per_mille(10) {
-            return text;
-        }
-        let by = text::meta(&text, "by").unwrap_or_default();
-        let tok = text::meta(&text, "tok").unwrap_or("0");
-        match self.rng.below(3) {
-            0 => {
-                let other = 100 + self.rng.below(1 + self.plan.members as u64);
-                text.replace(&format!(",by:{by}"), &format!(",by:{other}"))
-            }
-            1 => text.replace(&format!(",tok:{tok}"), ",tok:1"),
-            _ => text.replace("short", "shirt"),
-        }
     }
 
     /// Shows the observer a batch that a side has made durable.
@@ -427,6 +367,7 @@ impl World {
         self.counts.kinds.note(side, batch);
         self.observer
             .committed(who, batch, &batch.events, &mut self.counts)?;
+        self.hear_of_values(who, &batch.events)?;
         if who == 0 {
             self.hear_of_the_log(&batch.events);
         }
@@ -441,6 +382,7 @@ impl World {
         for inbound in inbound {
             let fired = self.observer.judge_token(who, inbound)?;
             self.counts.tokens_fired += u64::from(fired);
+            self.watch(who, inbound);
         }
         Ok(())
     }
@@ -454,11 +396,12 @@ impl World {
             let fired = self.observer.judge_token(who, inbound)?;
             self.counts.tokens_fired += u64::from(fired);
         }
-        Ok(())
+        self.judge_watches(who)
     }
 
     /// Ends the faults, and gives every side time to come to rest.
     fn settle(&mut self) -> Result {
+        self.is_whole = true;
         self.room.wire.set_faults(Faults::default());
         self.room.wire.heal();
         self.set_clocks_right();

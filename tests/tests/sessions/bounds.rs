@@ -4,7 +4,9 @@ use accp_runtime::session::{Answer, InputError, JoinError, MemberId, Mid, Outbou
 use accp_runtime::{DynamicFrame, ErrorCode};
 use accp_session::{EntryKind, Output, Read};
 
-use crate::sessions::sides::{NOW, Node, Side, counting, member, open_host, options, rules};
+use crate::sessions::sides::{
+    NOW, Node, Side, counting, hello, is_relay, member, open_host, options, rules,
+};
 
 const DIGEST: &str = "a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492";
 
@@ -239,6 +241,27 @@ fn bytes_under_way() {
             .count();
     }
     assert_eq!(relayed, 128 * 1024 / 8_000);
+}
+
+/// At most 64 entries are under way to a member, be they from the store or from memory.
+#[test]
+fn entries_under_way_from_the_store_and_from_memory() {
+    let mut host = host();
+    let grant = |host: &mut Side, keys: std::ops::Range<u32>| {
+        for n in keys {
+            host.grant("other", &format!("p{n}"), NOW);
+        }
+        host.carries_out(NOW);
+    };
+    grant(&mut host, 1..60);
+    // The host keeps the entries from now on in memory.
+    host.restart_as(options("hub"));
+    grant(&mut host, 60..160);
+    let relays = |sends: Vec<String>| sends.iter().filter(|send| is_relay(send)).count();
+    let heard = host.hears(101, &hello("dev", 20), NOW);
+    assert_eq!(relays(heard.sends), 64);
+    let heard = host.hears(101, "@dev>ack:frame{}[mid:910100000009,seq:84]", NOW);
+    assert_eq!(relays(heard.sends), 64);
 }
 
 /// Values that are no longer than a reference stay in their frame, although it is too large.

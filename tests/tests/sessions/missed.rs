@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use accp_runtime::session::{CancelToken, Event, MemberId, Mid, Outbound, Scope};
+use accp_runtime::session::{CancelToken, Event, Input, MemberId, Mid, Outbound, Scope};
 use accp_runtime::{AgentId, DynamicFrame};
 
-use crate::sessions::lineage::{copy, said};
+use crate::sessions::lineage::{copy, restore, said};
 use crate::sessions::returns::{SECOND, discard, lose, room_of_one};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{Node, is_relay, options, plan, rules};
@@ -86,5 +86,72 @@ fn a_fold_of_a_log_that_began_later() {
         room.pass(40 * SECOND);
     }
     assert_eq!(said(&room.members[0].log()), ["0", "1", "2"]);
+    room.check_replicas();
+}
+
+/// A member asks for a value that its log does not know yet. The host is put back to an older copy, and puts another value
+/// under the same key, which the member takes.
+#[test]
+fn a_value_that_is_asked_for_before_its_entry() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
+    let backup = copy(&room);
+    lose(&mut room, |passed| is_relay(&passed.text));
+    let long = |letter: &str| plan("hub", 1).with("goal", letter.repeat(90));
+    room.host_says(&Outbound::message(&long("x")));
+    let fetch = Input::Fetch {
+        key: "k100_1",
+        announced: None,
+    };
+    let now = room.now;
+    room.members[0].is_taken(fetch, now);
+    room.settle();
+    let unavailable = Event::Unavailable("k100_1".into());
+    assert!(room.members[0].events.contains(&unavailable));
+    restore(&mut room, backup);
+    room.host_says(&Outbound::message(&long("y")));
+    room.heal();
+    room.pass(40 * SECOND);
+    assert_eq!(room.members[0].frames().len(), 1);
+    let fetch = Input::Fetch {
+        key: "k100_1",
+        announced: None,
+    };
+    let now = room.now;
+    room.members[0].is_taken(fetch, now);
+    room.settle();
+    let value = room.members[0].cold_text("k100_1");
+    assert_eq!(value, Some("y".repeat(90)));
+}
+
+/// The fold that a member starts from is damaged on its way, and the host offers another one by then. The member does not
+/// ask for the first one any more.
+#[test]
+fn a_fold_that_is_damaged_on_its_way() {
+    let mut room = Room::with(options("hub"), rules(Scope::Sender), &[]);
+    room.host_says(&Outbound::message(&plan("hub", 1)));
+    let damages = Arc::new(AtomicU8::new(1));
+    let left = Arc::clone(&damages);
+    room.on_the_way(move |passed| {
+        let is_fold = passed.text.contains(">sync:bytes{") && passed.text.contains("|key:snap_");
+        if is_fold && left.swap(0, Ordering::Relaxed) == 1 {
+            return vec![passed.text.replace("|d:e", "|d:f")];
+        }
+        vec![passed.text.clone()]
+    });
+    room.enter(options("dev"));
+    let damaged = |event: &Event| matches!(event, Event::Tampered(_));
+    for n in 2..6 {
+        room.host_says(&Outbound::message(&plan("hub", n)));
+        room.pass(SECOND);
+    }
+    room.pass(40 * SECOND);
+    assert!(room.members[0].events.iter().any(damaged));
+    assert_eq!(room.members[0].session().next_timeout(), None);
+    let folds = |events: &[Event]| {
+        let is_fold =
+            |event: &&Event| matches!(event, Event::Supplied(key) if key.starts_with("snap_"));
+        events.iter().filter(is_fold).count()
+    };
+    assert_eq!(folds(&room.members[0].events), 0);
     room.check_replicas();
 }

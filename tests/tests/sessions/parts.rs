@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use accp_runtime::ErrorCode;
-use accp_runtime::session::{Event, Outbound, Rules};
+use accp_runtime::session::{Event, MemberId, Outbound, Rules};
+use accp_session::Outgoing;
 
 use crate::sessions::room::Room;
-use crate::sessions::sides::{Node, frame, numbers, open_host, options, plan};
+use crate::sessions::sides::{Node, counting, frame, numbers, open_host, options, plan};
 
 const LONG: Duration = Duration::from_secs(40);
 
@@ -35,6 +36,49 @@ fn a_frame_whose_parts_are_far_apart() {
     }
     assert_eq!(room.host.frames().len(), 1);
     assert_eq!(room.members[0].session().outbox_len(), 0);
+}
+
+/// A frame in parts has one fate. The host may refuse parts of other frames between two of its parts.
+#[test]
+fn frames_in_parts_that_are_refused_in_turn() {
+    let mut room = Room::with(counting("hub"), Rules::default(), &[]);
+    room.enter(counting("dev"));
+    let now = room.now;
+    let dev = room.members[0].session_mut();
+    let mut names = Vec::new();
+    for n in 1..3 {
+        let message = plan("dev", n).with("a", numbers(60)).with("b", numbers(60));
+        names.push(dev.send(&Outbound::message(&message), now).unwrap());
+    }
+    room.on_the_way(|_| vec![]);
+    room.settle();
+    let parts = room.members[0].stored().outbox;
+    let [first, second] = [0, 1].map(|at| {
+        let is_of = |frame: &&Outgoing| frame.tail.contains(&format!(",of:{}", names[at]));
+        let parts = parts.iter().filter(is_of);
+        parts.map(|frame| frame.mid.clone()).collect::<Vec<_>>()
+    });
+    assert!(first.len() > 1 && second.len() > 1);
+    let in_turn = first
+        .iter()
+        .zip(&second)
+        .flat_map(|(one, other)| [one, other]);
+    let dev = room.members[0].session_mut();
+    for of in in_turn {
+        let refusal = format!(
+            "@hub>fail:error{{code:E5001|msg:no|retry:false|schema:ER}}[mid:910000009999,seq:4,of:{of}]"
+        );
+        dev.receive(MemberId::HOST, refusal.as_bytes(), now);
+    }
+    room.settle();
+    let told = room.members[0]
+        .events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Refused(mid, _) => Some(mid.clone()),
+            _ => None,
+        });
+    assert_eq!(told.collect::<Vec<_>>(), names);
 }
 
 /// The tokens of such a frame are those of its parts.

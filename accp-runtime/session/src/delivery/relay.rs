@@ -322,6 +322,11 @@ impl Relays {
                 }
                 continue;
             }
+            // Entries that were read from the store are under way, and not in the tail. The others wait until
+            // the member has acknowledged these.
+            if acked < self.before && cursor.sent > acked {
+                continue;
+            }
             let place = |position| {
                 self.tail
                     .partition_point(|entry| entry.position <= position)

@@ -47,8 +47,9 @@ pub enum Input<'a> {
     /// arrives.
     Ping(MemberId),
     /// The application wants the bytes of a value from the host of this member. The value comes in
-    /// a later batch, with [`Event::Supplied`](crate::Event::Supplied). A host fetches all values
-    /// that its members put without being asked.
+    /// a later batch, with [`Event::Supplied`](crate::Event::Supplied). A value that the log of this
+    /// side does not know yet is [`Event::Unavailable`](crate::Event::Unavailable). A host fetches all
+    /// values that its members put without being asked.
     Fetch {
         /// The key without its tier; `p57` is the frame at position 57.
         key: &'a str,

@@ -263,17 +263,16 @@ impl Member {
                 if let Some(before) = self.fetching.replace(fetching)
                     && before.fold != fold
                 {
-                    let key = format!("snap_{}", before.fold);
-                    self.side.transfers.forget(&key, MemberId::HOST);
+                    self.side.transfers.forget(&before.key(), MemberId::HOST);
                 }
-                let key = format!("snap_{fold}");
-                self.side.transfers.want(&key, MemberId::HOST, None);
+                self.side
+                    .transfers
+                    .want(&fetching.key(), MemberId::HOST, None);
             }
             // Only the answer to the last hello gives the position to continue from.
             None if is_answer => {
                 if let Some(fetching) = self.fetching.take() {
-                    let key = format!("snap_{}", fetching.fold);
-                    self.side.transfers.forget(&key, MemberId::HOST);
+                    self.side.transfers.forget(&fetching.key(), MemberId::HOST);
                 }
                 // The fold that this side started from may belong to a log that the host has lost
                 // since. So the hash of the hello replaces the hash of that fold.
@@ -354,7 +353,7 @@ impl Member {
         match self.side.transfers.take(MemberId::HOST, piece) {
             TransferProgress::Whole(bytes) if is_schemas(&key) => self.learnt(&bytes),
             TransferProgress::Whole(bytes) => match self.fetching.take() {
-                Some(fetching) if key == format!("snap_{}", fetching.fold) => {
+                Some(fetching) if key == fetching.key() => {
                     if self.adopt(fetching, bytes).is_err() {
                         self.side.emit(Event::Tampered(key));
                         self.to_send.hello = true;
@@ -372,7 +371,13 @@ impl Member {
                     // This side goes on without the schemas, and asks for them again at the next
                     // retry.
                     self.learning = None;
-                } else if self.fetching.take().is_some() {
+                } else if self
+                    .fetching
+                    .take_if(|fetching| key == fetching.key())
+                    .is_some()
+                {
+                    // The host may offer another fold by now.
+                    self.side.transfers.forget(&key, MemberId::HOST);
                     self.to_send.hello = true;
                 }
                 self.side.emit(Event::Tampered(key));

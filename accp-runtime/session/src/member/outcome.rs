@@ -89,12 +89,12 @@ impl Member {
         let Some(part) = frame.part() else {
             return self.side.emit(event(frame.mid));
         };
-        if self.reported.as_ref() == Some(&part.of) {
+        if self.reported.contains(&part.of) {
             return;
         }
         let event = event(part.of.clone());
         if part.index == part.total || !matches!(event, Event::Acknowledged(_)) {
-            self.reported = Some(part.of);
+            self.reported.insert(part.of);
             self.side.emit(event);
         }
     }

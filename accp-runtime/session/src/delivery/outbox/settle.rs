@@ -240,6 +240,12 @@ impl Outbox {
         gone.map(|taken| taken.frame).collect()
     }
 
+    /// Returns whether a part of this frame is still here.
+    pub(crate) fn has_parts_of(&self, of: &Mid) -> bool {
+        let mut here = self.all().chain(&self.to_ask).filter_map(Outgoing::part);
+        here.any(|part| part.of == *of)
+    }
+
     /// Makes all frames go out again that this side has not found in the log. A host that has
     /// consumed them may have lost them.
     pub(crate) fn go_again(&mut self) {
