@@ -227,7 +227,9 @@ impl Content {
         let (old, rest): (Vec<_>, Vec<_>) =
             self.lines.iter().partition(|line| line.last <= through);
         let mut wanted: BTreeMap<&Key, &String> = BTreeMap::new();
-        old.iter().for_each(|line| wanted.extend(&line.facts));
+        for line in &old {
+            wanted.extend(&line.facts);
+        }
         let newer = rest.into_iter().chain(&read.line);
         let mut tokens = merged.map_or(0, |line| line.tokens);
         for line in newer {

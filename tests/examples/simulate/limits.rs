@@ -194,15 +194,15 @@ impl Observer {
             None => Ok(()),
         }
     }
+}
 
-    /// Checks a hello of a member.
-    pub(super) fn judge_asks(&self, who: usize, text: &str) -> Result {
-        let asks = text.split_once("asks:[").map(|(_, rest)| rest);
-        let asks = asks.and_then(|asks| asks.split(']').next());
-        let count = asks.map_or(0, |asks| asks.split(',').count());
-        if intent(text) == "sync" && count > ASKS {
-            return Err(format!("{who} asks about {count} frames"));
-        }
-        Ok(())
+/// Checks a hello of a member.
+pub(super) fn judge_asks(who: usize, text: &str) -> Result {
+    let asks = text.split_once("asks:[").map(|(_, rest)| rest);
+    let asks = asks.and_then(|asks| asks.split(']').next());
+    let count = asks.map_or(0, |asks| asks.split(',').count());
+    if intent(text) == "sync" && count > ASKS {
+        return Err(format!("{who} asks about {count} frames"));
     }
+    Ok(())
 }

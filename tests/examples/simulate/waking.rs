@@ -238,7 +238,7 @@ impl World {
             Goal::Checkpoint(_) => is_behind,
             Goal::Foreign(..) => is_behind && code == ErrorCode::UNAUTHORIZED_REF,
             Goal::Value(..) => is_behind,
-            _ => false,
+            Goal::Nothing => false,
         };
         here || self.observer.fault(&goal) == Some(code)
     }

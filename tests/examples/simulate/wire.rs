@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use accp_runtime::session::{MemberId, Mid, Scope};
 use accp_session::EntryKind;
 
+use super::limits::judge_asks;
 use super::node::Result;
 use super::observer::Observer;
 use super::text::{Goal, field, goals, head, intent, meta, mid_in, number_in};
@@ -38,7 +39,7 @@ impl Observer {
                 self.judge_window(to, text, reads)?;
             }
         } else {
-            self.judge_asks(who, text)?;
+            judge_asks(who, text)?;
         }
         let says = |error: String| Err(format!("{error}: {text}"));
         if self.sides[who].plain.is_some() {

@@ -286,10 +286,10 @@ impl World {
         if !batches.last().is_some_and(crashes) && !misread {
             carried_out.map_err(|error| format!("{who} cannot go on: {error}"))?;
         }
-        let (mut cancels, mut rare) = (false, false);
+        let (mut cancels, mut keeps_rarely) = (false, false);
         let committed = batches.len() as u64;
         for (batch, fate) in batches {
-            rare |= is_rare(&batch);
+            keeps_rarely |= is_rare(&batch);
             if fate == Fate::Lost {
                 self.counts.batches_lost += 1;
                 self.note(|| format!("{who} loses a batch: {}", in_short(&batch)));
@@ -339,7 +339,7 @@ impl World {
             self.note(|| format!("{who} fails to read"));
             return self.restart(who);
         }
-        self.judge_stored(who, committed, rare)?;
+        self.judge_stored(who, committed, keeps_rarely)?;
         self.judge_alarm(who)
     }
 
