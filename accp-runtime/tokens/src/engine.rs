@@ -24,15 +24,19 @@ pub(crate) struct Encoding {
     /// Whether words have capitals at their beginning only.
     cased: bool,
     merges: OnceLock<Merges>,
-    memo: Memo,
+    memo: &'static Memo,
 }
+
+// Beside the encodings, because they are all zeros and so take no room in a binary.
+static O200K_MEMO: Memo = Memo::new();
+static CL100K_MEMO: Memo = Memo::new();
 
 pub(crate) static O200K_BASE: Encoding = Encoding {
     name: "o200k_base",
     table: Table::new(include_bytes!("../tables/o200k_base.bin")),
     cased: true,
     merges: OnceLock::new(),
-    memo: Memo::new(),
+    memo: &O200K_MEMO,
 };
 
 pub(crate) static CL100K_BASE: Encoding = Encoding {
@@ -40,7 +44,7 @@ pub(crate) static CL100K_BASE: Encoding = Encoding {
     table: Table::new(include_bytes!("../tables/cl100k_base.bin")),
     cased: false,
     merges: OnceLock::new(),
-    memo: Memo::new(),
+    memo: &CL100K_MEMO,
 };
 
 impl Encoding {
