@@ -139,13 +139,13 @@ fn a_fold_that_is_damaged_on_its_way() {
         vec![passed.text.clone()]
     });
     room.enter(options("dev"));
-    let damaged = |event: &Event| matches!(event, Event::Tampered(_));
+    let is_tampered = |event: &Event| matches!(event, Event::Tampered(_));
     for n in 2..6 {
         room.host_says(&Outbound::message(&plan("hub", n)));
         room.pass(SECOND);
     }
     room.pass(40 * SECOND);
-    assert!(room.members[0].events.iter().any(damaged));
+    assert!(room.members[0].events.iter().any(is_tampered));
     assert_eq!(room.members[0].session().next_timeout(), None);
     let folds = |events: &[Event]| {
         let is_fold =
