@@ -152,7 +152,8 @@ impl Memory {
     }
 
     /// Returns lines of a result that a mark names, as they stood in the list or would have: from and to, both included,
-    /// counted from 1. `None` if there is no such result, or it has no such lines.
+    /// counted from 1. `None` if there is no such result, or it has no such lines. After a restart this needs the list once
+    /// ([`to_send`](Self::to_send)).
     ///
     /// ```
     /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
@@ -167,7 +168,7 @@ impl Memory {
     pub fn read(&self, result: &str, from: usize, to: usize) -> Option<String> {
         let results = self.state.messages.iter().flat_map(|known| &known.results);
         let mut named = results.filter(|known| known.name == result);
-        let lines: Vec<&str> = named.next()?.first().split('\n').collect();
+        let lines: Vec<&str> = named.next()?.whole()?.split('\n').collect();
         let lines = lines.get(from.checked_sub(1)?..to)?;
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
@@ -198,15 +199,17 @@ impl Memory {
 
     /// Forgets the messages that the list no longer has, and returns whether it has other ones in their place.
     fn forget(&mut self, list: &MessageList) -> bool {
-        let known = self.state.messages.iter().zip(list.messages());
-        let same = known.take_while(|(known, message)| known.is(message));
-        let same = same.count();
+        let mut same = 0;
+        for (known, message) in self.state.messages.iter_mut().zip(list.messages()) {
+            let is_it = known.is(message)
+                && (!known.is_bare() || known.complete(Given::of(message, &self.named)));
+            if !is_it {
+                break;
+            }
+            same += 1;
+        }
         let is_changed = same < self.state.messages.len();
         self.state.messages.truncate(same);
-        let known = self.state.messages.iter_mut().zip(list.messages());
-        for (known, message) in known.filter(|(known, _)| known.is_bare()) {
-            known.complete(&Given::of(message, &self.named));
-        }
         if is_changed || self.standing.is_empty() {
             self.stand();
         }

@@ -428,3 +428,38 @@ fn results_in_the_users_place_are_those_of_the_named() {
     assert_ne!(raws(&sent)[0], raws(&given)[0]);
     assert_eq!(raws(&sent)[1], raws(&given)[1]);
 }
+
+/// A program that comes back may name other speakers. What it no longer takes for a result is sent as it is given.
+#[test]
+fn other_names_after_a_restart_are_another_list() {
+    let said = |name: &str| json!({ "role": "user", "name": name, "content": log(40) });
+    let given = list(Form::OpenAi, &[said("bash"), said("ann")]);
+    let named = || memory(Promise::Append).with_results_of(["bash".to_owned()]);
+    let mut before = named();
+    let (sent, _) = before.to_send(&given, NOW);
+    assert_ne!(raws(&sent), raws(&given));
+    let text = before.remember();
+    let (plain, _) = memory(Promise::Append)
+        .recall(&text)
+        .unwrap()
+        .to_send(&given, NOW);
+    assert_eq!(raws(&plain), raws(&given));
+    let (same, _) = named().recall(&text).unwrap().to_send(&given, NOW);
+    assert_eq!(raws(&same), raws(&sent));
+}
+
+/// What a list has to give first is not read as an empty line.
+#[test]
+fn nothing_is_read_before_the_list_is_there() {
+    let given = list(
+        Form::OpenAi,
+        &conversation(Form::OpenAi, &["rye\n4".to_owned()]),
+    );
+    let mut before = memory(Promise::Append);
+    before.to_send(&given, NOW);
+    assert_eq!(before.read("c0", 1, 1).as_deref(), Some("rye"));
+    let mut again = memory(Promise::Append).recall(&before.remember()).unwrap();
+    assert_eq!(again.read("c0", 1, 1), None);
+    again.to_send(&given, NOW);
+    assert_eq!(again.read("c0", 1, 1).as_deref(), Some("rye"));
+}

@@ -70,11 +70,9 @@ pub(super) struct KnownResult {
     /// What stands of it, if lines have left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     now: Option<String>,
-    /// The text as given, and where it stands in its message. Lists give both anew.
+    /// The text as given, and where it stands in its message. A list gives both anew after a restart.
     #[serde(skip)]
-    text: String,
-    #[serde(skip)]
-    place: Pointer,
+    given: Option<(String, Pointer)>,
 }
 
 impl State {
@@ -140,28 +138,31 @@ impl Known {
         self.digest == message.digest()
     }
 
-    /// Returns whether a result lacks what only a list says.
+    /// Returns whether a result lacks what only a list gives.
     pub(super) fn is_bare(&self) -> bool {
-        self.results.iter().any(|result| result.text.is_empty())
+        self.results.iter().any(|result| result.given.is_none())
     }
 
-    /// Takes from a list what is not remembered.
-    pub(super) fn complete(&mut self, given: &[Given]) {
-        for (result, given) in self.results.iter_mut().zip(given) {
-            result.place.clone_from(&given.place);
-            if result.text != given.text {
-                result.text.clone_from(&given.text);
-            }
+    /// Takes from a list what is not remembered. Returns false if the list has other results there: the program has other names
+    /// of speakers whose messages are results.
+    pub(super) fn complete(&mut self, given: Vec<Given>) -> bool {
+        if given.len() != self.results.len() {
+            return false;
         }
+        for (result, given) in self.results.iter_mut().zip(given) {
+            result.given = Some((given.text, given.place));
+        }
+        true
     }
 
     /// Returns the message to send for a given one, which is the same but for marks of a cache.
     pub(super) fn sent(&mut self, form: Form, message: &Message) -> Message {
-        let texts = self.results.iter();
-        let texts = texts.filter(|result| result.now() != result.text);
-        let texts: Vec<_> = texts
-            .map(|result| (result.place.clone(), Json::from(result.now())))
-            .collect();
+        let texts = self.results.iter().filter_map(|result| {
+            let (text, place) = result.given.as_ref()?;
+            let now = result.now();
+            (now != text).then(|| (place.clone(), Json::from(now)))
+        });
+        let texts: Vec<_> = texts.collect();
         if texts.is_empty() {
             return message.clone();
         }
@@ -189,14 +190,19 @@ impl KnownResult {
             tokens: 0,
             first: None,
             now: None,
-            text: given.text.clone(),
-            place: given.place.clone(),
+            given: Some((given.text.clone(), given.place.clone())),
         }
     }
 
-    /// Returns the text that marks count lines of.
+    /// Returns the text that marks count lines of; nothing if a list has to give it after a restart.
     pub(super) fn first(&self) -> &str {
-        self.first.as_deref().unwrap_or(&self.text)
+        self.whole().unwrap_or_default()
+    }
+
+    /// As [`first`](Self::first); `None` until a list has given it.
+    pub(super) fn whole(&self) -> Option<&str> {
+        let given = self.given.as_ref().map(|(text, _)| text.as_str());
+        self.first.as_deref().or(given)
     }
 
     /// Returns the text that stands in the list.
