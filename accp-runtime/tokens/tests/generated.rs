@@ -1,7 +1,7 @@
 //! Texts from seeds. `.ci/long counts` compares ten million of them.
 
 #[path = "../examples/counts/texts.rs"]
-mod texts;
+pub(crate) mod texts;
 
 use crate::common::{VOCABULARY, assert_same};
 

@@ -4,6 +4,7 @@ use accp_tokens::{Bpe, TokenCounter};
 use proptest::prelude::*;
 
 use crate::common::{VOCABULARY, assert_same};
+use crate::generated::texts::BORDERS;
 
 fn from_vocabulary() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&VOCABULARY[..]), 1..12).prop_map(|v| v.concat())
@@ -52,52 +53,7 @@ fn code_like() -> impl Strategy<Value = String> {
 /// Returns texts with few classes of characters, so that every border between two classes occurs:
 /// white space of all kinds, letters by case, marks, digits, contractions.
 fn class_borders() -> impl Strategy<Value = String> {
-    let piece = prop::sample::select(vec![
-        " ",
-        "  ",
-        "\n",
-        "\r",
-        "\r\n",
-        "\t",
-        "\u{b}",
-        "\u{85}",
-        "\u{a0}",
-        "\u{2028}",
-        "\u{3000}",
-        "a",
-        "A",
-        "ǅ",
-        "ʰ",
-        "漢",
-        "\u{301}",
-        "e\u{301}",
-        "é",
-        "\u{212b}",
-        "\u{fb01}",
-        "ſ",
-        "K",
-        "'",
-        "'s",
-        "'S",
-        "'ſ",
-        "'LL",
-        "'re",
-        "7",
-        "٣",
-        "Ⅷ",
-        "½",
-        "/",
-        "_",
-        "!",
-        "👩",
-        "\u{200d}",
-        "\u{fe0f}",
-        "\u{feff}",
-        "\0",
-        "\u{10ffff}",
-        "<|endoftext|>",
-        "<|endofprompt|>",
-    ]);
+    let piece = prop::sample::select(&BORDERS[..]);
     prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
 }
 

@@ -22,7 +22,7 @@ impl Numbers {
 }
 
 /// Pieces at whose borders the patterns decide.
-const BORDERS: [&str; 58] = [
+pub(crate) const BORDERS: [&str; 61] = [
     " ",
     "  ",
     "   ",
@@ -50,6 +50,9 @@ const BORDERS: [&str; 58] = [
     "\u{301}",
     "\u{20dd}",
     "é",
+    "e\u{301}",
+    "\u{212b}",
+    "\u{fb01}",
     "ß",
     "ſ",
     "K",

@@ -4,10 +4,6 @@
 use super::key::WINDOW;
 use super::split;
 
-/// A one, and the highest bit, in each byte.
-const ONES: u128 = u128::MAX / 0xff;
-const HIGH: u128 = ONES << 7;
-
 /// Returns where the piece ends that begins at a byte before the end of the text, given the window there.
 // As a call it takes a tenth more instructions.
 #[allow(clippy::inline_always)]
@@ -90,37 +86,31 @@ fn word<const CASED: bool>(text: &[u8], at: usize, window: u128, prefix: usize) 
     }
 }
 
-/// Marks the bytes before which a word ends: those that are not letters, and capitals behind small letters. The
-/// mark is the highest bit. What stands behind the first mark says nothing.
-#[inline]
-fn stops<const CASED: bool>(bytes: u128) -> u128 {
-    // The same letters in lower case, and nothing else that looks like one.
-    let small = (bytes | ONES << 5) & !HIGH;
-    let reach = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
-    let letters = reach & !bytes & HIGH;
-    let mut stops = !letters & HIGH;
-    if CASED {
-        let lower = (bytes << 2) & HIGH;
-        stops |= (lower << 8) & !lower;
-    }
-    stops
+/// Makes a function that looks at all bytes of a number at once.
+macro_rules! stops {
+    ($name:ident, $bytes:ty) => {
+        /// Marks the bytes before which a word ends: those that are not letters, and capitals behind small letters. The mark is
+        /// the highest bit. What stands behind the first mark says nothing.
+        #[inline]
+        fn $name<const CASED: bool>(bytes: $bytes) -> $bytes {
+            const ONES: $bytes = <$bytes>::MAX / 0xff;
+            const HIGH: $bytes = ONES << 7;
+            // The same letters in lower case, and nothing else that looks like one.
+            let small = (bytes | ONES << 5) & !HIGH;
+            let reach = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
+            let letters = reach & !bytes & HIGH;
+            let mut stops = !letters & HIGH;
+            if CASED {
+                let lower = (bytes << 2) & HIGH;
+                stops |= (lower << 8) & !lower;
+            }
+            stops
+        }
+    };
 }
 
-/// The same for eight bytes.
-#[inline]
-fn stops8<const CASED: bool>(bytes: u64) -> u64 {
-    const ONES: u64 = u64::MAX / 0xff;
-    const HIGH: u64 = ONES << 7;
-    let small = (bytes | ONES << 5) & !HIGH;
-    let reach = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
-    let letters = reach & !bytes & HIGH;
-    let mut stops = !letters & HIGH;
-    if CASED {
-        let lower = (bytes << 2) & HIGH;
-        stops |= (lower << 8) & !lower;
-    }
-    stops
-}
+stops!(stops, u128);
+stops!(stops8, u64);
 
 /// `\p{N}{1,3}`, behind the first.
 #[inline]
