@@ -6,8 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     aacp, agent, check, collab, completions, context, convert, decode, demo, encode, erase,
-    explain, fix, gateway, generate, grammar, man, new, primer, ready, registry, send, serve, session, tail,
-    tokens,
+    explain, fix, gateway, generate, grammar, man, new, primer, ready, registry, send, serve,
+    session, tail, tokens,
 };
 use accp_console::outcome::Outcome;
 

@@ -44,9 +44,6 @@ struct ServeArgs {
     /// What happens to requests: `append` gives results cheaper forms, `shadow` only says what that would save, `off` reads none
     #[arg(long, default_value = "append")]
     policy: Policy,
-    /// Keep lists inside a window of so many tokens
-    #[arg(long, value_name = "TOKENS")]
-    window: Option<u64>,
     /// Leave this share of the sessions as they are, from 0 to 1, so that bills can be compared
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     holdout: f64,
@@ -80,7 +77,6 @@ fn serve(args: &ServeArgs) -> Outcome {
         listen: args.listen,
         allow_remote: args.allow_remote,
         policy: args.policy,
-        window: args.window,
         holdout: args.holdout,
         keep: args.keep,
         authority: args.upstream_ca.clone(),

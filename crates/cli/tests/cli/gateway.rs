@@ -22,7 +22,8 @@ fn read_message(stream: &TcpStream) -> Option<(String, String)> {
     }
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse().ok())?
     });
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
@@ -43,7 +44,10 @@ fn provider() -> (String, Receiver<String>) {
                     let answer = json!({"model": "claude-m", "content": [],
                         "usage": {"input_tokens": tokens, "output_tokens": 5}});
                     let answer = answer.to_string();
-                    let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", answer.len());
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n",
+                        answer.len()
+                    );
                     if got.send(body).is_err() || write!(&stream, "{head}{answer}").is_err() {
                         break;
                     }
@@ -63,14 +67,29 @@ impl Gateway {
     fn start(folder: &Path, args: &str) -> Self {
         let mut command = command();
         let args = format!("gateway --listen 127.0.0.1:0 {args}");
-        command.current_dir(folder).args(args.words()).stderr(Stdio::piped());
+        command
+            .current_dir(folder)
+            .args(args.words())
+            .stderr(Stdio::piped());
         let mut process = command.spawn().unwrap();
         let lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let mut lines = lines.map_while(Result::ok);
-        let first = lines.find(|line| line.contains("gateway at http://")).unwrap();
-        let address = first.split("http://").nth(1).unwrap().split(',').next().unwrap().to_owned();
+        let first = lines
+            .find(|line| line.contains("gateway at http://"))
+            .unwrap();
+        let address = first
+            .split("http://")
+            .nth(1)
+            .unwrap()
+            .split(',')
+            .next()
+            .unwrap()
+            .to_owned();
         let second = lines.next().unwrap();
-        assert!(second.contains(&format!("ANTHROPIC_BASE_URL=http://{address} ")), "{second}");
+        assert!(
+            second.contains(&format!("ANTHROPIC_BASE_URL=http://{address} ")),
+            "{second}"
+        );
         Self { process, address }
     }
 
@@ -81,10 +100,14 @@ impl Gateway {
             self.address,
             body.len()
         );
-        stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        stream
+            .write_all(format!("{head}{body}").as_bytes())
+            .unwrap();
         let (head, body) = read_message(&stream).unwrap();
         assert!(head.starts_with("HTTP/1.1 200"), "{head}{body}");
-        let session = head.lines().find_map(|line| line.strip_prefix("x-accp-session: "));
+        let session = head
+            .lines()
+            .find_map(|line| line.strip_prefix("x-accp-session: "));
         session.unwrap_or_default().to_owned()
     }
 
@@ -98,7 +121,9 @@ impl Gateway {
 fn request(calls: usize) -> String {
     let mut messages = vec![json!({"role": "user", "content": "Which slots are free?"})];
     for call in 0..calls {
-        let rows = (0..40).map(|n| json!({"slot": format!("K{call}-{n}"), "day": "2031-06-01", "free": n % 3 == 0}));
+        let rows = (0..40).map(
+            |n| json!({"slot": format!("K{call}-{n}"), "day": "2031-06-01", "free": n % 3 == 0}),
+        );
         let rows = Json::Array(rows.collect()).to_string();
         messages.push(json!({"role": "assistant", "content": [
             {"type": "tool_use", "id": format!("c{call}"), "name": "slots", "input": {}}]}));
@@ -126,7 +151,12 @@ fn a_gateway_that_is_killed_goes_on_with_the_same_lists() {
             let session = gateway.ask(&given);
             assert_eq!(session.len(), 32);
             let sent = gets.recv().unwrap();
-            assert!(sent.len() * 10 < given.len() * 9, "{} of {}", sent.len(), given.len());
+            assert!(
+                sent.len() * 10 < given.len() * 9,
+                "{} of {}",
+                sent.len(),
+                given.len()
+            );
             let sent: Json = serde_json::from_str(&sent).unwrap();
             let messages = sent["messages"].as_array().unwrap();
             assert!(messages.starts_with(&before));
@@ -143,7 +173,11 @@ fn a_ledger_says_what_was_saved_and_signs_it() {
     let (url, _gets) = provider();
     let missing = accp(folder, "gateway report");
     assert_eq!(missing.code, Some(2), "{}", missing.stderr);
-    assert!(missing.stderr.contains("gateway.accp"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("gateway.accp"),
+        "{}",
+        missing.stderr
+    );
     let gateway = Gateway::start(folder, &format!("--upstream anthropic={url}"));
     let session = gateway.ask(&request(3));
     let rows = || accp(folder, "gateway report --by session --json").stdout;
@@ -160,13 +194,25 @@ fn a_ledger_says_what_was_saved_and_signs_it() {
     assert_eq!(receipt.code, Some(0), "{}", receipt.stderr);
     std::fs::write(folder.join("receipt.json"), &receipt.stdout).unwrap();
     let key = accp(folder, "gateway key").stdout;
-    let checked = accp(folder, &format!("gateway verify receipt.json --key {}", key.trim()));
-    assert!(checked.stdout.starts_with("The signature holds."), "{}{}", checked.stdout, checked.stderr);
+    let checked = accp(
+        folder,
+        &format!("gateway verify receipt.json --key {}", key.trim()),
+    );
+    assert!(
+        checked.stdout.starts_with("The signature holds."),
+        "{}{}",
+        checked.stdout,
+        checked.stderr
+    );
     let forged = receipt.stdout.replace("\"requests\":1", "\"requests\":7");
     std::fs::write(folder.join("receipt.json"), forged).unwrap();
     let checked = accp(folder, "gateway verify receipt.json");
     assert_eq!(checked.code, Some(1));
-    assert!(checked.stderr.contains("the receipt has changed"), "{}", checked.stderr);
+    assert!(
+        checked.stderr.contains("the receipt has changed"),
+        "{}",
+        checked.stderr
+    );
     gateway.kill();
 }
 

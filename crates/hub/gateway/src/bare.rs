@@ -20,7 +20,10 @@ pub(crate) fn unmark(json: &mut Json) {
 
 /// Writes words that stand in a single block of text as that text.
 pub(crate) fn unwrap_words(message: &mut Json) {
-    if !matches!(message["role"].as_str(), Some("user" | "assistant" | "system" | "developer")) {
+    if !matches!(
+        message["role"].as_str(),
+        Some("user" | "assistant" | "system" | "developer")
+    ) {
         return;
     }
     let text = match message["content"].as_array().map(Vec::as_slice) {
@@ -59,7 +62,10 @@ mod tests {
             json["content"].take()
         };
         let block = json!({"type": "text", "text": "Rye?"});
-        assert_eq!(unwrapped(json!({"role": "user", "content": [block]})), "Rye?");
+        assert_eq!(
+            unwrapped(json!({"role": "user", "content": [block]})),
+            "Rye?"
+        );
         for other in [
             json!([block, block]),
             json!([{"type": "image", "text": "Rye?"}]),

@@ -34,7 +34,9 @@ pub(crate) struct Removed {
 impl Bill {
     pub(crate) fn of(usage: &Usage, prices: &Prices, removed: Removed) -> Self {
         let [input, written, read] = [usage.input, usage.written, usage.read].map(|n| n as f64);
-        let cost = input + written * prices.write + read * prices.read
+        let cost = input
+            + written * prices.write
+            + read * prices.read
             + usage.output as f64 * prices.output;
         // The provider counts other tokens than we do, so its count gives the measure.
         let scale = if removed.sent == 0 {
@@ -44,8 +46,7 @@ impl Bill {
         };
         let of_end = if usage.written > 0 { prices.write } else { 1.0 };
         let of_beginning = if usage.read > 0 { prices.read } else { of_end };
-        let difference =
-            scale * (removed.old as f64 * of_beginning + removed.new as f64 * of_end);
+        let difference = scale * (removed.old as f64 * of_beginning + removed.new as f64 * of_end);
         if removed.is_sent {
             Self {
                 cost,
@@ -84,8 +85,18 @@ mod tests {
         let bill = Bill::of(&usage, prices, removed);
         // 10 + 125 + 100 + 100, and twice as many tokens by the provider's count: 2 * (200 * 0.1 + 50 * 1.25).
         assert_eq!((bill.cost, bill.plain, bill.changed), (335.0, 500.0, 335.0));
-        let shadow = Bill::of(&usage, prices, Removed { is_sent: false, ..removed });
-        assert_eq!((shadow.cost, shadow.plain, shadow.changed), (335.0, 335.0, 170.0));
+        let shadow = Bill::of(
+            &usage,
+            prices,
+            Removed {
+                is_sent: false,
+                ..removed
+            },
+        );
+        assert_eq!(
+            (shadow.cost, shadow.plain, shadow.changed),
+            (335.0, 335.0, 170.0)
+        );
         let none = Bill::of(&Usage::default(), prices, Removed::default());
         assert_eq!(none, Bill::default());
     }

@@ -15,7 +15,10 @@ pub(crate) fn text(headers: &HeaderMap, bytes: &[u8], most: usize) -> Result<Str
         Ok("gzip") => bounded(MultiGzDecoder::new(bytes), most)?,
         Ok("zstd") => {
             let decoder = ruzstd::decoding::StreamingDecoder::new(bytes);
-            bounded(decoder.map_err(|error| format!("the body is no zstd: {error}"))?, most)?
+            bounded(
+                decoder.map_err(|error| format!("the body is no zstd: {error}"))?,
+                most,
+            )?
         }
         other => return Err(format!("the body has the encoding {other:?}")),
     };
@@ -54,12 +57,20 @@ mod tests {
         for (name, packed) in [("gzip", &gzip), ("zstd", &zstd)] {
             let mut headers = HeaderMap::new();
             headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
-            assert_eq!(text(&headers, packed, 1_500).as_deref(), Ok(&*body), "{name}");
+            assert_eq!(
+                text(&headers, packed, 1_500).as_deref(),
+                Ok(&*body),
+                "{name}"
+            );
             let over = text(&headers, packed, 1_499).unwrap_err();
             assert!(over.contains("more than 1499 bytes"), "{over}");
             assert!(text(&headers, b"plain", 1_500).is_err());
         }
         assert_eq!(text(&HeaderMap::new(), b"x", 1).as_deref(), Ok("x"));
-        assert!(text(&HeaderMap::new(), &[0xff], 1).unwrap_err().contains("no text"));
+        assert!(
+            text(&HeaderMap::new(), &[0xff], 1)
+                .unwrap_err()
+                .contains("no text")
+        );
     }
 }

@@ -15,7 +15,7 @@ use crate::prices::Prices;
 const OPEN: usize = 64;
 /// The branches that a session has at most. The one that was used longest ago is forgotten first.
 const BRANCHES: usize = 16;
-/// A window that no list fills.
+/// A window that no list fills: to cut a list, the model would need a tool that reads what is gone.
 const NO_WINDOW: u64 = 1 << 40;
 
 /// Eight bytes of a message's digest. They tell apart what one client sends, and nothing else relies on them.
@@ -60,7 +60,7 @@ pub(crate) struct Branch {
 
 impl Branches {
     pub(crate) fn new(config: &Config, ledger: Arc<Ledger>) -> Result<Self, String> {
-        let window = Window::of(config.window.unwrap_or(NO_WINDOW));
+        let window = Window::of(NO_WINDOW);
         Ok(Self {
             keep: config.keep,
             window: window.map_err(|error| error.to_string())?,
@@ -80,18 +80,15 @@ impl Branches {
         let mut context = hmac::Context::with_key(&self.secret);
         context.update(&owner);
         context.update(list.form().name().as_bytes());
-        match hint {
-            Some(hint) => {
-                context.update(b"hint");
-                context.update(hint.as_bytes());
-            }
-            None => {
-                let messages = list.messages().iter();
-                let is_user = |json: &serde_json::Value| json["role"] == "user";
-                let first = messages.clone().position(|message| is_user(message.json()));
-                for message in messages.take(first.map_or(1, |first| first + 1)) {
-                    context.update(&digest_of(message.raw()));
-                }
+        if let Some(hint) = hint {
+            context.update(b"hint");
+            context.update(hint.as_bytes());
+        } else {
+            let messages = list.messages().iter();
+            let is_user = |json: &serde_json::Value| json["role"] == "user";
+            let first = messages.clone().position(|message| is_user(message.json()));
+            for message in messages.take(first.map_or(1, |first| first + 1)) {
+                context.update(&digest_of(message.raw()));
             }
         }
         hex::encode(first_half(context.sign().as_ref()))
@@ -99,7 +96,9 @@ impl Branches {
 
     /// Returns whether the requests of a session stay as they are, for comparison.
     pub(crate) fn is_held_out(&self, id: &str) -> bool {
-        let digits = id.get(..8).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let digits = id
+            .get(..8)
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok());
         digits.is_some_and(|drawn| f64::from(drawn) < self.holdout * f64::from(u32::MAX))
     }
 
@@ -148,9 +147,9 @@ impl Branches {
         let mut open = lock(&self.open);
         open.uses += 1;
         let uses = open.uses;
-        let (used, session) = open.sessions.get_mut(id)?;
-        *used = uses;
-        Some(Arc::clone(session))
+        let entry = open.sessions.get_mut(id)?;
+        entry.0 = uses;
+        Some(Arc::clone(&entry.1))
     }
 
     /// Adds to what a session has saved.
@@ -187,16 +186,19 @@ impl Branches {
         };
         let goes_on = |branch: &Branch| common(branch) == branch.digests.len();
         let branches = session.branches.iter().enumerate();
-        let best = branches.max_by_key(|(_, branch)| (common(branch), goes_on(branch), branch.used));
+        let best =
+            branches.max_by_key(|(_, branch)| (common(branch), goes_on(branch), branch.used));
         let best = best.map(|(at, branch)| (at, common(branch), goes_on(branch)));
         let at = match best {
             Some((at, _, true)) => at,
             other => {
                 let memory = self.memory(prices);
-                let forked = other.filter(|(_, common, _)| *common > 0).and_then(|(at, ..)| {
-                    let from = session.branches.get(at)?;
-                    self.memory(prices).recall(&from.memory.remember()).ok()
-                });
+                let forked = other
+                    .filter(|(_, common, _)| *common > 0)
+                    .and_then(|(at, ..)| {
+                        let from = session.branches.get(at)?;
+                        self.memory(prices).recall(&from.memory.remember()).ok()
+                    });
                 if session.branches.len() >= BRANCHES {
                     self.forget_oldest(session)?;
                 }
@@ -249,7 +251,10 @@ impl Open {
         while self.sessions.len() > OPEN {
             let idle = self.sessions.iter();
             let idle = idle.filter(|(_, (_, session))| Arc::strong_count(session) == 1);
-            let Some(id) = idle.min_by_key(|(_, (used, _))| *used).map(|(id, _)| id.clone()) else {
+            let Some(id) = idle
+                .min_by_key(|(_, (used, _))| *used)
+                .map(|(id, _)| id.clone())
+            else {
                 return;
             };
             self.sessions.remove(&id);

@@ -28,8 +28,6 @@ pub struct Config {
     pub openai: String,
     /// What happens to requests.
     pub policy: Policy,
-    /// The window of the models in tokens; `None` if requests are not to be kept inside one.
-    pub window: Option<u64>,
     /// The share of the sessions whose requests stay as they are, from 0 to 1. Their bills are what the others are compared with.
     pub holdout: f64,
     /// What of requests is kept on disk.
@@ -48,7 +46,6 @@ impl Default for Config {
             anthropic: "https://api.anthropic.com".to_owned(),
             openai: "https://api.openai.com".to_owned(),
             policy: Policy::Append,
-            window: None,
             holdout: 0.0,
             keep: Keep::Cold,
             authority: None,

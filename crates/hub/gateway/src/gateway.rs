@@ -93,7 +93,9 @@ impl Gateway {
             let url = config.upstream(provider);
             let read = reqwest::Url::parse(url);
             if !read.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
-                let message = format!("--upstream {provider}={url}: expected the URL of an API, such as https://api.example");
+                let message = format!(
+                    "--upstream {provider}={url}: expected the URL of an API, such as https://api.example"
+                );
                 return Err(GatewayError::Setting(message));
             }
         }
@@ -101,7 +103,8 @@ impl Gateway {
         let listener = listener.map_err(|error| GatewayError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);
         let ledger = Arc::new(ledger);
-        let branches = Branches::new(&config, Arc::clone(&ledger)).map_err(GatewayError::Setting)?;
+        let branches =
+            Branches::new(&config, Arc::clone(&ledger)).map_err(GatewayError::Setting)?;
         let (writer, writing) = Writer::start(Arc::clone(&ledger));
         let app = App {
             client: client(&config, false).map_err(GatewayError::Setting)?,
@@ -165,13 +168,16 @@ impl Gateway {
 
 impl fmt::Debug for Gateway {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gateway").field("address", &self.address).finish_non_exhaustive()
+        f.debug_struct("Gateway")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
     }
 }
 
 /// Returns a client for requests. It takes proxies from the environment.
 fn client(config: &Config, for_sockets: bool) -> Result<reqwest::Client, String> {
-    let mut tls = rustls::ClientConfig::clone(&*accp_client::tls_settings(config.authority.as_deref())?);
+    let mut tls =
+        rustls::ClientConfig::clone(&*accp_client::tls_settings(config.authority.as_deref())?);
     let mut client = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .tcp_nodelay(true);
@@ -187,10 +193,15 @@ fn client(config: &Config, for_sockets: bool) -> Result<reqwest::Client, String>
 /// Refuses pages of other sites that a browser on this machine shows: they could read the report under another name.
 async fn for_this_machine(request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
     let host = host.unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let is_address = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok();
+    let is_address = name
+        .trim_matches(['[', ']'])
+        .parse::<std::net::IpAddr>()
+        .is_ok();
     if (is_address || name == "localhost") && !headers.contains_key(header::ORIGIN) {
         return next.run(request).await;
     }
@@ -207,7 +218,11 @@ struct Asked {
 async fn read(app: Arc<App>, by: By) -> Result<Report, Response> {
     let read = tokio::task::spawn_blocking(move || Report::of(&app.ledger, by)).await;
     let failed = |message: String| {
-        answer::error(Provider::OpenAi, StatusCode::INTERNAL_SERVER_ERROR, &message)
+        answer::error(
+            Provider::OpenAi,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &message,
+        )
     };
     match read {
         Ok(report) => report.map_err(|error| failed(error.to_string())),

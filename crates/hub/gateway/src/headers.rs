@@ -66,9 +66,7 @@ pub(crate) fn is_off(headers: &HeaderMap) -> bool {
 pub(crate) fn owner(secret: &hmac::Key, headers: &HeaderMap) -> [u8; 16] {
     let mut context = hmac::Context::with_key(secret);
     for name in [header::AUTHORIZATION.as_str(), "x-api-key", "api-key"] {
-        let value = headers
-            .get(name)
-            .map_or(&b""[..], |value| value.as_bytes());
+        let value = headers.get(name).map_or(&b""[..], |value| value.as_bytes());
         context.update(&(value.len() as u64).to_le_bytes());
         context.update(value);
     }
@@ -86,7 +84,9 @@ pub(crate) fn session_hint(headers: &HeaderMap, form: Form, body: &Json) -> Opti
         Form::OpenAi => &["/prompt_cache_key"],
         Form::Responses => &["/prompt_cache_key", "/conversation", "/conversation/id"],
     };
-    let found = members.iter().find_map(|place| body.pointer(place)?.as_str());
+    let found = members
+        .iter()
+        .find_map(|place| body.pointer(place)?.as_str());
     found.map(str::to_owned)
 }
 
@@ -122,7 +122,10 @@ mod tests {
             ("anthropic-beta", "a,b"),
         ]);
         prepare(&mut all);
-        let left: Vec<_> = all.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
+        let left: Vec<_> = all
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
         assert_eq!(
             left,
             [("accept-encoding", "gzip"), ("anthropic-beta", "a,b")]

@@ -49,7 +49,9 @@ pub enum LedgerError {
     #[error("the ledger: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// Another version of the gateway wrote it.
-    #[error("the ledger has version {0}, and this gateway reads version {VERSION}; use another file")]
+    #[error(
+        "the ledger has version {0}, and this gateway reads version {VERSION}; use another file"
+    )]
     Version(i64),
     /// The system gives no random bytes.
     #[error("the system gives no random bytes: {0}")]
@@ -129,7 +131,8 @@ impl Ledger {
         connection.busy_timeout(Duration::from_secs(5))?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        let making = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let making =
+            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let version: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         match version {
             0 => {
@@ -146,7 +149,9 @@ impl Ledger {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the secret under which credentials get their digests, and makes it once.
@@ -160,7 +165,10 @@ impl Ledger {
     /// Returns the secret of this name, which is `new` if there is none yet.
     pub(crate) fn kept(&self, name: &str, new: &[u8]) -> Result<Vec<u8>> {
         let connection = self.connection();
-        connection.execute("INSERT OR IGNORE INTO secret VALUES (?1, ?2)", params![name, new])?;
+        connection.execute(
+            "INSERT OR IGNORE INTO secret VALUES (?1, ?2)",
+            params![name, new],
+        )?;
         let value = "SELECT value FROM secret WHERE name = ?1";
         Ok(connection.query_row(value, [name], |row| row.get(0))?)
     }
@@ -169,7 +177,9 @@ impl Ledger {
     pub(crate) fn found(&self, name: &str) -> Result<Option<Vec<u8>>> {
         let value = "SELECT value FROM secret WHERE name = ?1";
         let connection = self.connection();
-        Ok(connection.query_row(value, [name], |row| row.get(0)).optional()?)
+        Ok(connection
+            .query_row(value, [name], |row| row.get(0))
+            .optional()?)
     }
 
     /// Writes requests.
@@ -270,7 +280,9 @@ impl Ledger {
     pub(crate) fn session(&self, id: &str) -> Result<(bool, f64, Vec<StoredBranch>)> {
         let connection = self.connection();
         let plain = "SELECT plain FROM session WHERE id = ?1";
-        let plain = connection.query_row(plain, [id], |row| row.get(0)).optional()?;
+        let plain = connection
+            .query_row(plain, [id], |row| row.get(0))
+            .optional()?;
         let saved = "SELECT coalesce(sum(plain - cost), 0.0) FROM request WHERE session = ?1";
         let saved = connection.query_row(saved, [id], |row| row.get(0))?;
         let mut rows = connection.prepare_cached(
@@ -289,7 +301,12 @@ impl Ledger {
     }
 
     /// Keeps a branch. `used` orders the branches of a session.
-    pub(crate) fn keep_branch(&self, session: &str, branch: &StoredBranch, used: i64) -> Result<()> {
+    pub(crate) fn keep_branch(
+        &self,
+        session: &str,
+        branch: &StoredBranch,
+        used: i64,
+    ) -> Result<()> {
         let row = "INSERT OR REPLACE INTO branch VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let StoredBranch {
             number,

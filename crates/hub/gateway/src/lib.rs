@@ -53,3 +53,8 @@ pub use receipt::{Receipt, ReceiptError};
 pub use report::{By, Report, Row};
 pub use route::Provider;
 pub use usage::Usage;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -81,10 +81,16 @@ impl Branches {
         }
         let messages = list.messages().iter();
         let digests: Vec<Digest> = messages.map(|message| digest_of(message.raw())).collect();
-        let (branch, had) = self.branch(&mut session, &digests, prices).map_err(failed)?;
+        let (branch, had) = self
+            .branch(&mut session, &digests, prices)
+            .map_err(failed)?;
         let (sent, report) = branch.memory.to_send(&list, asked.now);
         let removed = report.given.saturating_sub(report.sent);
-        let old = if had == 0 { 0 } else { branch.removed.min(removed) };
+        let old = if had == 0 {
+            0
+        } else {
+            branch.removed.min(removed)
+        };
         branch.removed = removed;
         self.keep(&plan.session, branch).map_err(failed)?;
         let is_sent = policy == Policy::Append && removed > 0;
@@ -113,16 +119,19 @@ fn key(form: Form) -> &'static str {
 
 /// Puts the texts of the list to send into the request.
 fn changed(asked: &Asked<'_>, list: &MessageList, sent: &MessageList) -> Result<String, String> {
-    let lost = || "the messages are not where they were read".to_owned();
-    let places = splice::items_of(asked.text, key(asked.form)).ok_or_else(lost)?;
+    let moved = || "the messages are not where they were read".to_owned();
+    let places = splice::items_of(asked.text, key(asked.form)).ok_or_else(moved)?;
     let same = places.len() == list.messages().len() && places.len() == sent.messages().len();
-    same.then_some(()).ok_or_else(lost)?;
+    same.then_some(()).ok_or_else(moved)?;
     let mut changes = Vec::new();
     for ((place, given), sent) in places.into_iter().zip(list.messages()).zip(sent.messages()) {
         if given.raw() != sent.raw() {
-            let text = asked.text.get(place.clone()).ok_or_else(lost)?;
+            let text = asked.text.get(place.clone()).ok_or_else(moved)?;
             let new = splice::with_strings(text, sent.json());
-            changes.push((place, new.ok_or("a message would change in more than its texts")?));
+            changes.push((
+                place,
+                new.ok_or("a message would change in more than its texts")?,
+            ));
         }
     }
     Ok(splice::replaced(asked.text, &changes))

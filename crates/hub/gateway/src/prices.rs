@@ -45,7 +45,10 @@ impl Prices {
         let name = model.rsplit('/').next().unwrap_or(model);
         let is_it = |row: &&Self| {
             row.provider == provider.name()
-                && row.models.iter().any(|begin| name.starts_with(begin.as_str()))
+                && row
+                    .models
+                    .iter()
+                    .any(|begin| name.starts_with(begin.as_str()))
         };
         // A test reads the rows: each provider has one for every name.
         ALL.iter().find(is_it).unwrap_or_else(|| other())
@@ -89,8 +92,14 @@ mod tests {
             let prices = Prices::of(provider, "no such model");
             assert_eq!(prices.provider, provider.name());
         }
-        assert_eq!(Prices::of(Provider::OpenAi, "openai/gpt-5.6-mini").write, 1.25);
+        assert_eq!(
+            Prices::of(Provider::OpenAi, "openai/gpt-5.6-mini").write,
+            1.25
+        );
         assert_eq!(Prices::of(Provider::OpenAi, "gpt-5").write, 1.0);
-        assert!(ALL.iter().all(|row| row.date.starts_with("20") && row.source.starts_with("https://")));
+        assert!(
+            ALL.iter()
+                .all(|row| row.date.starts_with("20") && row.source.starts_with("https://"))
+        );
     }
 }

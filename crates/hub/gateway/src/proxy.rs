@@ -83,12 +83,19 @@ async fn planned(
     let plan = {
         let (app, headers, bytes) = (Arc::clone(app), parts.headers.clone(), bytes.clone());
         let work = tokio::task::spawn_blocking(move || plan(&app, route, &headers, &bytes));
-        work.await.unwrap_or_else(|error| Err(format!("the gateway failed: {error}")))
+        work.await
+            .unwrap_or_else(|error| Err(format!("the gateway failed: {error}")))
     };
     let mut record = Record::unread(app, route, at);
-    record.entry.policy = app.config.policy.name().to_owned();
+    app.config
+        .policy
+        .name()
+        .clone_into(&mut record.entry.policy);
     record.entry.given_digest = digest_of(&bytes);
-    record.entry.sent_digest.clone_from(&record.entry.given_digest);
+    record
+        .entry
+        .sent_digest
+        .clone_from(&record.entry.given_digest);
     let changed = match plan {
         Ok(plan) => record.planned(plan),
         Err(fault) => {
@@ -110,7 +117,10 @@ async fn planned(
     let mut changed_parts = parts.clone();
     changed_parts.headers = headers;
     let mut sent = send(app, &changed_parts, url, changed.into()).await;
-    if sent.as_ref().is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST) {
+    if sent
+        .as_ref()
+        .is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
+    {
         // The provider may have refused what the gateway changed, so the session stays plain from now on.
         record.refused(app);
         sent = send(app, parts, url, bytes.into()).await;
@@ -173,8 +183,15 @@ async fn send(
         || headers.contains_key(header::TRANSFER_ENCODING)
         || body.as_bytes().is_some_and(|bytes| !bytes.is_empty())
         || parts.headers.contains_key(header::TRANSFER_ENCODING);
-    let request = app.client.request(parts.method.clone(), url).headers(headers);
-    let request = if has_body { request.body(body) } else { request };
+    let request = app
+        .client
+        .request(parts.method.clone(), url)
+        .headers(headers);
+    let request = if has_body {
+        request.body(body)
+    } else {
+        request
+    };
     request.send().await
 }
 
@@ -258,11 +275,16 @@ impl Stream for Passing {
         let next = self.answer.as_mut().poll_next(cx);
         match &next {
             Poll::Ready(Some(Ok(bytes))) => {
-                let watch = self.record.as_mut().and_then(|record| record.watch.as_mut());
+                let watch = self
+                    .record
+                    .as_mut()
+                    .and_then(|record| record.watch.as_mut());
                 if let Some(watch) = watch {
                     watch.feed(bytes);
                 }
-                self.left = self.left.map(|left| left.saturating_sub(bytes.len() as u64));
+                self.left = self
+                    .left
+                    .map(|left| left.saturating_sub(bytes.len() as u64));
                 if self.left == Some(0) {
                     drop(self.record.take().map(Record::ended));
                 }
@@ -336,7 +358,10 @@ impl Record {
         self.entry.sent_digest.clone_from(&self.entry.given_digest);
         self.removed = crate::bill::Removed::default();
         let session = &self.entry.session;
-        tracing::warn!(session, "the provider refused a changed request; the session stays plain");
+        tracing::warn!(
+            session,
+            "the provider refused a changed request; the session stays plain"
+        );
         if let Err(error) = app.branches.make_plain(session, self.entry.at) {
             tracing::error!(%error, "the session may be changed again after a restart");
         }
@@ -347,12 +372,18 @@ impl Drop for Record {
     fn drop(&mut self) {
         let told = self.watch.take().map(Watch::told).unwrap_or_default();
         let entry = &mut self.entry;
-        entry.model = told.model.unwrap_or_else(|| std::mem::take(&mut entry.model));
+        entry.model = told
+            .model
+            .unwrap_or_else(|| std::mem::take(&mut entry.model));
         entry.usage = told.usage;
         let prices = Prices::of(self.route.provider, &entry.model);
-        entry.bill = told.usage.map(|usage| Bill::of(&usage, prices, self.removed));
+        entry.bill = told
+            .usage
+            .map(|usage| Bill::of(&usage, prices, self.removed));
         if let Some(bill) = entry.bill {
-            self.app.branches.account(&entry.session, bill.plain - bill.cost);
+            self.app
+                .branches
+                .account(&entry.session, bill.plain - bill.cost);
         }
         self.app.writer.write(entry.clone());
     }

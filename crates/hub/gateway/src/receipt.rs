@@ -128,7 +128,14 @@ impl Receipt {
                 };
                 let prices = Prices::of(provider, &model);
                 let (source, date) = (prices.source.clone(), prices.date.clone());
-                (model, prices.read, prices.write, prices.output, source, date)
+                (
+                    model,
+                    prices.read,
+                    prices.write,
+                    prices.output,
+                    source,
+                    date,
+                )
             })
             .collect();
         Ok(receipt)
@@ -143,7 +150,8 @@ impl Receipt {
         let text = serde_json::to_string(self).unwrap_or_default();
         let signature = BASE64.encode(key.sign(text.as_bytes()));
         let signed = Signed {
-            receipt: RawValue::from_string(text).map_err(|error| ReceiptError::Form(error.to_string()))?,
+            receipt: RawValue::from_string(text)
+                .map_err(|error| ReceiptError::Form(error.to_string()))?,
             key: BASE64.encode(key.public_key()),
             signature,
         };

@@ -156,11 +156,19 @@ impl Report {
         let mut out = String::new();
         let width = self.rows.iter().map(|row| row.of.chars().count()).max();
         let width = width.unwrap_or(0).max(self.by.len()).max(3);
-        let titles = ["requests", "input", "from cache", "output", "cost", "plain", "saved"];
+        let titles = [
+            "requests",
+            "input",
+            "from cache",
+            "output",
+            "cost",
+            "plain",
+            "saved",
+        ];
         let _ = write!(out, "{:width$}", self.by);
-        titles.iter().for_each(|title| {
+        for title in titles {
             let _ = write!(out, "  {title:>11}");
-        });
+        }
         out.push('\n');
         for row in self.rows.iter().chain([&self.all]) {
             let _ = write!(out, "{:width$}", row.of);
@@ -177,9 +185,15 @@ impl Report {
              the 99th percentile."
         );
         for (count, what) in [
-            (all.uncounted, "had no count of the provider, so they are in no cost"),
+            (
+                all.uncounted,
+                "had no count of the provider, so they are in no cost",
+            ),
             (all.faults, "went out as they were because something failed"),
-            (all.repeated, "went out again as they were after the provider had refused the change"),
+            (
+                all.repeated,
+                "went out again as they were after the provider had refused the change",
+            ),
         ] {
             if count > 0 {
                 let _ = writeln!(out, "{count} of {} requests {what}.", all.requests);
@@ -203,8 +217,19 @@ impl Report {
 
     /// Returns the report as a table of a page.
     pub(crate) fn to_html(&self) -> String {
-        let mut out = format!("<table><caption>By {}</caption><tr><th>{}", self.by, self.by);
-        for title in ["requests", "input", "from cache", "output", "cost", "plain", "saved"] {
+        let mut out = format!(
+            "<table><caption>By {}</caption><tr><th>{}",
+            self.by, self.by
+        );
+        for title in [
+            "requests",
+            "input",
+            "from cache",
+            "output",
+            "cost",
+            "plain",
+            "saved",
+        ] {
             let _ = write!(out, "<th>{title}");
         }
         for row in self.rows.iter().chain([&self.all]) {
@@ -240,7 +265,11 @@ fn row(of: String, entries: &[&Entry]) -> Row {
     };
     let mut added: Vec<u64> = entries.iter().map(|entry| entry.added_us).collect();
     added.sort_unstable();
-    let at = |share: usize| added.get(added.len().saturating_sub(1) * share / 100).copied();
+    let at = |share: usize| {
+        added
+            .get(added.len().saturating_sub(1) * share / 100)
+            .copied()
+    };
     row.added_us = (at(50).unwrap_or(0), at(99).unwrap_or(0));
     for entry in entries {
         row.requests += 1;
@@ -278,7 +307,9 @@ fn holdout(entries: &[Entry]) -> Option<Holdout> {
     let means = |is_held: bool| -> Vec<f64> {
         let sessions = sessions.iter();
         let of_kind = sessions.filter(|(id, _)| held.contains(**id) == is_held);
-        of_kind.map(|(_, (cost, requests))| cost / *requests as f64).collect()
+        of_kind
+            .map(|(_, (cost, requests))| cost / *requests as f64)
+            .collect()
     };
     let (changed, left) = (means(false), means(true));
     if changed.len() < 2 || left.len() < 2 {
@@ -287,7 +318,10 @@ fn holdout(entries: &[Entry]) -> Option<Holdout> {
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let error = |values: &[f64]| {
         let middle = mean(values);
-        let squares = values.iter().map(|value| (value - middle).powi(2)).sum::<f64>();
+        let squares = values
+            .iter()
+            .map(|value| (value - middle).powi(2))
+            .sum::<f64>();
         squares / (values.len() - 1) as f64 / values.len() as f64
     };
     Some(Holdout {

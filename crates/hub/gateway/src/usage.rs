@@ -58,8 +58,8 @@ impl Told {
         // Events of a stream count up, and say again what they said before.
         let details = ["/prompt_tokens_details", "/input_tokens_details"];
         let detail = |key: &str| {
-            let places = details.iter().map(|place| format!("{place}/{key}"));
-            places.filter_map(|place| number(&place)).next()
+            let mut places = details.iter().map(|place| format!("{place}/{key}"));
+            places.find_map(|place| number(&place))
         };
         let cached = detail("cached_tokens");
         let stored = detail("cache_write_tokens");
@@ -235,8 +235,16 @@ mod tests {
         );
         let responses = br#"data: {"type":"response.completed","response":{"model":"gpt-r","usage":{"input_tokens":100,
             "input_tokens_details":{"cached_tokens":60},"output_tokens":9}}}"#;
-        let line: Vec<u8> = responses.iter().copied().filter(|byte| *byte != b'\n').collect();
+        let line: Vec<u8> = responses
+            .iter()
+            .copied()
+            .filter(|byte| *byte != b'\n')
+            .collect();
         let of = told("text/event-stream; charset=utf-8", None, &line, 5);
-        assert_eq!(of.usage.map(|usage| (usage.input, usage.read, usage.output)), Some((40, 60, 9)));
+        assert_eq!(
+            of.usage
+                .map(|usage| (usage.input, usage.read, usage.output)),
+            Some((40, 60, 9))
+        );
     }
 }

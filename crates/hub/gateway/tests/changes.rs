@@ -31,7 +31,9 @@ fn results(body: &Json) -> Vec<String> {
     let messages = body["messages"].as_array().unwrap().iter();
     let blocks = messages.flat_map(|message| message["content"].as_array().into_iter().flatten());
     let results = blocks.filter(|block| block["type"] == "tool_result");
-    results.map(|block| block["content"].as_str().unwrap().to_owned()).collect()
+    results
+        .map(|block| block["content"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[tokio::test]
@@ -45,7 +47,11 @@ async fn only_texts_of_results_change() {
         assert!(now.as_str().unwrap().len() * 10 < text.len() * 8, "{now}");
         *now = json!(text);
     }
-    assert_eq!(other.to_string(), given.to_string(), "all else stays, and in its order");
+    assert_eq!(
+        other.to_string(),
+        given.to_string(),
+        "all else stays, and in its order"
+    );
 }
 
 #[tokio::test]
@@ -72,7 +78,10 @@ async fn a_fork_keeps_the_forms_of_its_beginning() {
     forked.push(json!({"role": "assistant", "content": "None is free."}));
     forked.push(json!({"role": "user", "content": "Look again."}));
     let fork = bare(bench.ask(&request(forked)).await);
-    assert_eq!(fork["messages"].as_array().unwrap()[..5], trunk["messages"].as_array().unwrap()[..5]);
+    assert_eq!(
+        fork["messages"].as_array().unwrap()[..5],
+        trunk["messages"].as_array().unwrap()[..5]
+    );
     let grown = bare(bench.ask(&request(messages(4))).await);
     let trunk = trunk["messages"].as_array().unwrap();
     assert!(grown["messages"].as_array().unwrap().starts_with(trunk));
@@ -115,7 +124,10 @@ async fn packed_bodies_are_read() {
     let gzip = gzip.finish().unwrap();
     let zstd = compress_to_vec(body.as_bytes(), CompressionLevel::Fastest);
     for (encoding, packed) in [("gzip", gzip), ("zstd", zstd)] {
-        let sent = bench.client.post(bench.url("/v1/messages")).header("content-encoding", encoding);
+        let sent = bench
+            .client
+            .post(bench.url("/v1/messages"))
+            .header("content-encoding", encoding);
         sent.body(packed).send().await.unwrap();
         let got = bench.upstream.last();
         assert!(!got.headers.contains_key("content-encoding"));
@@ -123,7 +135,10 @@ async fn packed_bodies_are_read() {
         assert!(got.body.len() < body.len() * 9 / 10);
     }
     // An encoding that the gateway does not read passes as it is.
-    let sent = bench.client.post(bench.url("/v1/messages")).header("content-encoding", "br");
+    let sent = bench
+        .client
+        .post(bench.url("/v1/messages"))
+        .header("content-encoding", "br");
     sent.body("\u{b}...").send().await.unwrap();
     assert_eq!(bench.upstream.last().headers["content-encoding"], "br");
     assert_eq!(bench.upstream.last().body, "\u{b}...");
@@ -153,14 +168,22 @@ async fn who_keeps_nothing_changes_nothing() {
         ..Config::default()
     };
     let refused = Gateway::bind(config.clone(), ":memory:").await.unwrap_err();
-    assert!(matches!(refused, GatewayError::NothingKept(Policy::Append)), "{refused}");
+    assert!(
+        matches!(refused, GatewayError::NothingKept(Policy::Append)),
+        "{refused}"
+    );
     let config = Config {
         policy: Policy::Shadow,
         ..config
     };
     let mut bench = Bench::with(config).await;
     let body = request(messages(2)).to_string();
-    bench.post("/v1/messages", "k1", body).await.bytes().await.unwrap();
+    bench
+        .post("/v1/messages", "k1", body)
+        .await
+        .bytes()
+        .await
+        .unwrap();
     assert_eq!(bench.stop().await.entries(None).unwrap().len(), 1);
     let file = std::fs::read(bench.ledger_file()).unwrap();
     assert!(!file.windows(6).any(|text| text == b"\"slot\""));

@@ -41,7 +41,11 @@ impl Bench {
         let config = Config {
             listen: ([127, 0, 0, 1], 0).into(),
             anthropic: url.clone(),
-            openai: if config.openai.starts_with("http://") { config.openai.clone() } else { url },
+            openai: if config.openai.starts_with("http://") {
+                config.openai.clone()
+            } else {
+                url
+            },
             ..config
         };
         let mut bench = Self {
@@ -56,7 +60,9 @@ impl Bench {
     }
 
     async fn go(&mut self) {
-        let gateway = Gateway::bind(self.config.clone(), self.ledger_file()).await.unwrap();
+        let gateway = Gateway::bind(self.config.clone(), self.ledger_file())
+            .await
+            .unwrap();
         let url = gateway.url();
         let (end, ends) = oneshot::channel();
         let ended = tokio::spawn(async move {
@@ -95,7 +101,12 @@ impl Bench {
     }
 
     /// Sends a body to a path, with the key of a client.
-    pub(crate) async fn post(&self, path: &str, key: &str, body: impl Into<String>) -> reqwest::Response {
+    pub(crate) async fn post(
+        &self,
+        path: &str,
+        key: &str,
+        body: impl Into<String>,
+    ) -> reqwest::Response {
         let request = self.client.post(self.url(path)).header("x-api-key", key);
         let request = request.header("content-type", "application/json");
         request.body(body.into()).send().await.unwrap()
@@ -148,7 +159,11 @@ pub(crate) fn request(mut messages: Vec<Json>) -> Json {
         let text = newest["content"].take();
         newest["content"] = json!([{"type": "text", "text": text}]);
     }
-    let block = newest["content"].as_array_mut().unwrap().last_mut().unwrap();
+    let block = newest["content"]
+        .as_array_mut()
+        .unwrap()
+        .last_mut()
+        .unwrap();
     block["cache_control"] = json!({"type": "ephemeral"});
     json!({
         "model": "claude-m", "max_tokens": 100,

@@ -20,11 +20,19 @@ async fn a_refused_change_goes_out_once_as_it_was_and_the_session_stays_plain() 
     bench.upstream.is(Mood::Well);
     bench.restart().await;
     let grown = request(messages(3)).to_string();
-    bench.post("/v1/messages", "k1", grown.clone()).await.bytes().await.unwrap();
+    bench
+        .post("/v1/messages", "k1", grown.clone())
+        .await
+        .bytes()
+        .await
+        .unwrap();
     assert_eq!(bench.upstream.got().len(), 3);
     assert_eq!(bench.upstream.last().body, grown);
     let entries = bench.stop().await.entries(None).unwrap();
-    let kinds: Vec<_> = entries.iter().map(|entry| (&*entry.policy, entry.repeated)).collect();
+    let kinds: Vec<_> = entries
+        .iter()
+        .map(|entry| (&*entry.policy, entry.repeated))
+        .collect();
     assert_eq!(kinds, [("append", true), ("plain", false)]);
     assert_eq!(entries[0].given_digest, entries[0].sent_digest);
 }
@@ -33,13 +41,23 @@ async fn a_refused_change_goes_out_once_as_it_was_and_the_session_stays_plain() 
 async fn a_refused_original_is_not_sent_again() {
     let bench = Bench::start(Policy::Append).await;
     bench.upstream.is(Mood::Refuses(0));
-    let answer = bench.post("/v1/messages", "k1", request(messages(0)).to_string()).await;
+    let answer = bench
+        .post("/v1/messages", "k1", request(messages(0)).to_string())
+        .await;
     assert_eq!(answer.status(), 400);
     assert_eq!(bench.upstream.got().len(), 1);
     // A changed request that is refused as it was, too, comes back as refused.
-    let answer = bench.post("/v1/messages", "k1", request(messages(2)).to_string()).await;
+    let answer = bench
+        .post("/v1/messages", "k1", request(messages(2)).to_string())
+        .await;
     assert_eq!(answer.status(), 400);
-    assert!(answer.text().await.unwrap().contains("thinking blocks cannot be modified"));
+    assert!(
+        answer
+            .text()
+            .await
+            .unwrap()
+            .contains("thinking blocks cannot be modified")
+    );
     assert_eq!(bench.upstream.got().len(), 3);
 }
 
@@ -47,7 +65,9 @@ async fn a_refused_original_is_not_sent_again() {
 async fn the_words_and_headers_of_a_busy_provider_pass() {
     let bench = Bench::start(Policy::Append).await;
     bench.upstream.is(Mood::Busy);
-    let answer = bench.post("/v1/messages", "k1", request(messages(2)).to_string()).await;
+    let answer = bench
+        .post("/v1/messages", "k1", request(messages(2)).to_string())
+        .await;
     assert_eq!(answer.status(), 429);
     assert_eq!(answer.headers()["retry-after"], "7");
     assert_eq!(answer.headers()["request-id"], "r1");
@@ -68,10 +88,15 @@ async fn an_answer_that_breaks_off_never_reads_as_an_end() {
     let rest: Vec<_> = pieces.collect().await;
     assert!(rest.last().unwrap().is_err(), "{rest:?}");
     bench.upstream.is(Mood::Garbage);
-    let answer = bench.post("/v1/messages", "k1", request(messages(2)).to_string()).await;
+    let answer = bench
+        .post("/v1/messages", "k1", request(messages(2)).to_string())
+        .await;
     assert_eq!(answer.text().await.unwrap(), "<html>");
     let entries = bench.stop().await.entries(None).unwrap();
-    assert_eq!(entries.iter().map(|entry| entry.whole).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        entries.iter().map(|entry| entry.whole).collect::<Vec<_>>(),
+        [false, true]
+    );
     assert_eq!(entries[1].usage, None);
 }
 
@@ -91,20 +116,31 @@ async fn a_client_that_leaves_ends_the_request_of_the_provider() {
 #[tokio::test]
 async fn nobody_at_the_other_end_is_an_error_in_the_provider_s_form() {
     // A port that was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
     let config = Config {
         openai: format!("http://{free}"),
         ..Config::default()
     };
     let mut bench = Bench::with(config).await;
     let chat = json!({"model": "gpt-m", "messages": [{"role": "user", "content": "Hi"}]});
-    let answer = bench.post("/v1/chat/completions", "k1", chat.to_string()).await;
+    let answer = bench
+        .post("/v1/chat/completions", "k1", chat.to_string())
+        .await;
     assert_eq!(answer.status(), 502);
     let error: serde_json::Value = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
     let message = error["error"]["message"].as_str().unwrap();
     assert!(message.contains("cannot be reached"), "{message}");
     let entries = bench.stop().await.entries(None).unwrap();
-    assert!(entries[0].fault.as_ref().unwrap().contains("cannot be reached"));
+    assert!(
+        entries[0]
+            .fault
+            .as_ref()
+            .unwrap()
+            .contains("cannot be reached")
+    );
 }
 
 #[tokio::test]
@@ -117,13 +153,28 @@ async fn what_cannot_be_read_passes_as_it_is() {
     let large = request(messages(9)).to_string();
     let twice = r#"{"messages":[{"role":"user","role":"user","content":"x"}],"model":"claude-m"}"#;
     let lone = r#"{"messages":[{"role":"user","content":"\ud800"}],"model":"claude-m"}"#;
-    for body in ["", "{", "[]", "{\"messages\":3}", "\u{1F35E}", twice, lone, &large] {
+    for body in [
+        "",
+        "{",
+        "[]",
+        "{\"messages\":3}",
+        "\u{1F35E}",
+        twice,
+        lone,
+        &large,
+    ] {
         let answer = bench.post("/v1/messages", "k1", body).await;
         answer.bytes().await.unwrap();
         assert_eq!(bench.upstream.last().body, body);
     }
     let entries = bench.stop().await.entries(None).unwrap();
     assert_eq!(entries.len(), 8);
-    let faults: Vec<_> = entries.iter().map(|entry| entry.fault.as_deref().unwrap_or_default()).collect();
-    assert!(faults[0].contains("no JSON") && faults[7].contains("more than 10000 bytes"), "{faults:?}");
+    let faults: Vec<_> = entries
+        .iter()
+        .map(|entry| entry.fault.as_deref().unwrap_or_default())
+        .collect();
+    assert!(
+        faults[0].contains("no JSON") && faults[7].contains("more than 10000 bytes"),
+        "{faults:?}"
+    );
 }

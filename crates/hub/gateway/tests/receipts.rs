@@ -21,13 +21,25 @@ async fn a_receipt_holds_until_somebody_changes_it() {
     let new = Receipt::rotate(&ledger).unwrap();
     assert_ne!(old, new);
     assert_eq!(Receipt::verify(&signed, Some(&old)).unwrap(), receipt);
-    assert!(matches!(Receipt::verify(&signed, Some(&new)), Err(ReceiptError::Key { .. })));
+    assert!(matches!(
+        Receipt::verify(&signed, Some(&new)),
+        Err(ReceiptError::Key { .. })
+    ));
     let again = receipt.signed(&ledger).unwrap();
     assert_eq!(Receipt::verify(&again, Some(&new)).unwrap(), receipt);
     let forged = signed.replace("\"requests\":3", "\"requests\":2");
-    assert!(matches!(Receipt::verify(&forged, None), Err(ReceiptError::Signature)));
+    assert!(matches!(
+        Receipt::verify(&forged, None),
+        Err(ReceiptError::Signature)
+    ));
     for text in ["", "{", "{\"receipt\":{},\"key\":\"!\",\"signature\":\"\"}"] {
-        assert!(matches!(Receipt::verify(text, None), Err(ReceiptError::Form(_))), "{text}");
+        assert!(
+            matches!(Receipt::verify(text, None), Err(ReceiptError::Form(_))),
+            "{text}"
+        );
     }
-    assert!(matches!(Receipt::of(&ledger, "none"), Err(ReceiptError::NoSession(_))));
+    assert!(matches!(
+        Receipt::of(&ledger, "none"),
+        Err(ReceiptError::NoSession(_))
+    ));
 }

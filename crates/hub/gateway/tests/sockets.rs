@@ -41,12 +41,19 @@ async fn a_socket_reaches_the_provider_and_its_end_the_client() {
     while !head.ends_with(b"\r\n\r\n") {
         head.push(client.read_u8().await.unwrap());
     }
-    assert!(head.starts_with(b"HTTP/1.1 101 "), "{}", String::from_utf8_lossy(&head));
+    assert!(
+        head.starts_with(b"HTTP/1.1 101 "),
+        "{}",
+        String::from_utf8_lossy(&head)
+    );
     client.write_all(b"hello").await.unwrap();
     let mut said = Vec::new();
     client.read_to_end(&mut said).await.unwrap();
     assert_eq!(said, b"world");
     let (head, said) = provider.await.unwrap();
     assert_eq!(&said, b"hello");
-    assert!(head.contains("authorization: bearer t\r\n") && head.contains("upgrade: websocket\r\n"), "{head}");
+    assert!(
+        head.contains("authorization: bearer t\r\n") && head.contains("upgrade: websocket\r\n"),
+        "{head}"
+    );
 }

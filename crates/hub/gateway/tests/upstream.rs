@@ -63,7 +63,9 @@ impl Upstream {
         let listener = tokio::net::TcpListener::bind(SocketAddr::from(([127, 0, 0, 1], 0)));
         let listener = listener.await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let routes = Router::new().fallback(answer).with_state(Arc::clone(&upstream));
+        let routes = Router::new()
+            .fallback(answer)
+            .with_state(Arc::clone(&upstream));
         tokio::spawn(async move { axum::serve(listener, routes).await });
         (upstream, url)
     }
@@ -100,7 +102,9 @@ impl Upstream {
         let explicit = body.to_string().contains("cache_control");
         for block in &blocks {
             let mut bare = block.clone();
-            let mark = bare.as_object_mut().and_then(|map| map.remove("cache_control"));
+            let mark = bare
+                .as_object_mut()
+                .and_then(|map| map.remove("cache_control"));
             beginning.push_str(&bare.to_string());
             all += tokens(&bare);
             if stored.contains(&digest(&beginning)) {
@@ -143,11 +147,15 @@ fn refusal(body: &Json) -> Option<String> {
     let ids = |message: &Json, kind: &str, key: &str| -> Vec<String> {
         let blocks = message["content"].as_array().into_iter().flatten();
         let blocks = blocks.filter(|block| block["type"] == kind);
-        blocks.map(|block| block[key].as_str().unwrap_or_default().to_owned()).collect()
+        blocks
+            .map(|block| block[key].as_str().unwrap_or_default().to_owned())
+            .collect()
     };
     for (at, message) in messages.iter().enumerate() {
         let called = ids(message, "tool_use", "id");
-        let answered = messages.get(at + 1).map(|next| ids(next, "tool_result", "tool_use_id"));
+        let answered = messages
+            .get(at + 1)
+            .map(|next| ids(next, "tool_result", "tool_use_id"));
         if !called.is_empty() && answered.as_ref() != Some(&called) {
             return Some(format!(
                 "messages.{at}: `tool_use` ids were found without `tool_result` blocks immediately after: {}.",
@@ -166,7 +174,9 @@ async fn answer(
     body: Bytes,
 ) -> Response {
     let path = uri.path_and_query().unwrap().to_string();
-    let key = headers.get("x-api-key").or(headers.get(header::AUTHORIZATION));
+    let key = headers
+        .get("x-api-key")
+        .or(headers.get(header::AUTHORIZATION));
     let key = key.map_or("", |key| key.to_str().unwrap()).to_owned();
     upstream.got().push(Got {
         method,
@@ -180,17 +190,26 @@ async fn answer(
         (StatusCode::BAD_REQUEST, axum::Json(error)).into_response()
     };
     match mood {
-        Mood::Refuses(length) if body.len() != length => return invalid("thinking blocks cannot be modified"),
+        Mood::Refuses(length) if body.len() != length => {
+            return invalid("thinking blocks cannot be modified");
+        }
         Mood::Busy => {
             let error = json!({"type": "error", "error": {"type": "rate_limit_error", "message": "slow down"}});
-            let after = [(header::RETRY_AFTER, "7"), (header::HeaderName::from_static("request-id"), "r1")];
+            let after = [
+                (header::RETRY_AFTER, "7"),
+                (header::HeaderName::from_static("request-id"), "r1"),
+            ];
             return (StatusCode::TOO_MANY_REQUESTS, after, axum::Json(error)).into_response();
         }
         Mood::Garbage => return "<html>".into_response(),
         _ => {}
     }
     let Ok(json) = serde_json::from_slice::<Json>(&body) else {
-        return if body.is_empty() { "{}".into_response() } else { invalid("the body is not JSON") };
+        return if body.is_empty() {
+            "{}".into_response()
+        } else {
+            invalid("the body is not JSON")
+        };
     };
     if let Some(message) = refusal(&json) {
         return invalid(&message);
@@ -214,7 +233,9 @@ async fn answer(
 /// Answers in events.
 fn streamed(upstream: &Arc<Upstream>, mood: Mood, usage: &Json) -> Response {
     let first = json!({"type": "message_start", "message": {"model": "claude-m", "usage": usage}});
-    let first = format!("event: message_start\ndata: {first}\n\nevent: ping\ndata: {{\"type\": \"ping\"}}\n\n");
+    let first = format!(
+        "event: message_start\ndata: {first}\n\nevent: ping\ndata: {{\"type\": \"ping\"}}\n\n"
+    );
     let rest = "event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":33}}\n\n\
         event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n";
     let upstream = Arc::clone(upstream);

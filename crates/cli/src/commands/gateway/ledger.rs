@@ -93,9 +93,8 @@ pub(super) fn run(command: &Command) -> Outcome {
         Command::Verify { receipt, key } => {
             let text = fs::read_to_string(receipt).map_err(Failure::at(receipt))?;
             let said = Receipt::verify(&text, key.as_deref());
-            let said = said.map_err(|error| {
-                Failure::Input(format!("{}: {error}", receipt.display()))
-            })?;
+            let said =
+                said.map_err(|error| Failure::Input(format!("{}: {error}", receipt.display())))?;
             let saved = if said.plain > 0.0 {
                 100.0 * (1.0 - said.cost / said.plain)
             } else {
