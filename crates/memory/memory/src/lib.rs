@@ -81,7 +81,7 @@ pub use bill::{AROUND, Billed};
 pub use check::check;
 pub use check::rule::Rule;
 pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
-pub use engine::{Formed, Memory, Prices, Promise, RecallError, Report, Step, Why};
+pub use engine::{Formed, Memory, Prices, PricesError, Promise, RecallError, Report, Step, Why};
 pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};
 pub use form::Form;

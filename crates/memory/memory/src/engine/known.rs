@@ -1,9 +1,12 @@
 //! What a memory knows of the messages that it has sent.
 
+use std::collections::HashSet;
+
 use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
+use super::leave::Left;
 use super::result::Given;
 use crate::form::Form;
 use crate::message::{Message, Role};
@@ -37,6 +40,9 @@ pub(super) struct State {
     pub(super) saved: f64,
     /// The time of the last request, in Unix seconds.
     pub(super) last: Option<i64>,
+    /// The messages that have left the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<Left>,
 }
 
 /// A message.
@@ -45,14 +51,20 @@ pub(super) struct Known {
     #[serde(serialize_with = "write_digest", deserialize_with = "read_digest")]
     digest: Hash,
     /// Its tokens as given, and as sent.
-    tokens: u64,
+    pub(super) tokens: u64,
     pub(super) tokens_sent: u64,
+    /// Whether it is a system message, which never leaves.
+    #[serde(default)]
+    pub(super) is_system: bool,
     /// Whether the agent speaks.
     pub(super) is_agent: bool,
     /// Whether it has a thought that is bound to what stands before it.
     pub(super) is_bound: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) results: Vec<KnownResult>,
+    /// The message as it was given. A list gives it anew after a restart.
+    #[serde(skip)]
+    pub(super) given: Option<Message>,
     /// The message as it was given and as it is sent, if they differ.
     #[serde(skip)]
     sent: Option<(Message, Message)>,
@@ -73,6 +85,9 @@ pub(super) struct KnownResult {
     /// The text as given, and where it stands in its message. A list gives both anew after a restart.
     #[serde(skip)]
     given: Option<(String, Pointer)>,
+    /// The id of its call; empty without one.
+    #[serde(skip)]
+    call: String,
 }
 
 impl State {
@@ -99,25 +114,35 @@ impl State {
     }
 
     pub(super) fn sent(&self) -> u64 {
-        self.messages.iter().map(|known| known.tokens_sent).sum()
+        let messages = self.messages.iter().enumerate();
+        let stands = messages.filter(|(at, known)| self.stands(*at, known));
+        let tokens = stands.map(|(_, known)| known.tokens_sent).sum::<u64>();
+        tokens + self.left.as_ref().map_or(0, |left| left.tokens)
+    }
+}
+
+/// The names of results in marks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names(HashSet<String>);
+
+impl Names {
+    /// Returns the names of these messages.
+    pub(super) fn of(messages: &[Known]) -> Self {
+        let results = messages.iter().flat_map(|known| &known.results);
+        Self(results.map(|result| result.name.clone()).collect())
     }
 
-    /// Returns the name of a result in marks: the id of its call, or its number in the list if another result has that id or
-    /// the id is long, because providers make ids that take twenty tokens.
-    pub(super) fn name(&self, id: &str, message: &Known) -> String {
-        let known = self.messages.iter().chain([message]);
-        let names: Vec<&str> = known
-            .flat_map(|known| &known.results)
-            .map(|result| &*result.name)
-            .collect();
-        if !id.is_empty() && id.len() <= ID && !names.contains(&id) {
-            return id.to_owned();
-        }
-        let mut number = names.len() + 1;
-        while names.contains(&&*number.to_string()) {
+    /// Takes a name for a result: the id of its call, or its number in the list if another result has that id or the id is
+    /// long, because providers make ids that take twenty tokens.
+    pub(super) fn take(&mut self, id: &str) -> String {
+        let mut name = id.to_owned();
+        let mut number = self.0.len() + 1;
+        while name.is_empty() || name.len() > ID || self.0.contains(&name) {
+            name = number.to_string();
             number += 1;
         }
-        number.to_string()
+        self.0.insert(name.clone());
+        name
     }
 }
 
@@ -127,9 +152,11 @@ impl Known {
             digest: message.digest(),
             tokens,
             tokens_sent: tokens,
+            is_system: message.role == Role::System,
             is_agent: message.role == Role::Assistant,
             is_bound: super::result::is_bound(message),
             results: Vec::new(),
+            given: Some(message.clone()),
             sent: None,
         }
     }
@@ -140,18 +167,20 @@ impl Known {
 
     /// Returns whether a result lacks what only a list gives.
     pub(super) fn is_bare(&self) -> bool {
-        self.results.iter().any(|result| result.given.is_none())
+        self.given.is_none()
     }
 
     /// Takes from a list what is not remembered. Returns false if the list has other results there: the program has other names
     /// of speakers whose messages are results.
-    pub(super) fn complete(&mut self, given: Vec<Given>) -> bool {
+    pub(super) fn complete(&mut self, message: &Message, given: Vec<Given>) -> bool {
         if given.len() != self.results.len() {
             return false;
         }
         for (result, given) in self.results.iter_mut().zip(given) {
             result.given = Some((given.text, given.place));
+            result.call = given.id;
         }
+        self.given = Some(message.clone());
         true
     }
 
@@ -191,6 +220,7 @@ impl KnownResult {
             first: None,
             now: None,
             given: Some((given.text.clone(), given.place.clone())),
+            call: given.id.clone(),
         }
     }
 
@@ -205,9 +235,25 @@ impl KnownResult {
         self.first.as_deref().or(given)
     }
 
+    /// Returns the text as it was given; nothing if a list has to give it after a restart.
+    pub(super) fn given(&self) -> &str {
+        self.given.as_ref().map_or("", |(text, _)| text)
+    }
+
     /// Returns the text that stands in the list.
     pub(super) fn now(&self) -> &str {
         self.now.as_deref().unwrap_or_else(|| self.first())
+    }
+
+    /// Returns the id of its call; empty without one.
+    pub(super) fn call(&self) -> &str {
+        &self.call
+    }
+
+    /// Gives the text back as it was.
+    pub(super) fn reset(&mut self) {
+        self.first = None;
+        self.now = None;
     }
 
     pub(super) fn form(&mut self, text: String) {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use crate::list::MessageList;
 use crate::message::{Message, Role};
 use crate::raw::Pointer;
 
@@ -90,9 +89,9 @@ pub(super) fn is_bound(message: &Message) -> bool {
     is_thought(message.json()) || message.blocks().iter().any(is_thought)
 }
 
-/// Returns the words of the arguments of the call with this id, in small letters.
-pub(super) fn words_of_call(list: &MessageList, id: &str) -> BTreeSet<String> {
-    let messages = list.messages().iter().rev();
+/// Returns the words of the arguments of the last call with this id among messages, in small letters.
+pub(super) fn words_of_call(messages: &[Message], id: &str) -> BTreeSet<String> {
+    let messages = messages.iter().rev();
     let mut calls =
         messages.flat_map(|message| message.calls.iter().map(move |call| (message, call)));
     let Some((message, call)) = calls.find(|(_, call)| !id.is_empty() && call.id == id) else {

@@ -129,10 +129,25 @@ impl Policy for Sent {
             let definition = format!("{}\n", Memory::tool(Form::Anthropic));
             Segment::new(Kind::Tools, definition)
         });
-        let shown = sent.messages().iter().zip(&held.indices);
+        // The messages that are not there have a summary in their place.
+        let system = |at: &usize| self.messages[held.indices[*at]].kind == Kind::System;
+        let mut places: Vec<Option<usize>> = Vec::new();
+        let mut is_told = false;
+        for at in 0..held.indices.len() {
+            if at >= report.left || system(&at) {
+                places.push(Some(held.indices[at]));
+            } else if !is_told {
+                is_told = true;
+                places.push(None);
+            }
+        }
+        let shown = sent.messages().iter().zip(places);
         let shown = shown.map(|(message, index)| Segment {
-            message: Some(*index),
-            ..Segment::new(self.messages[*index].kind, message.line())
+            message: index,
+            ..Segment::new(
+                index.map_or(Kind::Facts, |index| self.messages[index].kind),
+                message.line(),
+            )
         });
         tools.into_iter().chain(own).chain(shown).collect()
     }
