@@ -32,7 +32,7 @@ pub use report::{Formed, Report, Step, Why};
 use crate::bill::AROUND;
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::window::Window;
 use again::Standing;
 use edits::Edits;
@@ -151,8 +151,8 @@ impl Memory {
         let step = self.step(list, now, is_changed);
         let left = self.state.left.clone();
         let end = self.state.end();
-        let mut sent: Vec<Message> = Vec::with_capacity(list.messages().len());
-        let mut summary = left.map(|left| Message::user(list.form(), &left.text));
+        let mut sent: Vec<ListMessage> = Vec::with_capacity(list.messages().len());
+        let mut summary = left.map(|left| ListMessage::user(list.form(), &left.text));
         for (at, message) in list.messages().iter().enumerate() {
             match self.state.messages.get_mut(at) {
                 Some(known) if at < end && !known.is_system => sent.extend(summary.take()),
@@ -320,19 +320,19 @@ impl Memory {
     /// `saved` of them so far.
     fn shape(&self, text: &str, sent: u64, saved: u64, result: &mut KnownResult) {
         let clean = clean::clean(text);
-        let placed = table::by_position(&clean, &result.name, &self.shapes);
-        let placed = placed.unwrap_or(clean);
-        let formed = self.standing.without(&placed, &*self.counter);
+        let by_position = table::by_position(&clean, &result.name, &self.shapes);
+        let clean = by_position.unwrap_or(clean);
+        let formed = self.standing.without(&clean, &*self.counter);
         let after = self.counter.count(&formed) as u64;
-        let Some(saves) = result.tokens.checked_sub(after) else {
+        let Some(gain) = result.tokens.checked_sub(after) else {
             return;
         };
-        let is_cheaper = saves >= WORTH && after * 10 <= result.tokens * 9;
+        let is_cheaper = gain >= WORTH && after * 10 <= result.tokens * 9;
         // A cache keeps no list below its minimum. A longer one it keeps in whole steps, of which a shorter list may lose one
         // more with each request; so what was saved once has to pay for one.
-        let is_kept = sent - saves >= self.prices.minimum();
+        let is_kept = sent - gain >= self.prices.minimum();
         let step = self.prices.step();
-        let is_ahead = step <= 1 || saved + saves >= step;
+        let is_ahead = step <= 1 || saved + gain >= step;
         if is_cheaper && is_kept && is_ahead {
             result.form(formed);
         }

@@ -87,7 +87,7 @@ pub use finding::{Code, Finding};
 pub use form::Form;
 pub use hooks::{Hooks, Verdict};
 pub use list::MessageList;
-pub use message::Message;
+pub use message::ListMessage;
 pub use names::{SessionId, SessionIdError};
 pub use plan::{FileLookup, ListPlan, NewFile, OnDemand, Options, PlanError};
 pub use policies::Views;

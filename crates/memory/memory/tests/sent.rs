@@ -122,7 +122,7 @@ fn left_out(text: &str) -> Vec<(&str, String, usize, usize)> {
 
 /// Returns the texts of results in the messages of a list of OpenAI chat.
 fn results(list: &MessageList) -> Vec<String> {
-    let messages = list.messages().iter().map(accp_memory::Message::json);
+    let messages = list.messages().iter().map(accp_memory::ListMessage::json);
     let results = messages.filter(|message| message["role"] == "tool");
     results
         .map(|message| message["content"].as_str().unwrap().to_owned())

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value as Json};
 
 use crate::list::MessageList;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::writes::{is_path, is_replaced};
 
 /// What the calls of a list say about edits.
@@ -19,7 +19,7 @@ pub(super) struct Edits {
 
 impl Edits {
     /// Takes the calls of a message.
-    pub(super) fn see(&mut self, message: &Message) {
+    pub(super) fn see(&mut self, message: &ListMessage) {
         for call in &message.calls {
             let arguments = message.arguments(call);
             let arguments = arguments.as_ref().and_then(Json::as_object);

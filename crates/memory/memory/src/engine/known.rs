@@ -1,6 +1,7 @@
 //! What a memory knows of the messages that it has sent.
 
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -9,7 +10,7 @@ use serde_json::Value as Json;
 use super::leave::Left;
 use super::result::Given;
 use crate::form::Form;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// The version of what [`State::to_text`] writes.
@@ -64,10 +65,10 @@ pub(super) struct Known {
     pub(super) results: Vec<KnownResult>,
     /// The message as it was given. A list gives it anew after a restart.
     #[serde(skip)]
-    pub(super) given: Option<Message>,
+    pub(super) given: Option<ListMessage>,
     /// The message as it was given and as it is sent, if they differ.
     #[serde(skip)]
-    sent: Option<(Message, Message)>,
+    sent: Option<(ListMessage, ListMessage)>,
 }
 
 /// A result.
@@ -88,6 +89,9 @@ pub(super) struct KnownResult {
     /// The id of its call; empty without one.
     #[serde(skip)]
     call: String,
+    /// Its ends with their tokens, once they were asked for; nothing inside if no line would leave.
+    #[serde(skip)]
+    ends: OnceLock<Option<(String, u64)>>,
 }
 
 impl State {
@@ -147,7 +151,7 @@ impl Names {
 }
 
 impl Known {
-    pub(super) fn new(message: &Message, tokens: u64) -> Self {
+    pub(super) fn new(message: &ListMessage, tokens: u64) -> Self {
         Self {
             digest: message.digest(),
             tokens,
@@ -161,7 +165,7 @@ impl Known {
         }
     }
 
-    pub(super) fn is(&self, message: &Message) -> bool {
+    pub(super) fn is(&self, message: &ListMessage) -> bool {
         self.digest == message.digest()
     }
 
@@ -172,7 +176,7 @@ impl Known {
 
     /// Takes from a list what is not remembered. Returns false if the list has other results there: the program has other names
     /// of speakers whose messages are results.
-    pub(super) fn complete(&mut self, message: &Message, given: Vec<Given>) -> bool {
+    pub(super) fn complete(&mut self, message: &ListMessage, given: Vec<Given>) -> bool {
         if given.len() != self.results.len() {
             return false;
         }
@@ -185,7 +189,7 @@ impl Known {
     }
 
     /// Returns the message to send for a given one, which is the same but for marks of a cache.
-    pub(super) fn sent(&mut self, form: Form, message: &Message) -> Message {
+    pub(super) fn sent(&mut self, form: Form, message: &ListMessage) -> ListMessage {
         let texts = self.results.iter().filter_map(|result| {
             let (text, place) = result.given.as_ref()?;
             let now = result.now();
@@ -221,6 +225,7 @@ impl KnownResult {
             now: None,
             given: Some((given.text.clone(), given.place.clone())),
             call: given.id.clone(),
+            ends: OnceLock::new(),
         }
     }
 
@@ -254,6 +259,16 @@ impl KnownResult {
     pub(super) fn reset(&mut self) {
         self.first = None;
         self.now = None;
+        self.ends = OnceLock::new();
+    }
+
+    /// Returns its ends with their tokens, which `cut` makes of its name and text; `None` if no line would leave.
+    pub(super) fn ends(
+        &self,
+        cut: impl FnOnce(&str, &str) -> Option<(String, u64)>,
+    ) -> Option<(&str, u64)> {
+        let ends = self.ends.get_or_init(|| cut(&self.name, self.first()));
+        ends.as_ref().map(|(text, tokens)| (text.as_str(), *tokens))
     }
 
     pub(super) fn form(&mut self, text: String) {

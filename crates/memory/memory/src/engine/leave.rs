@@ -38,21 +38,20 @@ impl Memory {
     /// Lets the oldest messages leave until the list has room again. Returns whether one has left.
     pub(super) fn leave(&mut self, list: &MessageList, limit: u64) -> bool {
         let units = units(list);
-        let must = last(&units);
+        let newest = last(&units);
         let all = parse(list.form(), None, list.messages());
         let before = self.state.end();
-        let goal = limit * GOAL / 100;
+        let aim = limit * GOAL / 100;
         let room = limit * SUMMARY / 100;
         // What the agent has not seen yet stays, too, as long as there is room.
         let messages = &self.state.messages;
         let seen = messages.iter().rposition(|known| known.is_agent);
-        let new = units
-            .iter()
-            .position(|unit| Some(unit.messages.start) > seen);
-        let stays = new.unwrap_or(must).min(must);
-        let mut first = self.first_kept(&units, stays, goal.saturating_sub(room));
+        let mut unseen = units.iter();
+        let unseen = unseen.position(|unit| Some(unit.messages.start) > seen);
+        let stays = unseen.map_or(newest, |at| at.min(newest));
+        let mut first = self.first_kept(&units, stays, aim.saturating_sub(room));
         let mut has_left = false;
-        while first <= must && (!has_left || self.tokens() > limit) {
+        while first <= newest && (!has_left || self.tokens() > limit) {
             let end = units.get(first).map_or(0, |unit| unit.messages.start);
             first += 1;
             if end > before {
@@ -84,7 +83,7 @@ impl Memory {
     }
 
     /// Returns the first unit that stays in a list of so many tokens.
-    fn first_kept(&self, units: &[Unit], must: usize, goal: u64) -> usize {
+    fn first_kept(&self, units: &[Unit], newest: usize, goal: u64) -> usize {
         let tokens = |unit: &Unit| -> u64 {
             let known = &self.state.messages[unit.messages.clone()];
             known.iter().map(|known| known.tokens_sent).sum()
@@ -94,7 +93,7 @@ impl Memory {
         let mut first = units.len();
         for (at, unit) in units.iter().enumerate().rev() {
             used += if unit.is_system { 0 } else { tokens(unit) };
-            if at < must && used > goal {
+            if at < newest && used > goal {
                 break;
             }
             first = at;

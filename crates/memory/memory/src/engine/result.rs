@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// Members that say that a message is to stay as it is: a mark for a cache, and a signature.
@@ -25,7 +25,7 @@ pub(super) struct Given {
 
 impl Given {
     /// Returns the results of a message that are texts. A message of the user is a result if its name is one of these.
-    pub(super) fn of(message: &Message, named: &BTreeSet<String>) -> Vec<Self> {
+    pub(super) fn of(message: &ListMessage, named: &BTreeSet<String>) -> Vec<Self> {
         let is_kept = has_member(message.json(), &KEPT);
         let mut found = Vec::new();
         for answer in &message.answers {
@@ -79,7 +79,7 @@ fn has_member(json: &Json, names: &[&str]) -> bool {
 }
 
 /// Returns whether a message has a thought that its provider binds to the exact list before it.
-pub(super) fn is_bound(message: &Message) -> bool {
+pub(super) fn is_bound(message: &ListMessage) -> bool {
     let is_thought = |part: &Json| {
         matches!(
             part["type"].as_str(),
@@ -90,7 +90,7 @@ pub(super) fn is_bound(message: &Message) -> bool {
 }
 
 /// Returns the words of the arguments of the last call with this id among messages, in small letters.
-pub(super) fn words_of_call(messages: &[Message], id: &str) -> BTreeSet<String> {
+pub(super) fn words_of_call(messages: &[ListMessage], id: &str) -> BTreeSet<String> {
     let messages = messages.iter().rev();
     let mut calls =
         messages.flat_map(|message| message.calls.iter().map(move |call| (message, call)));

@@ -144,16 +144,18 @@ impl Memory {
                 if result.is_cut() || result.tokens <= least {
                     continue;
                 }
-                if let Some(text) = cut::ends(&result.name, result.first(), &*self.counter) {
-                    let after = self.counter.count(&text) as u64;
-                    if after < result.tokens {
-                        cuts.push(Cut {
-                            message: at,
-                            result: index,
-                            text,
-                            after,
-                        });
-                    }
+                let ends = result.ends(|name, text| {
+                    let text = cut::ends(name, text, &*self.counter)?;
+                    let tokens = self.counter.count(&text) as u64;
+                    Some((text, tokens))
+                });
+                if let Some((text, after)) = ends.filter(|(_, after)| *after < result.tokens) {
+                    cuts.push(Cut {
+                        message: at,
+                        result: index,
+                        text: text.to_owned(),
+                        after,
+                    });
                 }
             }
         }

@@ -10,6 +10,7 @@ use super::chat::as_chat;
 use crate::engine::{Memory, Prices, Promise};
 use crate::form::Form;
 use crate::list::MessageList;
+use crate::message::ListMessage;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use crate::window::Window;
 
@@ -64,7 +65,7 @@ struct AgentList {
     read: usize,
     /// The messages of the conversation that are in the agent's list, and the list.
     indices: Vec<usize>,
-    list: Vec<String>,
+    list: Vec<ListMessage>,
     /// The calls of other agents.
     foreign: BTreeSet<String>,
 }
@@ -109,19 +110,15 @@ impl Policy for Sent {
             if message.is_for(&agent.name) {
                 held.indices.push(message.index);
                 let chat = as_chat(message, &agent.name, &mut held.foreign);
-                held.list.push(chat.to_string());
+                held.list.push(ListMessage::of_object(Form::OpenAi, chat));
             }
         }
         held.read = self.messages.len();
         held.memory.take_results_of(&self.named);
-        let list = MessageList::of(Form::OpenAi, held.list.iter().map(String::as_str));
-        let list = list.map(|list| match &self.opening.tools {
+        let list = MessageList::of_messages(Form::OpenAi, held.list.clone());
+        let list = match &self.opening.tools {
             Some(tools) => list.with_beside(tools.to_string()),
             None => list,
-        });
-        let Ok(list) = list else {
-            // A message of a recording is always an object.
-            return Vec::new();
         };
         let (sent, report) = held.memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
         let tools = Segment::tools(&self.opening);

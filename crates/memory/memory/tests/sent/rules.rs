@@ -1,5 +1,9 @@
 //! When a result gets no form: where it would cost more, and where an edit has to match its text.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use accp_frame::TokenCounter;
 use accp_memory::{Form, Memory, Prices, Promise, Window};
 use serde_json::{Value as Json, json};
 
@@ -117,4 +121,43 @@ fn prices_are_numbers_from_0_on() {
     );
     let again = Memory::new(Window::of(9_000).unwrap(), free, Promise::Save);
     assert!(again.recall(&memory.remember()).is_ok());
+}
+
+/// Counts what it is asked to count.
+#[derive(Debug, Default)]
+struct Asked(AtomicUsize);
+
+impl TokenCounter for Asked {
+    fn name(&self) -> &'static str {
+        "asked"
+    }
+
+    fn count(&self, text: &str) -> usize {
+        self.0.fetch_add(text.len(), Ordering::Relaxed);
+        text.len().div_ceil(4)
+    }
+}
+
+/// A list that grew by a message costs that message, however long it is.
+#[test]
+fn a_list_that_grew_costs_what_is_new() {
+    for promise in [Promise::Append, Promise::Save, Promise::Window] {
+        let counted = |turns: usize| {
+            let texts: Vec<String> = (0..turns).map(|at| page(at * 1_000, 120)).collect();
+            let messages = conversation(Form::OpenAi, &texts);
+            let asked = Arc::new(Asked::default());
+            let window = Window::of(90_000_000).unwrap();
+            let mut memory =
+                Memory::new(window, super::prices(), promise).with_counter(Arc::clone(&asked) as _);
+            // Twice, because a promise may have looked at old results once.
+            for end in [messages.len() - 4, messages.len() - 2] {
+                memory.to_send(&list(Form::OpenAi, &messages[..end]), NOW);
+            }
+            let before = asked.0.load(Ordering::Relaxed);
+            memory.to_send(&list(Form::OpenAi, &messages), NOW);
+            asked.0.load(Ordering::Relaxed) - before
+        };
+        let (few, many) = (counted(30), counted(300));
+        assert!(many < few + few / 4, "{promise:?}: {few}, {many}");
+    }
 }
