@@ -27,7 +27,9 @@
 #[path = "../planted/copy.rs"]
 mod copy;
 mod mutant;
+mod places;
 mod results;
+#[path = "../planted/together.rs"]
 mod together;
 
 use std::collections::BTreeSet;
@@ -133,7 +135,7 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
         print(mutant, found);
         results.add(mutant, found)
     };
-    let together = Together::plant(copy, open)?;
+    let together = Together::plant(copy, places::ways(copy, open)?)?;
     let is_planted = |(index, _): &&(usize, &Mutant)| together.planted.contains(index);
     println!(
         "{} of {} mutants in one build",
@@ -142,7 +144,7 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
     );
     let mut left = Vec::new();
     for (index, mutant) in open.iter().filter(is_planted) {
-        copy.mutant = Some(*index);
+        copy.active = Some(*index);
         if let Some(found) = by_simulation(copy)? {
             add(mutant, &found)?;
             continue;
@@ -153,16 +155,16 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
         println!("{file}:{line}  {what}  left for the tests");
         left.push((*index, *mutant));
     }
-    copy.mutant = None;
+    copy.active = None;
     let crates: BTreeSet<_> = left.iter().map(|(_, mutant)| &*mutant.of).collect();
     for tests in crates.into_iter().flat_map(suites) {
         build_tests(copy, tests)?;
     }
     for (index, mutant) in left {
-        copy.mutant = Some(index);
+        copy.active = Some(index);
         add(mutant, &by_tests(copy, mutant)?)?;
     }
-    copy.mutant = None;
+    copy.active = None;
     let rest = open.iter().filter(|one| !is_planted(one)).copied();
     let (rest, planted): (Vec<_>, _) = (rest.collect(), together.planted.len());
     together.restore()?;

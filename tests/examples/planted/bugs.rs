@@ -114,8 +114,22 @@ impl Edit {
     /// Returns the changed file of the crate, and its text with the mistake.
     ///
     /// # Errors
-    /// If the pattern does not match exactly once. The error shows the most similar place.
+    /// As [`Self::place`].
     pub(crate) fn plant(&self, sources: &[Source]) -> Result<(PathBuf, String), String> {
+        let (source, at) = self.place(sources)?;
+        let mut text = source.text.clone();
+        text.replace_range(at, &self.new);
+        Ok((source.path.clone(), text))
+    }
+
+    /// Returns the file of the crate in which the pattern matches, and the bytes that it matches.
+    ///
+    /// # Errors
+    /// If the pattern does not match exactly once. The error shows the most similar place.
+    pub(crate) fn place<'s>(
+        &self,
+        sources: &'s [Source],
+    ) -> Result<(&'s Source, Range<usize>), String> {
         let mut found = Vec::new();
         let mut items = 0;
         for source in sources {
@@ -133,11 +147,7 @@ impl Edit {
             format!("{of}, {item}: expected these tokens once, {problem}:\n  {old}")
         };
         match &found[..] {
-            [(source, tokens)] => {
-                let mut text = source.text.clone();
-                text.replace_range(source.bytes_of(tokens), &self.new);
-                Ok((source.path.clone(), text))
-            }
+            [(source, tokens)] => Ok((source, source.bytes_of(tokens))),
             [] => {
                 let near = self.nearest(sources, items > 0);
                 let problem = if items == 0 {
