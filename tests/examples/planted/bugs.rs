@@ -45,7 +45,7 @@ pub(crate) struct Edit {
 }
 
 impl Bug {
-    /// Reads all bugs of a folder, sorted by name.
+    /// Reads all bugs of a folder and of the folders in it, sorted by name.
     ///
     /// # Errors
     /// Returns the name of the file, and the fault in it.
@@ -55,6 +55,10 @@ impl Bug {
         let mut bugs = Vec::new();
         for file in files {
             let path = file.map_err(|error| error.to_string())?.path();
+            if path.is_dir() {
+                bugs.extend(Self::read_all(&path)?);
+                continue;
+            }
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
             bugs.push(Self::parse(&name, &text).map_err(|error| format!("{name}: {error}"))?);
