@@ -47,6 +47,8 @@ pub(crate) struct Counts {
     pub(crate) fetched: u64,
     /// Values that members have asked for together.
     pub(crate) wanted: u64,
+    /// Values that a member has asked for with many others.
+    pub(crate) wanted_alone: u64,
     pub(crate) expired: u64,
     pub(crate) host_snapshots: u64,
     pub(crate) snapshots: u64,
@@ -98,7 +100,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 61] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 62] {
         let Faulted {
             sent,
             delivered,
@@ -146,6 +148,7 @@ impl Counts {
             ("values put", &mut self.values),
             ("  fetched by members", &mut self.fetched),
             ("  wanted by all at once", &mut self.wanted),
+            ("  wanted with many others", &mut self.wanted_alone),
             ("  expired", &mut self.expired),
             ("snapshots of hosts", &mut self.host_snapshots),
             ("snapshots of members", &mut self.snapshots),

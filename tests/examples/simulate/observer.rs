@@ -13,12 +13,14 @@ use super::chains::Chains;
 use super::content::Content;
 use super::counts::Counts;
 use super::draft::Plain;
+use super::names::Names;
 use super::node::Result;
 use super::payments::Payments;
 use super::pieces::Pieces;
 use super::plan::{RunPlan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
+use super::serving::Serving;
 use super::text::{field, intent, maker, mid_in, number_in};
 use super::timeline::Timeline;
 
@@ -62,6 +64,8 @@ pub(crate) struct Observer {
     pub(super) authority: Authority,
     pub(super) bounds: Bounds,
     pub(super) content: Content,
+    pub(super) serving: Serving,
+    names: Names,
     /// The last accepted frame, and the request that it answers.
     pub(super) newest: (u64, Option<u64>),
     pub(super) now: Time,
@@ -139,6 +143,8 @@ impl Observer {
             authority: Authority::default(),
             bounds: Bounds::new(plan),
             content: Content::default(),
+            serving: Serving::default(),
+            names: Names::default(),
             newest: (0, None),
             relayed: BTreeSet::new(),
             payments: Payments::new(plan),
@@ -177,6 +183,7 @@ impl Observer {
         if who == 0 {
             self.note_values(batch);
             self.bounds.supplies(batch);
+            self.hears_of_bytes(batch);
             self.note_what_is_gone(events);
             let back = Timeline::begin(events);
             for entry in &batch.entries {
@@ -212,6 +219,7 @@ impl Observer {
         if position != self.log.len() as u64 + 1 {
             return Err(format!("the log goes on at {position}"));
         }
+        self.names.judge(entry)?;
         self.judge_authority(entry)?;
         self.judge_bounds_of(entry)?;
         if let EntryKind::Refused(code) = entry.kind {

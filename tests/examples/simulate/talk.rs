@@ -193,6 +193,12 @@ impl World {
                 message = message.with(format!("field_{at}"), wide);
             }
         }
+        if self.plan.bulky && self.rng.per_mille(600) {
+            for at in 0..140 + self.rng.below(80) {
+                let wide = format!("b{n}_").repeat(4 + self.rng.below(5) as usize);
+                message = message.with(format!("bulk_{at}"), wide);
+            }
+        }
         if self.rng.per_mille(60) {
             let length = self.rng.below(400);
             let items = (0..length).map(|at| Value::from(format!("item_{at}")));
@@ -287,6 +293,7 @@ impl World {
                 }
             }
             18..26 => return self.want_together(),
+            26..29 => return self.want_everything(),
             12..18 if learns => {
                 let mut schema = Schema::new(&format!("extra_{count}"), &format!("X{count}"));
                 schema.fields.push(Field::new("topic", Type::String));

@@ -20,6 +20,7 @@ mod forged;
 mod hearing;
 mod kinds;
 mod limits;
+mod names;
 mod node;
 mod observer;
 mod opening;
@@ -37,6 +38,7 @@ mod rewind;
 mod rights;
 mod rules;
 mod seen;
+mod serving;
 mod sides;
 mod speaking;
 mod streams;
@@ -70,6 +72,7 @@ use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
 use restored::is_rare;
+use serving::judge_wishes;
 use tape::{Fate, Kept, Tape};
 use text::{abbreviated, in_short};
 use waking::{asks_and_sends_little, sends_no_more};
@@ -300,6 +303,7 @@ impl World {
             let all = batch.sends.len();
             let leaving = if let Fate::Cut(at) = fate { at } else { all };
             asks_and_sends_little(who, &batch)?;
+            judge_wishes(who, &batch)?;
             for (at, send) in batch.sends.into_iter().enumerate() {
                 if left.next().as_ref() != Some(&send) {
                     return Err(format!(
@@ -338,6 +342,9 @@ impl World {
             self.counts.misread += 1;
             self.note(|| format!("{who} fails to read"));
             return self.restart(who);
+        }
+        if who == 0 {
+            self.observer.judge_served()?;
         }
         self.judge_stored(who, committed, keeps_rarely)?;
         self.judge_alarm(who)
