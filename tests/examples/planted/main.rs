@@ -24,19 +24,26 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use bugs::Bug;
+use clap::Parser;
 use copy::{Changed, Copy};
 use sources::Source;
 use together::Together;
 
-const SEEDS: u32 = 2000;
 /// Bugs with such names are looked for among members of the draft alone.
 const DRAFT: &str = "draft_";
 /// A bug that makes the simulation run longer than this is found too.
 const SECONDS: u32 = 600;
 
+#[derive(Parser)]
+struct Args {
+    /// Bugs by name, or a share such as 0/2
+    names: Vec<String>,
+    #[arg(long, default_value_t = 2000)]
+    seeds: u32,
+}
+
 fn main() -> ExitCode {
-    let names: Vec<String> = std::env::args().skip(1).collect();
-    match run(&names) {
+    match run(&Args::parse()) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
@@ -63,10 +70,11 @@ fn part(bugs: Vec<Bug>, share: &str) -> Result<Vec<Bug>, String> {
 }
 
 /// Returns whether all planted bugs were found, and no other bug.
-fn run(names: &[String]) -> Result<bool, String> {
+fn run(args: &Args) -> Result<bool, String> {
+    let seeds = args.seeds;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut bugs = Bug::read_all(&root.join("tests/planted"))?;
-    match names {
+    match &args.names[..] {
         [] => {}
         [share] if share.contains('/') => bugs = part(bugs, share)?,
         names => bugs.retain(|bug| names.contains(&bug.name)),
@@ -95,11 +103,11 @@ fn run(names: &[String]) -> Result<bool, String> {
         bugs.len()
     );
     println!("{:<44} {:>6}  what the simulation says", "bug", "seed");
-    if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS, true)? {
+    if let Some((seed, what)) = copy.simulate(seeds, SECONDS, true)? {
         println!("{:<44} {seed:>6}  {what}", "(none)");
         return Err("the simulation fails without a planted bug".into());
     }
-    println!("{:<44} {:>6}  nothing in {SEEDS} seeds", "(none)", "-");
+    println!("{:<44} {:>6}  nothing in {seeds} seeds", "(none)", "-");
     let mut missed = 0;
     let mut unexplained = 0;
     let mut tell = |bug: &Bug, found: Option<(String, String)>| {
@@ -108,7 +116,7 @@ fn run(names: &[String]) -> Result<bool, String> {
             missed += 1;
             unexplained += usize::from(!explained.contains(&format!("`{name}`")));
             println!(
-                "{name:<44} {:>6}  NOT FOUND in {SEEDS} seeds: {}",
+                "{name:<44} {:>6}  NOT FOUND in {seeds} seeds: {}",
                 "-", bug.what
             );
             return;
@@ -118,7 +126,7 @@ fn run(names: &[String]) -> Result<bool, String> {
     for number in &together.planted {
         copy.active = Some(*number);
         let bug = &bugs[*number];
-        tell(bug, simulate(&copy, bug)?);
+        tell(bug, simulate(&copy, bug, seeds)?);
     }
     copy.active = None;
     let planted = together.planted.clone();
@@ -127,7 +135,7 @@ fn run(names: &[String]) -> Result<bool, String> {
     for (_, bug) in alone.filter(|(number, _)| !planted.contains(number)) {
         let changed = plant(&copy, bug)?;
         let built = copy.build_simulation();
-        let found = built.and_then(|()| simulate(&copy, bug));
+        let found = built.and_then(|()| simulate(&copy, bug, seeds));
         Copy::restore(changed)?;
         tell(
             bug,
@@ -151,6 +159,6 @@ fn plant(copy: &Copy, bug: &Bug) -> Result<Changed, String> {
 }
 
 /// Runs the simulation with a bug that is in the build.
-fn simulate(copy: &Copy, bug: &Bug) -> Result<Option<(String, String)>, String> {
-    copy.simulate(SEEDS, SECONDS, bug.name.starts_with(DRAFT))
+fn simulate(copy: &Copy, bug: &Bug, seeds: u32) -> Result<Option<(String, String)>, String> {
+    copy.simulate(seeds, SECONDS, bug.name.starts_with(DRAFT))
 }
