@@ -161,6 +161,7 @@ impl World {
         let after = side.store.summary(&id).map_err(said)?;
         self.counts.discarded += freed.entries;
         self.observer.has_discarded |= who == 0 && freed.entries > 0;
+        self.moves("discard", who);
         self.note(|| format!("{who} discards {} entries", freed.entries));
         let (Some(before), Some(after)) = (before, after) else {
             return Ok(());

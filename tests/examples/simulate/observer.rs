@@ -407,6 +407,7 @@ impl Observer {
             self.judge_rights(entry)?;
         }
         self.note_rights(entry);
+        self.judge_answer(entry)?;
         self.content.tells(entry);
         self.goes_on(entry)?;
         self.newest = (

@@ -15,7 +15,7 @@ use super::node::{Result, said};
 use super::paying::settles;
 use super::plan::USUAL;
 use super::reading::FOREIGN;
-use super::text::{head, intent, mid_in, number_in};
+use super::text::{Goal, goal, head, intent, mid_in, number_in};
 
 /// Frames that an agent works on after their handler has returned.
 const WORKING: usize = 3;
@@ -66,9 +66,13 @@ impl World {
         let all: Vec<String> = heads.iter().map(|&head| head.into()).collect();
         match side.handle(Input::Takes(&all), now) {
             Ok(_) => {}
-            Err(_) if side.rolled_back().is_some() => return Ok(false),
+            Err(_) if side.rolled_back().is_some() => {
+                self.moves("takes", who);
+                return Ok(false);
+            }
             Err(error) => return Err(format!("@{agent} cannot take {heads:?}: {error}")),
         }
+        self.moves("takes", who);
         self.note(|| format!("@{agent} takes {heads:?}"));
         Ok(true)
     }
@@ -85,6 +89,7 @@ impl World {
             return Ok(None);
         };
         let sent = send(side, message, foretells, now)?;
+        self.moves("send", who);
         self.note(|| {
             let (intent, operation) = (&message.intent, &message.operation);
             format!("@{agent} says {intent}:{operation}: {}", outcome(&sent))
@@ -228,7 +233,12 @@ impl World {
                     FOREIGN[n as usize % FOREIGN.len()]
                 ),
             };
+            let move_of = match goal(&key) {
+                Some(Goal::Foreign(..)) => "refer to a grant",
+                _ => "look beyond",
+            };
             message = message.with("see", Value::Ref(key.into()));
+            self.moves(move_of, who);
         }
         if self.rng.per_mille(150) {
             message.envelope.correlation_id = chain.map(Into::into);
@@ -253,7 +263,7 @@ impl World {
     pub(super) fn administer(&mut self) -> Result {
         let now = self.host_clock();
         if self.room.host.session().rolled_back().is_some() {
-            return Ok(());
+            return self.overreach(0);
         }
         self.sum_up()?;
         let what = self.rng.below(1000);
@@ -268,6 +278,7 @@ impl World {
                     self.observer.authority.wishes.expiries.insert(key.clone());
                     host.handle(Input::Expire(&[key]), now).map_err(said)?;
                     self.note(|| format!("the host lets {key} expire"));
+                    self.moves("expire", 0);
                 }
             }
             4..8 => {
@@ -277,6 +288,7 @@ impl World {
                 self.observer.authority.wishes.grants.insert(grant);
                 let granted = host.handle(Input::Grant { session, key }, now);
                 granted.map_err(said)?;
+                self.moves("grant", 0);
             }
             8..12 => {
                 let before = host.state().warm().last();
@@ -286,11 +298,17 @@ impl World {
                     Answer::Checkpoint(checkpoint) => checkpoint.map(|taken| taken.id()),
                     other => return Err(format!("a phase ends with {other:?}")),
                 };
+                self.moves("phase", 0);
                 if told != (after > before).then_some(after) {
                     return Err(format!(
                         "checkpoint {told:?} is told, and {after} is the last"
                     ));
                 }
+            }
+            29..37 => return self.ping_or_say_bye(),
+            37..41 => {
+                let who = 1 + self.rng.below(self.plan.members as u64) as usize;
+                return self.overreach(who);
             }
             18..26 => return self.want_together(),
             26..29 => return self.want_everything(),
@@ -300,6 +318,7 @@ impl World {
                 let schema = Box::new(schema);
                 host.handle(Input::Register(schema), now).map_err(said)?;
                 self.counts.schemas += 1;
+                self.moves("register", 0);
                 self.note(|| format!("the host registers X{count}"));
             }
             _ => {}
@@ -374,6 +393,9 @@ impl World {
                 side.inbox.insert(0, inbound);
             }
             Err(error) => return Err(format!("@{agent} cannot answer {position}: {error}")),
+        }
+        if done.is_ok() {
+            self.moves("handle", who);
         }
         self.note(|| format!("@{agent} handles {position}: {}", outcome(&done)));
         Ok(())

@@ -64,6 +64,7 @@ impl World {
             side.handle(fetch, now).map_err(said)?;
             self.nodes[who].wanted.told.insert(key.clone(), false);
             self.counts.wanted += 1;
+            self.moves("fetch together", who);
             self.set_alarm(who)?;
         }
         Ok(())
@@ -96,6 +97,7 @@ impl World {
             side.handle(fetch, now).map_err(said)?;
             self.nodes[who].wanted.told.insert(key, false);
             self.counts.wanted_alone += 1;
+            self.moves("fetch many", who);
         }
         self.set_alarm(who)
     }

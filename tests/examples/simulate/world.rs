@@ -2,6 +2,7 @@
 //! observer who sees everything.
 
 mod addresses;
+mod answering;
 mod authority;
 mod bounds;
 mod chains;
@@ -20,6 +21,7 @@ mod forged;
 mod hearing;
 mod kinds;
 mod limits;
+mod moves;
 mod names;
 mod node;
 mod observer;
@@ -155,6 +157,7 @@ impl World {
             self.counts.partitions += 1;
             if self.plan.noticed && who <= self.room.members.len() {
                 self.nodes[who].cut_off = Some(until);
+                self.moves("disconnect", 0);
                 let now = self.host_clock();
                 let host = self.room.host.driver.session_mut().map_err(said)?;
                 host.handle(Input::Disconnected(id), now).map_err(said)?;
@@ -198,6 +201,8 @@ impl World {
             self.counts.member_restarts += 1;
         }
         self.note(|| format!("{who} starts"));
+        self.moves("restart", who);
+        self.nodes[who].starts += 1;
         if who == 0 {
             self.disks.reopen()?;
         }
