@@ -84,6 +84,8 @@ pub(crate) struct Counts {
     pub(crate) damaged: u64,
     /// Sides that were restored beside those that live.
     pub(crate) restored: u64,
+    /// Erasures in copies of stores.
+    pub(crate) erased: u64,
     pub(crate) kinds: Kinds,
 }
 
@@ -100,7 +102,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 62] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 63] {
         let Faulted {
             sent,
             delivered,
@@ -166,6 +168,7 @@ impl Counts {
             ("reads that failed", &mut self.misread),
             ("pieces that were damaged", &mut self.damaged),
             ("sides restored aside", &mut self.restored),
+            ("erasures", &mut self.erased),
             ("references read", &mut self.references),
             ("transactions", &mut self.payments),
             ("  asked for again", &mut self.asked_again),
@@ -185,6 +188,7 @@ impl Counts {
             awaited: 0,
             // A side is restored aside only where its store is in memory.
             restored: 0,
+            erased: 0,
             ..counts.clone()
         };
         let are_other = self.kinds != other.kinds;

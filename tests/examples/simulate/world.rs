@@ -17,6 +17,7 @@ mod damage;
 mod disks;
 mod draft;
 mod enemy;
+mod erasing;
 mod forged;
 mod hearing;
 mod kinds;
