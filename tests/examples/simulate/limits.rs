@@ -4,6 +4,7 @@ use accp_runtime::session::MemberId;
 use accp_session::{Entry, EntryKind, Snapshot};
 use serde_json::Value as Json;
 
+use super::folds::judge_counts;
 use super::node::{Result, said};
 use super::observer::Observer;
 use super::text::{changes_of, field, intent, number_in};
@@ -185,6 +186,7 @@ impl Observer {
                 }
             }
         }
+        judge_counts(&fold)?;
         let groups = fold.pointer("/judge/groups").and_then(Json::as_object);
         let groups = groups
             .into_iter()

@@ -194,6 +194,8 @@ impl Observer {
                 }
             }
             self.judge_rejections(batch)?;
+            self.judge_bytes(batch)?;
+            self.judge_errands(batch)?;
             counts.expired += batch.expired.len() as u64;
             if !batch.expired.iter().all(|key| self.expired.contains(key)) {
                 return Err(format!("{:?} expire without an entry", batch.expired));

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use accp_registry::Hash;
 use accp_runtime::session::MemberId;
 use accp_session::Batch;
 
-use super::node::Result;
+use super::node::{Node, Result};
 use super::observer::Observer;
 
 /// Values that are asked for at a time.
@@ -19,13 +20,19 @@ pub(super) struct Serving {
     waiting: BTreeMap<String, BTreeSet<MemberId>>,
     /// What each member has asked for since the last turn of the host.
     heard: BTreeMap<MemberId, usize>,
+    /// The digest and the length of each value, as the log announces them.
+    announced: BTreeMap<String, (String, usize)>,
     /// The values whose bytes came to the host in this turn.
     came: BTreeSet<String>,
 }
 
 impl Serving {
     pub(super) fn starts_again(&mut self) {
-        *self = Self::default();
+        let announced = std::mem::take(&mut self.announced);
+        *self = Self {
+            announced,
+            ..Self::default()
+        };
     }
 }
 
@@ -68,6 +75,58 @@ impl Observer {
         self.serving.came.extend(here.map(|cold| cold.key.clone()));
     }
 
+    /// Takes note of the values that an entry announces.
+    pub(super) fn announces(&mut self, text: &str) {
+        for value in text.split("[k").skip(1) {
+            let mut words = value.split([',', ']']);
+            let (Some(key), Some(digest)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let length = words.next().and_then(|length| length.parse().ok());
+            let announced = (digest.to_owned(), length.unwrap_or_default());
+            let known = &mut self.serving.announced;
+            known.entry(format!("k{key}")).or_insert(announced);
+        }
+    }
+
+    /// Checks that the bytes of a value are those that were announced.
+    pub(super) fn judge_bytes(&self, batch: &Batch) -> Result {
+        if self.timeline.has_lost()
+            || self
+                .sides
+                .iter()
+                .any(|side| self.timeline.was_put_back(side.id))
+        {
+            return Ok(());
+        }
+        for cold in &batch.cold {
+            let announced = self.serving.announced.get(&cold.key);
+            let (Some(bytes), Some((digest, length))) = (&cold.bytes, announced) else {
+                continue;
+            };
+            if Hash::of(bytes).to_string() != *digest || bytes.len() != *length {
+                return Err(format!("the bytes of {} are not those announced", cold.key));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the host asks a member only for values that this member has announced, and that are not here.
+    pub(super) fn judge_errands(&self, batch: &Batch) -> Result {
+        let has_lost = self.timeline.has_lost();
+        for send in batch.sends.iter().filter(|_| !has_lost) {
+            let Some(key) = key_in(&send.text, ">qry:bytes{").filter(|key| key.starts_with('k'))
+            else {
+                continue;
+            };
+            let is_its = key.starts_with(&format!("k{}_", send.to));
+            if !is_its || !self.is_put(key) || self.expired.contains(key) {
+                return Err(format!("the host asks {} for {key}", send.to));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes note of bytes that go out.
     pub(super) fn serves(&mut self, to: MemberId, text: &str) {
         if let Some(key) = key_in(text, ">sync:bytes{")
@@ -91,10 +150,19 @@ impl Observer {
 }
 
 /// Checks that a side does not ask for too many values at a time.
-pub(super) fn judge_wishes(who: usize, batch: &Batch) -> Result {
+pub(super) fn judge_wishes(who: usize, node: &Node, batch: &Batch) -> Result {
     let mut asked: BTreeMap<MemberId, BTreeSet<&str>> = BTreeMap::new();
     for send in &batch.sends {
         let key = key_in(&send.text, ">qry:bytes{");
+        // The caller of a member asks for each value.
+        let wanted = &node.wanted;
+        let is_value = |key: &&str| key.starts_with('k') && who > 0 && !node.plain;
+        if let Some(key) = key.filter(is_value)
+            && !wanted.is_over
+            && !wanted.told.contains_key(key)
+        {
+            return Err(format!("{who} asks for {key}, and nobody wants it"));
+        }
         if let Some(key) = key.filter(|key| key.starts_with(['k', 'p'])) {
             asked.entry(send.to).or_default().insert(key);
         }

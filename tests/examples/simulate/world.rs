@@ -18,6 +18,7 @@ mod disks;
 mod draft;
 mod enemy;
 mod erasing;
+mod folds;
 mod forged;
 mod hearing;
 mod kinds;
@@ -309,7 +310,7 @@ impl World {
             let all = batch.sends.len();
             let leaving = if let Fate::Cut(at) = fate { at } else { all };
             asks_and_sends_little(who, &batch)?;
-            judge_wishes(who, &batch)?;
+            judge_wishes(who, &self.nodes[who], &batch)?;
             for (at, send) in batch.sends.into_iter().enumerate() {
                 if left.next().as_ref() != Some(&send) {
                     return Err(format!(
