@@ -6,6 +6,7 @@
 //! cargo run --release -p accp-tests --example planted
 //! cargo run --release -p accp-tests --example planted -- no_mid_check ack_over_a_gap
 //! cargo run --release -p accp-tests --example planted -- 0/2     # every second bug; 1/2 are the others
+//! cargo run --release -p accp-tests --example planted -- --tests # what the simulation misses, by tests
 //! ```
 //!
 //! It fails if a bug is not found within 2,000 seeds and `docs/mutants.md` does not explain it, or if
@@ -15,6 +16,7 @@
 mod bugs;
 mod copy;
 mod sources;
+mod suites;
 mod together;
 mod tokens;
 mod ways;
@@ -27,10 +29,9 @@ use bugs::Bug;
 use clap::Parser;
 use copy::{Changed, Copy};
 use sources::Source;
+use suites::{Tested, suites};
 use together::Together;
 
-/// Bugs with such names are looked for among members of the draft alone.
-const DRAFT: &str = "draft_";
 /// A bug that makes the simulation run longer than this is found too.
 const SECONDS: u32 = 600;
 
@@ -40,6 +41,9 @@ struct Args {
     names: Vec<String>,
     #[arg(long, default_value_t = 2000)]
     seeds: u32,
+    /// Run the tests on what the simulation does not find
+    #[arg(long)]
+    tests: bool,
 }
 
 fn main() -> ExitCode {
@@ -108,25 +112,18 @@ fn run(args: &Args) -> Result<bool, String> {
         return Err("the simulation fails without a planted bug".into());
     }
     println!("{:<44} {:>6}  nothing in {seeds} seeds", "(none)", "-");
-    let mut missed = 0;
-    let mut unexplained = 0;
-    let mut tell = |bug: &Bug, found: Option<(String, String)>| {
-        let name = &bug.name;
-        let Some((seed, what)) = found else {
-            missed += 1;
-            unexplained += usize::from(!explained.contains(&format!("`{name}`")));
-            println!(
-                "{name:<44} {:>6}  NOT FOUND in {seeds} seeds: {}",
-                "-", bug.what
-            );
-            return;
-        };
-        println!("{name:<44} {seed:>6}  {what}");
+    let mut tally = Tally {
+        explained,
+        seeds,
+        ..Tally::default()
     };
     for number in &together.planted {
         copy.active = Some(*number);
         let bug = &bugs[*number];
-        tell(bug, simulate(&copy, bug, seeds)?);
+        let found = copy.simulate(seeds, SECONDS, bug.is_of_drafts())?;
+        if tally.tell(bug, found) && args.tests {
+            tally.test(&copy, bug)?;
+        }
     }
     copy.active = None;
     let planted = together.planted.clone();
@@ -134,16 +131,72 @@ fn run(args: &Args) -> Result<bool, String> {
     let alone = bugs.iter().enumerate();
     for (_, bug) in alone.filter(|(number, _)| !planted.contains(number)) {
         let changed = plant(&copy, bug)?;
-        let built = copy.build_simulation();
-        let found = built.and_then(|()| simulate(&copy, bug, seeds));
+        let hunted = hunt_alone(&copy, bug, args, &mut tally);
         Copy::restore(changed)?;
-        tell(
-            bug,
-            found.map_err(|error| format!("{}: {error}", bug.name))?,
-        );
+        hunted.map_err(|error| format!("{}: {error}", bug.name))?;
     }
-    println!("{} of {} bugs found", bugs.len() - missed, bugs.len());
-    Ok(unexplained == 0)
+    println!(
+        "{} of {} bugs found by the simulation",
+        bugs.len() - tally.missed,
+        bugs.len()
+    );
+    if args.tests {
+        println!("{} more by the tests", tally.tested);
+    }
+    Ok(tally.unexplained == 0)
+}
+
+/// Looks for a bug that does not stand beside others.
+fn hunt_alone(copy: &Copy, bug: &Bug, args: &Args, tally: &mut Tally) -> Result<(), String> {
+    copy.build_simulation()?;
+    let found = copy.simulate(args.seeds, SECONDS, bug.is_of_drafts())?;
+    if tally.tell(bug, found) && args.tests {
+        tally.test(copy, bug)?;
+    }
+    Ok(())
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Tally {
+    /// The page that explains bugs which nothing finds.
+    explained: String,
+    seeds: u32,
+    missed: usize,
+    unexplained: usize,
+    tested: usize,
+}
+
+impl Tally {
+    /// Prints what the simulation says of a bug. Returns whether it has missed the bug.
+    fn tell(&mut self, bug: &Bug, found: Option<(String, String)>) -> bool {
+        let (name, seeds) = (&bug.name, self.seeds);
+        if let Some((seed, what)) = found {
+            println!("{name:<44} {seed:>6}  {what}");
+            return false;
+        }
+        self.missed += 1;
+        self.unexplained += usize::from(!self.explained.contains(&format!("`{name}`")));
+        println!(
+            "{name:<44} {:>6}  NOT FOUND in {seeds} seeds: {}",
+            "-", bug.what
+        );
+        true
+    }
+
+    /// Runs the tests on a bug, and prints the first that fails.
+    fn test(&mut self, copy: &Copy, bug: &Bug) -> Result<(), String> {
+        let of = bug.edits.first().map_or("", |edit| &edit.of);
+        for tests in suites(of) {
+            if let Tested::Failed(how) = suites::test(copy, tests)? {
+                self.tested += 1;
+                println!("{:<44} {:>6}  found by {how}", "", "");
+                return Ok(());
+            }
+        }
+        println!("{:<44} {:>6}  found by no test", "", "");
+        Ok(())
+    }
 }
 
 /// Plants a bug alone in the copy.
@@ -156,9 +209,4 @@ fn plant(copy: &Copy, bug: &Bug) -> Result<Changed, String> {
         copy.change(&path, &text, &mut changed).map_err(failed)?;
     }
     Ok(changed)
-}
-
-/// Runs the simulation with a bug that is in the build.
-fn simulate(copy: &Copy, bug: &Bug, seeds: u32) -> Result<Option<(String, String)>, String> {
-    copy.simulate(seeds, SECONDS, bug.name.starts_with(DRAFT))
 }

@@ -86,6 +86,8 @@ pub(crate) struct Counts {
     pub(crate) restored: u64,
     /// Erasures in copies of stores.
     pub(crate) erased: u64,
+    /// Rows of files that were changed or lost at the end.
+    pub(crate) rows_damaged: u64,
     pub(crate) kinds: Kinds,
 }
 
@@ -102,7 +104,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 63] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 64] {
         let Faulted {
             sent,
             delivered,
@@ -169,6 +171,7 @@ impl Counts {
             ("pieces that were damaged", &mut self.damaged),
             ("sides restored aside", &mut self.restored),
             ("erasures", &mut self.erased),
+            ("rows that were damaged", &mut self.rows_damaged),
             ("references read", &mut self.references),
             ("transactions", &mut self.payments),
             ("  asked for again", &mut self.asked_again),
@@ -189,6 +192,7 @@ impl Counts {
             // A side is restored aside only where its store is in memory.
             restored: 0,
             erased: 0,
+            rows_damaged: 0,
             ..counts.clone()
         };
         let are_other = self.kinds != other.kinds;

@@ -79,8 +79,9 @@ impl Enemy {
                 FOREIGN[rng.below(3) as usize]
             ),
             7 => format!(
-                "@x>qry:lookup{{see:$cold.k{}_{}}}",
+                "@x>qry:lookup{{see:$cold.k{}_{}{}}}",
                 100 + rng.below(3),
+                ["", "0"][rng.below(2) as usize],
                 rng.below(9)
             ),
             8 => format!("@x>qry:lookup{{see:$cold.k{}_{}}}", self.id, rng.below(12)),

@@ -100,8 +100,12 @@ impl World {
             }
             let member = (who + 1) % self.nodes.len();
             let last = self.observer.last_put(self.nodes[member].id);
-            let key = format!("cold.{}", value_key(self.nodes[member].id, last + 1));
-            self.expect(who, &key, &[lacks])?;
+            let id = self.nodes[member].id;
+            // A number has one spelling.
+            let again = format!("cold.k{id}_0{last}");
+            for key in [format!("cold.{}", value_key(id, last + 1)), again] {
+                self.expect(who, &key, std::slice::from_ref(&lacks))?;
+            }
         }
         Ok(())
     }

@@ -345,6 +345,25 @@ impl World {
             // Another agent has the request by now.
             return Ok(());
         }
+        if who == 0 && position.is_multiple_of(16) {
+            let shared = session.state().shared();
+            let changes = ["p", "q"].map(|value| {
+                let target = [("k0".to_owned(), Value::from(value))]
+                    .into_iter()
+                    .collect();
+                shared.delta_to(&target).to_message(agent)
+            });
+            let changes: Vec<_> = changes
+                .into_iter()
+                .collect::<std::result::Result<_, _>>()
+                .map_err(said)?;
+            let replies: Vec<_> = changes.iter().map(Outbound::message).collect();
+            if session.handled(position, &replies, now).is_ok() {
+                return Err(format!(
+                    "@{agent} changes the shared state twice in one reply"
+                ));
+            }
+        }
         if let Err(error) = inbound.message(&session.options().registry) {
             return Err(format!("@{agent} cannot read {position}: {error}"));
         }

@@ -108,17 +108,24 @@ pub(crate) fn goals(text: &str) -> impl Iterator<Item = (&str, Goal<'_>)> {
     keys.map(|key| (key, goal(key).unwrap_or(Goal::Nothing)))
 }
 
+/// Reads a number, which has one spelling.
+fn counter<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse()
+        .ok()
+        .filter(|_| !text.starts_with('0') || text == "0")
+}
+
 /// Returns what a reference leads to, if it is one.
 pub(crate) fn goal(key: &str) -> Option<Goal<'_>> {
     let mut words = key.split('.');
     let (tier, name) = (words.next()?, words.next()?);
     match tier {
-        "hot" | "cold" if name.starts_with('p') => Some(Goal::Frame(name.get(1..)?.parse().ok()?)),
-        "warm" => Some(Goal::Checkpoint(name.strip_prefix("ckpt_")?.parse().ok()?)),
+        "hot" | "cold" if name.starts_with('p') => Some(Goal::Frame(counter(name.get(1..)?)?)),
+        "warm" => Some(Goal::Checkpoint(counter(name.strip_prefix("ckpt_")?)?)),
         "cold" => {
             let (member, number) = name.strip_prefix('k')?.split_once('_')?;
             let member = MemberId::new(member.parse().ok()?)?;
-            Some(Goal::Value(member, number.parse().ok()?))
+            Some(Goal::Value(member, counter(number)?))
         }
         "ext" => Some(Goal::Foreign(name, words.next()?)),
         _ => None,

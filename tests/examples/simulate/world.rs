@@ -40,6 +40,7 @@ mod reasons;
 mod restored;
 mod rewind;
 mod rights;
+mod rows;
 mod rules;
 mod seen;
 mod serving;
