@@ -64,6 +64,8 @@ impl World {
         let request = &choice.request;
         let plan = ErasurePlan::make(&mut store, SESSION, request, &options, &self.rules);
         let plan = match plan {
+            // The log of a member ends with the last relayed entry.
+            Err(EraseError::Position { named, last }) if *named.start() > last => return Ok(()),
             Err(EraseError::Agent { .. } | EraseError::Key(_) | EraseError::Outbox(_)) => {
                 return Ok(());
             }
@@ -104,7 +106,7 @@ impl World {
         } else {
             Session::restore_member(options, &stored, now)
         };
-        self.judge_forgotten(&session.map_err(said)?, &gone)
+        self.judge_forgotten(&session.map_err(said)?, &gone, &after)
             .map_err(|error| format!("{who} erases {request:?}: {error}"))
     }
 
@@ -139,7 +141,12 @@ impl World {
     }
 
     /// Checks that a side which starts again knows nothing of frames that are gone.
-    fn judge_forgotten(&self, session: &Session, gone: &[u64]) -> Result {
+    fn judge_forgotten(
+        &self,
+        session: &Session,
+        gone: &[u64],
+        after: &BTreeMap<u64, Arc<str>>,
+    ) -> Result {
         let state = session.state();
         let hot: BTreeSet<u64> = state.hot().positions().collect();
         if let Some(at) = gone.iter().find(|at| hot.contains(at)) {
@@ -157,8 +164,15 @@ impl World {
             }
             let Some(fact) = told.get(at) else { continue };
             let mut others = told.iter().filter(|(other, _)| !gone.contains(other));
-            if context.contains(&fact.1) && others.all(|(_, other)| !other.1.contains(&fact.1)) {
+            if others.any(|(_, other)| other.1.contains(&fact.1)) {
+                continue;
+            }
+            if context.contains(&fact.1) {
                 return Err(format!("{at} has told {fact:?}, and the context has it"));
+            }
+            let mut texts = after.iter();
+            if let Some((kept, _)) = texts.find(|(_, text)| text.contains(&fact.1)) {
+                return Err(format!("{at} has told {fact:?}, and {kept} says so, too"));
             }
         }
         Ok(())

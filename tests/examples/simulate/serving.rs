@@ -51,7 +51,10 @@ impl Observer {
         };
         let noted = self.serving.heard.entry(from).or_default();
         *noted += 1;
-        let is_noted = *noted <= NOTED && !self.left.contains(&from) && !self.is_plain(from);
+        let is_noted = *noted <= NOTED
+            && Some(from) != self.enemy
+            && !self.left.contains(&from)
+            && !self.is_plain(from);
         let lacks = !self.bounds.supplied.contains(key) && !self.expired.contains(key);
         if is_noted && lacks && self.is_put(key) && !self.timeline.has_lost() {
             let waiting = self.serving.waiting.entry(key.to_owned()).or_default();
