@@ -45,11 +45,6 @@ pub(crate) struct Edit {
 }
 
 impl Bug {
-    /// Returns whether the bug is looked for among members that speak the draft alone, as its name says.
-    pub(crate) fn is_of_drafts(&self) -> bool {
-        self.name.starts_with("draft_")
-    }
-
     /// Reads all bugs of a folder and of the folders in it, sorted by name.
     ///
     /// # Errors
