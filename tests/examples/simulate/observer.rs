@@ -20,9 +20,9 @@ use super::pieces::Pieces;
 use super::plan::{RunPlan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
-use super::serving::Serving;
 use super::text::{field, intent, maker, mid_in, number_in};
 use super::timeline::Timeline;
+use super::wishes::Serving;
 
 /// The most tokens of a frame (draft section 3.4).
 const FRAME_TOKENS: usize = 240;

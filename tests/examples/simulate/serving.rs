@@ -14,28 +14,6 @@ const AT_ONCE: usize = 8;
 /// Values of a member that the host surely notes between two of its turns.
 const NOTED: usize = 12;
 
-/// The values that members have asked the host for, and do not have yet.
-#[derive(Debug, Default)]
-pub(super) struct Serving {
-    waiting: BTreeMap<String, BTreeSet<MemberId>>,
-    /// What each member has asked for since the last turn of the host.
-    heard: BTreeMap<MemberId, usize>,
-    /// The digest and the length of each value, as the log announces them.
-    announced: BTreeMap<String, (String, usize)>,
-    /// The values whose bytes came to the host in this turn.
-    came: BTreeSet<String>,
-}
-
-impl Serving {
-    pub(super) fn starts_again(&mut self) {
-        let announced = std::mem::take(&mut self.announced);
-        *self = Self {
-            announced,
-            ..Self::default()
-        };
-    }
-}
-
 /// Returns the key in a frame about bytes.
 fn key_in<'t>(text: &'t str, operation: &str) -> Option<&'t str> {
     let params = text.split_once(operation)?.1;

@@ -57,6 +57,7 @@ mod waiters;
 mod waiting;
 mod waking;
 mod wire;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
