@@ -27,6 +27,10 @@ pub struct Prices {
     pub output: f64,
     /// How long a cache keeps a beginning that nobody reads.
     pub seconds: u32,
+    /// The fewest tokens that a cache keeps, and the steps in which it keeps them.
+    pub minimum: u64,
+    /// See [`minimum`](Self::minimum).
+    pub step: u64,
     /// A request with more tokens is dearer as a whole.
     pub tier: Option<u64>,
     /// Where this was read.
@@ -56,12 +60,12 @@ impl Prices {
 
     /// Returns these prices as a memory takes them.
     pub(crate) fn for_memory(&self) -> accp_memory::Prices {
-        accp_memory::Prices {
-            read: self.read,
-            write: self.write,
-            seconds: Some(self.seconds),
-            tier: None,
-        }
+        // A test reads the rows: each has prices that a memory takes.
+        let prices = accp_memory::Prices::new(self.read, self.write).unwrap_or_default();
+        prices
+            .with_seconds(Some(self.seconds))
+            .with_minimum(self.minimum)
+            .with_step(self.step)
     }
 }
 
@@ -74,6 +78,8 @@ fn other() -> &'static Prices {
         write: 1.0,
         output: 1.0,
         seconds: 0,
+        minimum: 0,
+        step: 1,
         tier: None,
         source: String::new(),
         date: String::new(),
@@ -88,6 +94,10 @@ mod tests {
     #[test]
     fn each_model_has_prices_with_a_source() {
         assert!(ALL.len() > 3);
+        for row in ALL.iter() {
+            let prices = row.for_memory();
+            assert_eq!([prices.read(), prices.write()], [row.read, row.write]);
+        }
         for provider in [Provider::Anthropic, Provider::OpenAi] {
             let prices = Prices::of(provider, "no such model");
             assert_eq!(prices.provider, provider.name());

@@ -91,13 +91,13 @@ async fn a_fork_keeps_the_forms_of_its_beginning() {
 async fn a_list_of_chat_and_one_of_responses_change_as_well() {
     let bench = Bench::start(Policy::Append).await;
     let chat = json!({"model": "gpt-m", "messages": [
-        {"role": "system", "content": "You book tables."},
+        {"role": "system", "content": "You book tables. ".repeat(400)},
         {"role": "user", "content": "Which are free?"},
         {"role": "assistant", "content": null, "tool_calls": [
             {"id": "c1", "type": "function", "function": {"name": "slots", "arguments": "{}"}}]},
         {"role": "tool", "tool_call_id": "c1", "content": rows(0, 30)},
     ]});
-    let responses = json!({"model": "gpt-m", "store": false, "instructions": "You book tables.", "input": [
+    let responses = json!({"model": "gpt-m", "store": false, "instructions": "You book tables. ".repeat(400), "input": [
         {"role": "user", "content": "Which are free?"},
         {"type": "function_call", "call_id": "c1", "name": "slots", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c1", "output": rows(0, 30)},
