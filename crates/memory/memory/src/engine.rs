@@ -328,11 +328,9 @@ impl Memory {
             return;
         };
         let is_cheaper = gain >= WORTH && after * 10 <= result.tokens * 9;
-        // A cache keeps no list below its minimum. A longer one it keeps in whole steps, of which a shorter list may lose one
-        // more with each request; so what was saved once has to pay for one.
+        // A cache keeps no list below its minimum.
         let is_kept = sent - gain >= self.prices.minimum();
-        let step = self.prices.step();
-        let is_ahead = step <= 1 || saved + gain >= step;
+        let is_ahead = self.prices.covers_steps(saved + gain);
         if is_cheaper && is_kept && is_ahead {
             result.form(formed);
         }
