@@ -46,11 +46,12 @@ const WORTH: u64 = 40;
 /// Makes the lists that a program sends, from the lists that it has.
 ///
 /// A program gives its whole list before each request, and sends the one that comes back. That one is valid where the given
-/// one was: only texts of results change.
+/// one was: only texts of results change, and with [`Promise::Window`] whole messages leave.
 ///
 /// - **At first sight** a result gets a cheaper form, if there is one that saves a tenth and 40 tokens: without codes of a
 ///   terminal, with its records of JSON by position, and with references to lines that stand in an earlier result. Words of
-///   users and agents, arguments of calls, failed calls, and messages that are signed or marked for a cache stay as they are.
+///   users and agents, arguments of calls, failed calls, texts of files that an edit has to match, and messages that are signed
+///   or marked for a cache stay as they are. A form that could cost more at the [`Prices`] waits.
 /// - **From then on** it stands in every list with the same bytes, also after a restart ([`remember`](Self::remember)).
 /// - **What was sent changes** only at a [`Step`], as the [`Promise`] says. Then old results lose their middles.
 /// - **A mark** stands for lines that are not there, in words: `[lines 12-30 of result call_7 left out; memory_read("call_7",
@@ -328,11 +329,9 @@ impl Memory {
             return;
         };
         let is_cheaper = gain >= WORTH && after * 10 <= result.tokens * 9;
-        // A cache keeps no list below its minimum. A longer one it keeps in whole steps, of which a shorter list may lose one
-        // more with each request; so what was saved once has to pay for one.
+        // A cache keeps no list below its minimum.
         let is_kept = sent - gain >= self.prices.minimum();
-        let step = self.prices.step();
-        let is_ahead = step <= 1 || saved + gain >= step;
+        let is_ahead = self.prices.covers_steps(saved + gain);
         if is_cheaper && is_kept && is_ahead {
             result.form(formed);
         }

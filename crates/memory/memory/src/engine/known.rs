@@ -7,7 +7,6 @@ use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
-use super::leave::Left;
 use super::result::Given;
 use crate::form::Form;
 use crate::message::{ListMessage, Role};
@@ -44,6 +43,15 @@ pub(super) struct State {
     /// The messages that have left the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) left: Option<Left>,
+}
+
+/// What left, and what stands for it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Left {
+    /// The index of the first message that is still there. System messages before it are there, too.
+    pub(super) end: usize,
+    pub(super) text: String,
+    pub(super) tokens: u64,
 }
 
 /// A message.
@@ -111,6 +119,16 @@ impl State {
             VERSION => Ok(read),
             other => Err(RecallError(format!("version {other}"))),
         }
+    }
+
+    /// Returns the index of the first message that has not left.
+    pub(super) fn end(&self) -> usize {
+        self.left.as_ref().map_or(0, |left| left.end)
+    }
+
+    /// Returns whether a message stands in the list.
+    pub(super) fn stands(&self, at: usize, known: &Known) -> bool {
+        at >= self.end() || known.is_system
     }
 
     pub(super) fn given(&self) -> u64 {

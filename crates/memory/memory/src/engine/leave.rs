@@ -1,9 +1,7 @@
 //! Whole messages that leave a list that has no room for them, and the summary that stands for them.
 
-use serde::{Deserialize, Serialize};
-
 use super::again::Standing;
-use super::known::Known;
+use super::known::Left;
 use super::mark::{MESSAGE, TOOL};
 use super::result::Given;
 use super::table::Shapes;
@@ -24,15 +22,6 @@ const REQUESTS: u64 = 40;
 const SEAM: u64 = 80;
 /// The characters of a message that a summary shows: the first of these with which there is room for all.
 const CHARACTERS: [usize; 5] = [400, 240, 120, 60, 30];
-
-/// What left, and what stands for it.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Left {
-    /// The index of the first message that is still there. System messages before it are there, too.
-    pub(super) end: usize,
-    pub(super) text: String,
-    pub(super) tokens: u64,
-}
 
 impl Memory {
     /// Lets the oldest messages leave until the list has room again. Returns whether one has left.
@@ -219,16 +208,4 @@ fn line(message: &Parsed, characters: usize) -> Option<String> {
     let name = message.name.as_deref().map(|name| format!(" ({name})"));
     let name = name.unwrap_or_default();
     (!text.is_empty()).then(|| format!("{MESSAGE}{}{name}: {text}", message.index))
-}
-
-impl super::known::State {
-    /// Returns the index of the first message that has not left.
-    pub(super) fn end(&self) -> usize {
-        self.left.as_ref().map_or(0, |left| left.end)
-    }
-
-    /// Returns whether a message stands in the list.
-    pub(super) fn stands(&self, at: usize, known: &Known) -> bool {
-        at >= self.end() || known.is_system
-    }
 }

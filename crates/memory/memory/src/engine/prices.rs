@@ -22,6 +22,11 @@ pub struct Prices {
     step: u64,
 }
 
+/// The requests in which a shorter list has to pay for steps that it loses.
+const TURNS: f64 = 20.0;
+/// The steps that it loses more than it gains in so many requests, but for one conversation in some hundreds.
+const STEPS: f64 = 3.0;
+
 /// A price is not a number from 0 on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("expected the price of a {of} as a number from 0 on, found {found}")]
@@ -102,6 +107,16 @@ impl Prices {
     /// Returns the tokens in whole steps of which the cache keeps a beginning.
     pub fn step(&self) -> u64 {
         self.step
+    }
+}
+
+impl Prices {
+    /// Returns whether a list that is shorter by so many tokens pays for the steps of the cache that it may lose: with each
+    /// request it may keep one step less than the longer list, or one more.
+    pub(super) fn covers_steps(&self, saved: u64) -> bool {
+        let gain = saved as f64 * (self.write + TURNS * self.read);
+        let loss = STEPS * self.step as f64 * (self.write - self.read);
+        self.step <= 1 || gain >= loss
     }
 }
 

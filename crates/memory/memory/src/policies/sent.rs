@@ -39,7 +39,8 @@ use crate::window::Window;
 /// #     counter: Arc::new(Quarters),
 /// #     view: View::new(Arc::new(Registry::standard())),
 /// # };
-/// let mut sent = Sent::new(&opening, Window::of(8_000)?, Prices::default(), Promise::Append);
+/// let prices = Prices::default().with_minimum(0).with_step(1);
+/// let mut sent = Sent::new(&opening, Window::of(8_000)?, prices, Promise::Append);
 /// let log = "\u{1b}[32mok\u{1b}[0m of a step\n".repeat(30);
 /// let log = json!({ "role": "tool", "name": "bash", "content": log });
 /// sent.push(&Message::new(0, Recorded::of(&log)).expect("it has a role"));
