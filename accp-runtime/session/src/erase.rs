@@ -354,7 +354,9 @@ mod tests {
             sender: MemberId::new(101),
             ..Selection::default()
         });
-        entries.iter().for_each(|entry| erasing.read(entry));
+        for entry in entries {
+            erasing.read(entry);
+        }
         erasing.finish(&[])
     }
 
