@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use accp_runtime::session::{Options, Rules, Session, Time};
 use accp_session::{Batch, Output};
-use accp_store::{Log, Match, MemoryStore, Retention, SideId, SqliteStore, Store, Summary};
+use accp_store::{Log, MemoryStore, Retention, SideId, SqliteStore, Store, Summary};
 use accp_testkit::Shared;
 use tempfile::TempDir;
 
@@ -250,28 +250,6 @@ impl World {
         }
         let mut other = positions.symmetric_difference(&wanted);
         Err(format!("the log of {id} has {:?} otherwise", other.next()))
-    }
-
-    /// Checks that a search in the store of the host finds a frame by a word of it.
-    fn judge_search(&mut self) -> Result {
-        let at = self.rng.below(self.observer.content.told.len() as u64) as usize;
-        let told = self.observer.content.told.iter().nth(at);
-        let Some((at, word)) = told.map(|(at, (_, word))| (*at, word.clone())) else {
-            return Ok(());
-        };
-        if !self.is_kept(at)? {
-            return Ok(());
-        }
-        let host = &mut self.room.host;
-        let found = host
-            .store
-            .search(host.driver.side(), &word, usize::MAX >> 1)
-            .map_err(said)?;
-        let is_it = |one: &Match| one.position == at;
-        if found.iter().any(is_it) {
-            return Ok(());
-        }
-        Err(format!("a search for {word} does not find {at}"))
     }
 
     /// Deletes a session from the store of the host, and checks that the others stay.

@@ -16,7 +16,7 @@ const JOINED: &[&str] = &["cut", "behind", "fresh", "restarted"];
 const MEMBER: &[&str] = &["joining", "cut", "behind", "fresh", "restarted"];
 
 /// The public inputs of a session and what else moves it: by whom they are made, and in which states.
-const TABLE: [(&str, &str, &[&str]); 34] = [
+const TABLE: [(&str, &str, &[&str]); 35] = [
     ("bye", "member", LINKED),
     ("connect", "member", LINKED),
     ("discard", "host", RUNS),
@@ -44,6 +44,7 @@ const TABLE: [(&str, &str, &[&str]); 34] = [
     ("register", "host", RUNS),
     ("restart", "host", HOST),
     ("restart", "member", MEMBER),
+    ("search", "host", RUNS),
     ("send", "host", HOST),
     ("send", "member", MEMBER),
     ("supply a summary", "host", RUNS),

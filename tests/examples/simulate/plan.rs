@@ -229,14 +229,14 @@ impl RunPlan {
             bulky: {
                 let mut own = rng.clone();
                 own.next_u64();
-                own.per_mille(60)
+                own.per_mille(45)
             },
             // A draw of its own, so that the other choices of a seed stay as they are.
             addresses: rng.clone().per_mille(300),
         };
         plan.bulky &= !plan.counted;
         if plan.bulky {
-            plan.sends += 150;
+            plan.sends += 200;
             plan.deafness = plan.deafness.max(15);
         }
         if plan.tolerance == 1 {

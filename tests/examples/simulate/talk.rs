@@ -198,9 +198,9 @@ impl World {
                 message = message.with(format!("field_{at}"), wide);
             }
         }
-        if self.plan.bulky && self.rng.per_mille(600) {
+        if self.plan.bulky && self.rng.per_mille(800) {
             for at in 0..140 + self.rng.below(80) {
-                let wide = format!("b{n}_").repeat(4 + self.rng.below(5) as usize);
+                let wide = format!("b{n}_").repeat(7 + self.rng.below(3) as usize);
                 message = message.with(format!("bulk_{at}"), wide);
             }
         }
@@ -306,6 +306,7 @@ impl World {
                 }
             }
             29..37 => return self.ping_or_say_bye(),
+            41..44 => return self.search(),
             37..41 => {
                 let who = 1 + self.rng.below(self.plan.members as u64) as usize;
                 return self.overreach(who);

@@ -42,6 +42,7 @@ mod rewind;
 mod rights;
 mod rows;
 mod rules;
+mod searching;
 mod seen;
 mod serving;
 mod sides;
