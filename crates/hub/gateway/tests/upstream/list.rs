@@ -184,7 +184,8 @@ impl Unit {
             .map(|mark| seconds(&mark));
         // A mark inside a result stands on the result.
         let mut inner = None;
-        for part in said["content"].as_array_mut().into_iter().flatten() {
+        let parts = said.get_mut("content").and_then(Json::as_array_mut);
+        for part in parts.into_iter().flatten() {
             let found = part.as_object_mut().and_then(|map| map.shift_remove(MARK));
             inner = inner.or(found.map(|mark| seconds(&mark)));
         }

@@ -89,8 +89,9 @@ struct Told {
     answers: u64,
     /// The lists of answers that Responses stored.
     stored: responses::Stored,
-    /// The bodies are not recorded.
+    /// Only the last request is recorded.
     forgets: bool,
+    refusals: u64,
 }
 
 impl Upstream {
@@ -125,6 +126,11 @@ impl Upstream {
         self.got().last().unwrap().clone()
     }
 
+    /// Returns how many requests it has refused since it was asked last.
+    pub(crate) fn refusals(&self) -> u64 {
+        std::mem::take(&mut self.state.lock().unwrap().refusals)
+    }
+
     /// Moves the clock of the caches on.
     pub(crate) fn wait(&self, seconds: u64) {
         self.state.lock().unwrap().clock += seconds;
@@ -146,7 +152,7 @@ impl Upstream {
         self.state.lock().unwrap().script.rules = serde_json::from_str(text).unwrap();
     }
 
-    /// Records no more requests: a long run has more of them than memory holds.
+    /// Records only the last request: a long run has more of them than memory holds.
     pub(crate) fn forget(&self) {
         self.state.lock().unwrap().forgets = true;
     }
@@ -205,6 +211,7 @@ async fn answer(
         if let Some(got) = upstream.got().get_mut(place) {
             got.refused = Some(refusal.message.clone());
         }
+        upstream.state.lock().unwrap().refusals += 1;
         refused(&path, refusal)
     };
     let mood = *upstream.mood.lock().unwrap();
