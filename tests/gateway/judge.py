@@ -1,8 +1,9 @@
 """Judges what the provider got: judge.py KIND FILE [FILE].
 
-same ONE OTHER       the two runs sent the same bytes to the same paths, and none was refused but what is to be refused
-changed ONE OTHER    the second run sent as many requests, no other was refused, and it sent less
-session FILE LEAST   a session of a command line: so many requests with a list, and none was refused
+same ONE OTHER         the two runs sent the same bytes to the same paths, and none was refused but what is to be refused
+changed ONE OTHER      the second run sent as many requests, no other was refused, and it sent less
+session FILE LEAST     a session of a command line: so many requests with a list, and none was refused
+smaller ONE OTHER      the second session sent less
 replay ONE DIRECT VIA  sends each request of a run to both URLs, raw, and wants the same status and the same bytes back
 """
 
@@ -62,6 +63,10 @@ elif kind == "session":
     assert len(asked) >= least, (len(asked), [got["path"] for got in run])
     assert not refused(run), refused(run)
     print(f"  {len(asked)} requests with a list, {size(asked)} bytes, none refused")
+elif kind == "smaller":
+    one, other = map(read, rest)
+    assert size(other) < size(one), (size(one), size(other))
+    print(f"  {100 - 100 * size(other) / size(one):.1f} % fewer bytes")
 elif kind == "replay":
     run, (direct, via) = read(rest[0]), rest[1:]
     answers = []

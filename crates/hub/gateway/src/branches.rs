@@ -26,7 +26,7 @@ pub(crate) type Digest = [u8; 8];
 const KEPT: u8 = 1;
 
 /// Returns whether a message keeps the text that it came with.
-pub(crate) fn is_kept(digest: &Digest) -> bool {
+pub(crate) fn is_kept(digest: Digest) -> bool {
     digest[7] & KEPT != 0
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn keep_text(digest: &mut Digest) {
     digest[7] |= KEPT;
 }
 
-fn is_same(one: &Digest, other: &Digest) -> bool {
+fn is_same(one: Digest, other: Digest) -> bool {
     one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
 }
 
@@ -240,7 +240,9 @@ impl Branches {
         session.uses += 1;
         let common = |branch: &Branch| {
             let pairs = branch.digests.iter().zip(digests);
-            pairs.take_while(|(one, other)| is_same(one, other)).count()
+            pairs
+                .take_while(|(one, other)| is_same(**one, **other))
+                .count()
         };
         let goes_on = |branch: &Branch| common(branch) == branch.digests.len();
         let branches = session.branches.iter().enumerate();

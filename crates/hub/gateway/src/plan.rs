@@ -91,7 +91,7 @@ impl Branches {
         let items = json[key(asked.form)].as_array_mut();
         let items = items.map(Vec::as_mut_slice).unwrap_or_default();
         // A thought is bound to what stood before it when it was made, and that was not sent from here.
-        let bound = items.iter().rposition(|item| is_bound(item));
+        let bound = items.iter().rposition(is_bound);
         let until = if is_plain {
             digests.len()
         } else {
@@ -101,7 +101,7 @@ impl Branches {
         new.for_each(keep_text);
         let mut is_any_kept = false;
         for (item, digest) in items.iter_mut().zip(&branch.digests) {
-            if is_kept(digest) {
+            if is_kept(*digest) {
                 sign(item);
                 is_any_kept = true;
             }

@@ -81,7 +81,7 @@ impl Cache {
         all.len() as u64
     }
 
-    pub(super) fn count_output(&mut self, blocks: &[Block]) -> u64 {
+    pub(super) fn count_output(blocks: &[Block]) -> u64 {
         let bpe = Bpe::o200k_base();
         let texts = blocks.iter().map(Block::text);
         texts.map(|text| bpe.count(&text) as u64 + 4).sum()
@@ -147,8 +147,9 @@ impl Cache {
         let seconds = if writes { 1800 } else { 300 };
         let (mut read, mut whole) = (0, 0);
         for (at, step) in all.chunks_exact(STEP).enumerate() {
-            step.iter()
-                .for_each(|token| beginning.update(&token.to_le_bytes()));
+            for token in step {
+                beginning.update(&token.to_le_bytes());
+            }
             let end = ((at + 1) * STEP) as u64;
             if end < LEAST {
                 continue;

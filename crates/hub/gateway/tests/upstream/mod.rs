@@ -258,7 +258,7 @@ async fn answer(
     let clock = state.clock;
     let mut billed = state.cache.bill(&key, &asked, clock);
     let blocks = state.script.turn(&asked);
-    billed.output = state.cache.count_output(&blocks);
+    billed.output = Cache::count_output(&blocks);
     state.answers += 1;
     let number = state.answers;
     let pieces = match asked.api {

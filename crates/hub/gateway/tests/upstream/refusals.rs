@@ -43,10 +43,10 @@ impl Refusal {
         }
     }
 
-    fn of(param: &'static str, message: String) -> Self {
+    fn of(param: &'static str, message: &str) -> Self {
         Self {
             param: Some(param),
-            ..Self::invalid(&message)
+            ..Self::invalid(message)
         }
     }
 }
@@ -81,9 +81,10 @@ pub(super) fn messages(asked: &Asked, counts: bool) -> Checked {
     let mut called = HashSet::new();
     for (at, message) in asked.list.iter().enumerate() {
         let role = message["role"].as_str();
-        unless(matches!(role, Some("user" | "assistant")), || {
-            format!("messages.{at}.role: Input should be 'user' or 'assistant'")
-        })?;
+        unless(
+            matches!(role, Some("user" | "assistant" | "system")),
+            || format!("messages.{at}.role: Input should be 'user', 'assistant' or 'system'"),
+        )?;
         let content = blocks(&message["content"]);
         let is_last = at + 1 == asked.list.len();
         unless(
@@ -263,7 +264,7 @@ pub(super) fn chat(asked: &Asked) -> Checked {
             let id = message["tool_call_id"].as_str().unwrap_or_default();
             let Some(place) = open.iter().position(|called| called == id) else {
                 let text = "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.";
-                return Err(Refusal::of("messages", text.into()));
+                return Err(Refusal::of("messages", text));
             };
             open.swap_remove(place);
         } else if !open.is_empty() {
@@ -328,7 +329,7 @@ pub(super) fn chat(asked: &Asked) -> Checked {
 fn unanswered(open: &[String]) -> Refusal {
     let text = "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The \
         following tool_call_ids did not have response messages: ";
-    Refusal::of("messages", format!("{text}{}", open.join(", ")))
+    Refusal::of("messages", &format!("{text}{}", open.join(", ")))
 }
 
 fn picture(url: Option<&str>, here: &str) -> Checked {
@@ -359,7 +360,7 @@ pub(super) fn responses(asked: &Asked) -> Checked {
             if !called.contains(&id) {
                 let text =
                     format!("No tool call found for {wanted} call output with call_id {id}.");
-                return Err(Refusal::of("input", text));
+                return Err(Refusal::of("input", &text));
             }
             answered.insert(id);
         } else if matches!(
@@ -380,7 +381,7 @@ pub(super) fn responses(asked: &Asked) -> Checked {
     match called.into_iter().find(|id| !answered.contains(id)) {
         Some(id) => Err(Refusal::of(
             "input",
-            format!("No tool output found for function call {id}."),
+            &format!("No tool output found for function call {id}."),
         )),
         None => Ok(()),
     }

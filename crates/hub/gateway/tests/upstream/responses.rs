@@ -18,16 +18,14 @@ pub(super) struct Stored(HashMap<String, Vec<Json>>);
 impl Stored {
     /// Returns the items of a request, behind those that its `previous_response_id` names.
     pub(super) fn expand(&self, json: &Json) -> Result<Vec<Json>, Refusal> {
-        let mut list = match json["previous_response_id"].as_str() {
-            None => Vec::new(),
-            Some(id) => match self.0.get(id) {
-                Some(list) => list.clone(),
-                None => {
-                    let text = format!("Previous response with id '{id}' not found.");
-                    return Err(Refusal::invalid(&text));
-                }
-            },
-        };
+        let mut list = Vec::new();
+        if let Some(id) = json["previous_response_id"].as_str() {
+            let Some(before) = self.0.get(id) else {
+                let text = format!("Previous response with id '{id}' not found.");
+                return Err(Refusal::invalid(&text));
+            };
+            list.clone_from(before);
+        }
         match &json["input"] {
             Json::String(text) => list.push(json!({"role": "user", "content": text})),
             Json::Array(items) => list.extend(items.iter().cloned()),
@@ -55,12 +53,12 @@ pub(super) fn answer(
         let list = asked.list.iter().chain(&items).cloned().collect();
         stored.0.insert(id.clone(), list);
     }
-    let whole = whole(asked, &id, "completed", &items, usage(billed));
+    let whole = whole(asked, &id, "completed", &items, &usage(billed));
     if !asked.is_stream() {
         return vec![whole.to_string()];
     }
     let mut events = Events::default();
-    let begun = self::whole(asked, &id, "in_progress", &[], Json::Null);
+    let begun = self::whole(asked, &id, "in_progress", &[], &Json::Null);
     events.push(json!({"type": "response.created", "response": begun}));
     events.push(json!({"type": "response.in_progress", "response": begun}));
     for (at, item) in items.iter().enumerate() {
@@ -70,7 +68,7 @@ pub(super) fn answer(
     events.0
 }
 
-fn whole(asked: &Asked, id: &str, status: &str, items: &[Json], usage: Json) -> Json {
+fn whole(asked: &Asked, id: &str, status: &str, items: &[Json], usage: &Json) -> Json {
     let told = |key: &str, other: Json| match &asked.json[key] {
         Json::Null => other,
         told => told.clone(),
