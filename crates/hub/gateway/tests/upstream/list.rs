@@ -1,11 +1,6 @@
 //! A request with a list, as the provider reads it.
 
-use axum::http::HeaderMap;
 use serde_json::{Value as Json, json};
-
-use super::Told;
-use super::refusals::{self, Refusal};
-use super::seal;
 
 /// The member that marks a place for a cache.
 pub(super) const MARK: &str = "cache_control";
@@ -36,59 +31,6 @@ pub(super) struct Unit {
 }
 
 impl Asked {
-    /// Reads a request, and refuses what the provider refuses. `None` for a path without a list.
-    pub(super) fn read(
-        path: &str,
-        json: Json,
-        headers: &HeaderMap,
-        told: &mut Told,
-    ) -> Result<Option<Self>, Refusal> {
-        let api = match path {
-            "/v1/messages" | "/v1/messages/count_tokens" => Api::Messages,
-            "/v1/chat/completions" => Api::Chat,
-            "/v1/responses" => Api::Responses,
-            _ => return Ok(None),
-        };
-        if !json.is_object() {
-            return Err(Refusal::invalid("Input should be an object"));
-        }
-        let model = json["model"].as_str().unwrap_or_default();
-        if model.starts_with("no-such") {
-            return Err(Refusal::model(model));
-        }
-        let list = match api {
-            Api::Responses => told.stored.expand(&json)?,
-            Api::Messages | Api::Chat => json["messages"].as_array().cloned().unwrap_or_default(),
-        };
-        let mut asked = Self { api, json, list };
-        match api {
-            Api::Messages => {
-                refusals::messages(&asked, path.ends_with("tokens"))?;
-                let beta = headers.get_all("anthropic-beta").iter().any(|value| {
-                    value
-                        .to_str()
-                        .is_ok_and(|text| text.contains("thinking-binding-controls-2026-08-01"))
-                });
-                let behaviour = asked
-                    .json
-                    .pointer("/thinking/block_binding/prefix_mismatch_behavior");
-                let drops = behaviour.is_some_and(|told| told == "drop_block");
-                if drops && !beta {
-                    return Err(Refusal::invalid(
-                        "thinking.block_binding: Extra inputs are not permitted",
-                    ));
-                }
-                seal::check(&mut asked, drops)?;
-            }
-            Api::Chat => refusals::chat(&asked)?,
-            Api::Responses => {
-                refusals::responses(&asked)?;
-                seal::check_items(&asked)?;
-            }
-        }
-        Ok(Some(asked))
-    }
-
     pub(super) fn model(&self) -> &str {
         self.json["model"].as_str().unwrap_or_default()
     }
@@ -147,7 +89,7 @@ impl Asked {
                     units.push(Unit::of("system", &block));
                 }
                 let settings = json!([self.json["tool_choice"], self.json["thinking"]]);
-                let said = json!({"settings": seal::digest(&settings.to_string())});
+                let said = json!({"settings": settings.to_string()});
                 units.push(Unit { said, mark: None });
                 for message in &self.list {
                     let role = message["role"].as_str().unwrap_or_default();

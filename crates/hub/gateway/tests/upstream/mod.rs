@@ -9,6 +9,8 @@ mod chat;
 mod claude;
 mod control;
 mod list;
+mod read;
+mod refusal;
 mod refusals;
 mod responses;
 mod script;
@@ -30,8 +32,7 @@ pub(crate) use cache::Billed;
 pub(crate) use script::Block;
 
 use cache::Cache;
-use list::Asked;
-use refusals::Refusal;
+use refusal::Refusal;
 use script::Script;
 
 /// How the provider answers.
@@ -241,7 +242,7 @@ async fn answer(
         return refuse(&Refusal::invalid("The request body is not valid JSON"));
     };
     let mut state = upstream.state.lock().unwrap();
-    let asked = match Asked::read(bare, json, &headers, &mut state) {
+    let asked = match read::read(bare, json, &headers, &state.stored) {
         Ok(asked) => asked,
         Err(refusal) => {
             drop(state);

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use super::cache::Billed;
 use super::chat::MADE;
 use super::list::Asked;
-use super::refusals::Refusal;
+use super::refusal::Refusal;
 use super::script::{Block, pieces};
 use super::seal;
 

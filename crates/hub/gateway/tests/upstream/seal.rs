@@ -1,18 +1,12 @@
 //! Thoughts are signed over the exact list before them: who changes that list, or the thought, is refused.
 
-use ring::digest::{self as digests, SHA256};
 use ring::hmac;
 use serde_json::{Value as Json, json};
 
 use super::list::{Asked, MARK, blocks};
-use super::refusals::Refusal;
+use super::refusal::Refusal;
 
 const KEY: &[u8] = b"the provider's own";
-
-/// Returns the digest of a text.
-pub(super) fn digest(text: &str) -> String {
-    hex::encode(digests::digest(&SHA256, text.as_bytes()))
-}
 
 /// The list as it is signed: what it says, whoever marks it for a cache or wraps its texts.
 struct Signed(hmac::Context);
