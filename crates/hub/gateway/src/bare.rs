@@ -37,6 +37,26 @@ pub(crate) fn unwrap_words(message: &mut Json) {
     }
 }
 
+/// Returns whether a message has a thought that its provider binds to the exact list before it.
+pub(crate) fn is_bound(message: &Json) -> bool {
+    let blocks = message["content"].as_array().into_iter().flatten();
+    let mut kinds = blocks.map(|block| block["type"].as_str());
+    message["type"] == "reasoning" && message["encrypted_content"].is_string()
+        || kinds.any(|kind| matches!(kind, Some("thinking" | "redacted_thinking")))
+}
+
+/// Signs a message, so that the memory leaves it as it is. (The memory reads over marks for caches.)
+pub(crate) fn sign(message: &mut Json) {
+    let last = message["content"]
+        .as_array_mut()
+        .and_then(|blocks| blocks.last_mut());
+    let place = match last {
+        Some(block) if block.is_object() => block,
+        _ => message,
+    };
+    place["signature"] = Json::from("kept");
+}
+
 fn is_text(kind: Option<&Json>) -> bool {
     let kind = kind.and_then(Json::as_str);
     matches!(kind, Some("text" | "input_text" | "output_text"))
@@ -53,6 +73,20 @@ mod tests {
         let mut json = json!([{"b": 1, "cache_control": {"type": "ephemeral"}, "a": [{"cache_control": null, "c": 2}]}]);
         unmark(&mut json);
         assert_eq!(json.to_string(), r#"[{"b":1,"a":[{"c":2}]}]"#);
+    }
+
+    #[test]
+    fn a_thought_binds_its_list() {
+        let thought =
+            json!({"role": "assistant", "content": [{"type": "thinking", "signature": "s"}]});
+        assert!(is_bound(&thought));
+        assert!(is_bound(
+            &json!({"type": "reasoning", "encrypted_content": "s"})
+        ));
+        assert!(!is_bound(&json!({"type": "reasoning", "summary": []})));
+        assert!(!is_bound(
+            &json!({"role": "assistant", "content": "thinking"})
+        ));
     }
 
     #[test]

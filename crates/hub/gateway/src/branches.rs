@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use accp_memory::{Memory, MessageList, Promise, Window};
 use ring::{digest, hmac};
 
-use crate::config::{Config, Keep};
+use crate::config::{Config, Keep, Policy};
 use crate::headers::first_half;
 use crate::ledger::{Ledger, LedgerError, StoredBranch};
 use crate::prices::Prices;
@@ -18,8 +18,26 @@ const BRANCHES: usize = 16;
 /// A window that no list fills: to cut a list, the model would need a tool that reads what is gone.
 const NO_WINDOW: u64 = 1 << 40;
 
-/// Eight bytes of a message's digest. They tell apart what one client sends, and nothing else relies on them.
+/// Eight bytes of a message's digest, without the last bit. They tell apart what one client sends, and nothing else relies on
+/// them. The last bit says that the message keeps the text that it came with.
 pub(crate) type Digest = [u8; 8];
+
+/// The bit of a digest whose message keeps its text.
+const KEPT: u8 = 1;
+
+/// Returns whether a message keeps the text that it came with.
+pub(crate) fn is_kept(digest: Digest) -> bool {
+    digest[7] & KEPT != 0
+}
+
+/// Lets a message keep the text that it came with.
+pub(crate) fn keep_text(digest: &mut Digest) {
+    digest[7] |= KEPT;
+}
+
+fn is_same(one: Digest, other: Digest) -> bool {
+    one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
+}
 
 /// The sessions of a gateway.
 pub(crate) struct Branches {
@@ -40,19 +58,20 @@ struct Open {
 /// A session: the lists of one client that begin alike.
 pub(crate) struct Session {
     pub(crate) id: String,
-    /// Its lists go out as they are, from now on.
+    /// New messages keep the text that they came with, from now on. What has another form already keeps that: a thought may be
+    /// bound to it, and a cache has it.
     pub(crate) is_plain: bool,
     /// What it has saved so far, in tokens of plain input.
     pub(crate) saved: f64,
-    branches: Vec<Branch>,
+    pub(crate) branches: Vec<Branch>,
     uses: i64,
 }
 
 /// A list as it grows.
 pub(crate) struct Branch {
-    number: i64,
+    pub(crate) number: i64,
     used: i64,
-    digests: Vec<Digest>,
+    pub(crate) digests: Vec<Digest>,
     pub(crate) memory: Memory,
     /// The tokens that its last list was shorter by.
     pub(crate) removed: u64,
@@ -76,8 +95,18 @@ impl Branches {
     }
 
     /// Returns the name of the session of an owner that a hint, or the beginning of a list, leads to.
-    pub(crate) fn name(&self, owner: [u8; 16], hint: Option<&str>, list: &MessageList) -> String {
+    /// Under [`Policy::Shadow`] it is another one, because its forms are never sent.
+    pub(crate) fn name(
+        &self,
+        policy: Policy,
+        owner: [u8; 16],
+        hint: Option<&str>,
+        list: &MessageList,
+    ) -> String {
         let mut context = hmac::Context::with_key(&self.secret);
+        if policy == Policy::Shadow {
+            context.update(b"shadow");
+        }
         context.update(&owner);
         context.update(list.form().name().as_bytes());
         if let Some(hint) = hint {
@@ -159,12 +188,41 @@ impl Branches {
         }
     }
 
-    /// Lets a session stay plain from now on.
+    /// Lets a session stay plain from now on, and forgets what it has sent.
     pub(crate) fn make_plain(&self, id: &str, now: i64) -> Result<(), LedgerError> {
         if let Some(session) = self.found(id) {
-            lock(&session).is_plain = true;
+            let mut session = lock(&session);
+            session.is_plain = true;
+            for branch in std::mem::take(&mut session.branches) {
+                self.ledger.drop_branch(id, branch.number)?;
+            }
         }
         self.ledger.make_plain(id, now)
+    }
+
+    /// Takes that the provider has refused the messages of a branch behind the first ones. They count as new when they come again;
+    /// if a thought binds the list, they then keep their text.
+    pub(crate) fn take_back(
+        &self,
+        id: &str,
+        number: i64,
+        first: usize,
+        is_bound: bool,
+        now: i64,
+    ) -> Result<(), LedgerError> {
+        if let Some(session) = self.found(id) {
+            let mut session = lock(&session);
+            session.is_plain |= is_bound;
+            let mut branches = session.branches.iter_mut();
+            if let Some(branch) = branches.find(|branch| branch.number == number) {
+                branch.digests.truncate(first);
+                self.keep(id, branch)?;
+            }
+        }
+        if is_bound {
+            self.ledger.make_plain(id, now)?;
+        }
+        Ok(())
     }
 
     fn memory(&self, prices: &Prices) -> Memory {
@@ -182,13 +240,20 @@ impl Branches {
         session.uses += 1;
         let common = |branch: &Branch| {
             let pairs = branch.digests.iter().zip(digests);
-            pairs.take_while(|(one, other)| one == other).count()
+            pairs
+                .take_while(|(one, other)| is_same(**one, **other))
+                .count()
         };
         let goes_on = |branch: &Branch| common(branch) == branch.digests.len();
         let branches = session.branches.iter().enumerate();
         let best =
             branches.max_by_key(|(_, branch)| (common(branch), goes_on(branch), branch.used));
         let best = best.map(|(at, branch)| (at, common(branch), goes_on(branch)));
+        let had = best.map_or(0, |(_, common, _)| common);
+        let mut digests = digests.to_vec();
+        if let Some(from) = best.and_then(|(at, ..)| session.branches.get(at)) {
+            digests.splice(..had, from.digests.iter().take(had).copied());
+        }
         let at = match best {
             Some((at, _, true)) => at,
             other => {
@@ -213,11 +278,10 @@ impl Branches {
                 session.branches.len() - 1
             }
         };
-        let had = best.map_or(0, |(_, common, _)| common);
         let uses = session.uses;
         let branch = &mut session.branches[at];
         branch.used = uses;
-        digests.clone_into(&mut branch.digests);
+        branch.digests = digests;
         Ok((branch, had))
     }
 
@@ -265,7 +329,9 @@ impl Open {
 /// Returns the digest of a message.
 pub(crate) fn digest_of(raw: &str) -> Digest {
     let whole = digest::digest(&digest::SHA256, raw.as_bytes());
-    whole.as_ref().first_chunk().copied().unwrap_or_default()
+    let mut first: Digest = whole.as_ref().first_chunk().copied().unwrap_or_default();
+    first[7] &= !KEPT;
+    first
 }
 
 /// Locks what a thread may have left behind when it panicked: its parts are whole.

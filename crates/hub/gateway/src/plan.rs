@@ -5,9 +5,9 @@ use axum::http::HeaderMap;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-use crate::bare::{unmark, unwrap_words};
+use crate::bare::{is_bound, sign, unmark, unwrap_words};
 use crate::bill::Removed;
-use crate::branches::{Branches, Digest, digest_of, lock};
+use crate::branches::{Branches, Digest, digest_of, is_kept, keep_text, lock};
 use crate::config::Policy;
 use crate::headers;
 use crate::prices::Prices;
@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) given: u64,
     pub(crate) sent: u64,
     pub(crate) removed: Removed,
+    /// The branch, how many of its messages an earlier request had, and whether a thought binds the list.
+    pub(crate) branch: (i64, usize, bool),
 }
 
 impl Branches {
@@ -55,7 +57,7 @@ impl Branches {
         let list = read(&json.to_string()).map_err(refused)?;
         let hint = headers::session_hint(asked.headers, asked.form, &json);
         let owner = headers::owner(self.secret(), asked.headers);
-        let session = self.name(owner, hint.as_deref(), &list);
+        let session = self.name(policy, owner, hint.as_deref(), &list);
         let model = json["model"].as_str().unwrap_or_default();
         let prices = Prices::of(asked.provider, model);
         let mut plan = Plan {
@@ -66,24 +68,50 @@ impl Branches {
             given: 0,
             sent: 0,
             removed: Removed::default(),
+            branch: (0, 0, false),
         };
-        if self.is_held_out(&plan.session) {
-            plan.policy = "holdout";
-            return Ok(plan);
-        }
         let failed = |error: crate::LedgerError| error.to_string();
         let session = self.session(&plan.session, prices).map_err(failed)?;
         let mut session = lock(&session);
+        // A session that has begun otherwise goes on as it began: its thoughts and caches have what was sent.
+        if session.branches.is_empty() && self.is_held_out(&plan.session) {
+            plan.policy = "holdout";
+            return Ok(plan);
+        }
         if session.is_plain || session.saved < 0.0 {
             session.is_plain = true;
             plan.policy = "plain";
-            return Ok(plan);
         }
+        let is_plain = session.is_plain;
         let messages = list.messages().iter();
         let digests: Vec<Digest> = messages.map(|message| digest_of(message.raw())).collect();
         let (branch, had) = self
             .branch(&mut session, &digests, prices)
             .map_err(failed)?;
+        let items = json[key(asked.form)].as_array_mut();
+        let items = items.map(Vec::as_mut_slice).unwrap_or_default();
+        // A thought is bound to what stood before it when it was made, and that was not sent from here.
+        let bound = items.iter().rposition(is_bound);
+        let until = if is_plain {
+            digests.len()
+        } else {
+            bound.unwrap_or(0)
+        };
+        let new = branch.digests.iter_mut().take(until).skip(had);
+        new.for_each(keep_text);
+        let mut is_any_kept = false;
+        for (item, digest) in items.iter_mut().zip(&branch.digests) {
+            if is_kept(*digest) {
+                sign(item);
+                is_any_kept = true;
+            }
+        }
+        let list = if is_any_kept {
+            read(&json.to_string()).map_err(refused)?
+        } else {
+            list
+        };
+        plan.branch = (branch.number, had, bound.is_some());
         let (sent, report) = branch.memory.to_send(&list, asked.now);
         let removed = report.given.saturating_sub(report.sent);
         let old = if had == 0 {

@@ -117,13 +117,14 @@ async fn planned(
     let mut changed_parts = parts.clone();
     changed_parts.headers = headers;
     let mut sent = send(app, &changed_parts, url, changed.into()).await;
-    if sent
-        .as_ref()
-        .is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
-    {
-        // The provider may have refused what the gateway changed, so the session stays plain from now on.
-        record.refused(app);
+    let is_refused = |sent: &Result<reqwest::Response, reqwest::Error>| {
+        let sent = sent.as_ref();
+        sent.is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
+    };
+    if is_refused(&sent) {
         sent = send(app, parts, url, bytes.into()).await;
+        let was_ours = !is_refused(&sent);
+        record.refused(app, was_ours);
     }
     answered(app, route, sent, Some(record))
 }
@@ -303,6 +304,8 @@ struct Record {
     route: Route,
     entry: Entry,
     removed: crate::bill::Removed,
+    /// See [`Plan::branch`].
+    branch: (i64, usize, bool),
     watch: Option<Watch>,
 }
 
@@ -330,6 +333,7 @@ impl Record {
                 sent_digest: Vec::new(),
             },
             removed: crate::bill::Removed::default(),
+            branch: (0, 0, false),
             watch: None,
         }
     }
@@ -348,21 +352,33 @@ impl Record {
         self.entry.given = plan.given;
         self.entry.sent = plan.sent;
         self.removed = plan.removed;
+        self.branch = plan.branch;
         plan.changed
     }
 
-    /// Takes that the provider refused the changed request.
-    fn refused(&mut self, app: &App) {
+    /// Takes that the provider refused the changed request, and whether it took the original.
+    fn refused(&mut self, app: &App, was_ours: bool) {
         self.entry.repeated = true;
         self.entry.fault = Some("the provider refused the changed request with 400".to_owned());
         self.entry.sent_digest.clone_from(&self.entry.given_digest);
         self.removed = crate::bill::Removed::default();
         let session = &self.entry.session;
-        tracing::warn!(
-            session,
-            "the provider refused a changed request; the session stays plain"
-        );
-        if let Err(error) = app.branches.make_plain(session, self.entry.at) {
+        let told = if was_ours {
+            tracing::warn!(
+                session,
+                "the provider refused a changed request; the session stays plain"
+            );
+            app.branches.make_plain(session, self.entry.at)
+        } else {
+            tracing::warn!(
+                session,
+                "the provider refused a request, changed and as it came"
+            );
+            let (branch, had, is_bound) = self.branch;
+            let branches = &app.branches;
+            branches.take_back(session, branch, had, is_bound, self.entry.at)
+        };
+        if let Err(error) = told {
             tracing::error!(%error, "the session may be changed again after a restart");
         }
     }

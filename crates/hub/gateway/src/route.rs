@@ -68,6 +68,7 @@ impl Route {
 
 #[cfg(test)]
 mod tests {
+    use Provider::{Anthropic, OpenAi};
     use axum::http::HeaderValue;
 
     use super::*;
@@ -79,7 +80,6 @@ mod tests {
             let route = Route::of(&method, path, headers);
             (route.provider, route.form)
         };
-        use Provider::{Anthropic, OpenAi};
         assert_eq!(
             of(Method::POST, "/v1/messages", &headers),
             (Anthropic, Some(Form::Anthropic))

@@ -9,4 +9,5 @@ mod faults;
 mod passes;
 mod receipts;
 mod sockets;
+mod thoughts;
 mod upstream;

@@ -88,6 +88,12 @@ impl Bench {
         self.go().await;
     }
 
+    /// Ends the gateway and starts it again with another policy.
+    pub(crate) async fn restart_as(&mut self, policy: Policy) {
+        self.config.policy = policy;
+        self.restart().await;
+    }
+
     pub(crate) fn ledger_file(&self) -> impl AsRef<Path> + use<> {
         self.folder.path().join("gateway.accp")
     }
