@@ -130,7 +130,10 @@ fn request(calls: usize) -> String {
         messages.push(json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": format!("c{call}"), "content": rows}]}));
     }
-    json!({"model": "claude-m", "max_tokens": 9, "messages": messages}).to_string()
+    // A cache keeps no list of fewer than 1,024 tokens, and the gateway makes none smaller than that.
+    let system = "You book tables. ".repeat(400);
+    json!({"model": "claude-m", "max_tokens": 9, "system": system, "messages": messages})
+        .to_string()
 }
 
 fn accp(folder: &Path, line: &str) -> Run {
