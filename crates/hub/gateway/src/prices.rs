@@ -96,7 +96,8 @@ mod tests {
         assert!(ALL.len() > 3);
         for row in ALL.iter() {
             let prices = row.for_memory();
-            assert_eq!([prices.read(), prices.write()], [row.read, row.write]);
+            // Prices that a memory refuses would become others.
+            assert!((prices.read() - row.read).abs() + (prices.write() - row.write).abs() < 1e-9);
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {
             let prices = Prices::of(provider, "no such model");
