@@ -45,6 +45,24 @@ pub struct Erased {
     pub keys: BTreeSet<String>,
     /// The checkpoints whose facts may stem from these entries.
     checkpoints: BTreeSet<u64>,
+    /// The last checkpoint of the log. Those after it are known from a fold alone.
+    last: Option<u64>,
+    /// Whether erased entries were still hot at the end of the log.
+    are_hot: bool,
+}
+
+/// The most checkpoints in a gap of a log that are looked at. Warm state has far fewer lines.
+const IN_A_GAP: usize = 4096;
+
+impl Erased {
+    /// Takes note of the checkpoints between the last one of the log and this one. A log that begins again at a fold lacks
+    /// them, and they may tell of what was hot before the gap.
+    fn pass(&mut self, next: u64) {
+        if let Some(last) = self.last {
+            let unread = (last + 1..next).rev().take(IN_A_GAP);
+            self.checkpoints.extend(unread);
+        }
+    }
 }
 
 /// Finds what has to be erased, as it reads the log of a side.
@@ -101,8 +119,10 @@ impl Erasing {
             mut found,
             used,
             needed,
+            hot,
             ..
         } = self;
+        found.are_hot = !hot.is_empty();
         let owner = |key: &str| put_key(key).map(|(owner, _)| owner);
         let is_chosen = |key: &&String| {
             let is_sender_s = selection.sender.is_some() && owner(key) == selection.sender;
@@ -189,6 +209,11 @@ impl Erasing {
             }
             return;
         };
+        let draws = !self.hot.is_empty();
+        if draws {
+            self.found.pass(checkpoint.id());
+        }
+        self.found.last = Some(checkpoint.id());
         let before = &self.found.checkpoints;
         let merges = checkpoint.merged().is_some_and(|(through, _)| {
             let oldest = before.first();
@@ -196,7 +221,6 @@ impl Erasing {
         });
         let late = checkpoint.digest().and_then(|digest| digest.late());
         let tells_late = late.is_some_and(|(id, _)| before.contains(&id));
-        let draws = !self.hot.is_empty();
         if draws {
             self.found.checkpoints.insert(checkpoint.id());
         }
@@ -273,7 +297,13 @@ fn forget(side: &mut Side, erased: &Erased) {
             state.shared.erase(&update);
         }
     }
-    state.warm.erase(&erased.checkpoints);
+    let mut behind = Erased {
+        last: erased.last.filter(|_| erased.are_hot),
+        checkpoints: erased.checkpoints.clone(),
+        ..Erased::default()
+    };
+    behind.pass(state.warm.last() + 1);
+    state.warm.erase(&behind.checkpoints);
     state.expired.extend(erased.keys.iter().cloned());
 }
 
@@ -283,4 +313,69 @@ fn part_of(entry: &Entry) -> Option<Part> {
     }
     let frame = Scanned::of_entry(&entry.text).ok()?;
     Part::of(&frame).ok().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::log::entry::Due;
+
+    fn entry(position: u64, kind: EntryKind, sender: u16, text: &str) -> Entry {
+        Entry {
+            position,
+            at: Time::default(),
+            kind,
+            sender: MemberId::new(sender).unwrap(),
+            to: None,
+            mid: Mid::parse(&format!("{sender}{position:09}")),
+            sequence: position,
+            tokens: 1,
+            cut: false,
+            due: Due::No,
+            text: text.into(),
+            hash: None,
+        }
+    }
+
+    fn checkpoint(position: u64, id: u64, left: &str) -> Entry {
+        let text = format!(
+            "@hub>sync:checkpoint{{at:1714000000000|covers:{position}|id:ckpt_{id}|left:[{left}]|on:[esc]}}[mid:100000001001,seq:1]"
+        );
+        entry(position, EntryKind::Control, 100, &text)
+    }
+
+    fn frame(position: u64) -> Entry {
+        let text = "@a>req:plan{n:1}[mid:101000001001,seq:1]";
+        entry(position, EntryKind::Frame, 101, text)
+    }
+
+    fn erasing(entries: &[Entry]) -> Erased {
+        let mut erasing = Erasing::new(Selection {
+            sender: MemberId::new(101),
+            ..Selection::default()
+        });
+        for entry in entries {
+            erasing.read(entry);
+        }
+        erasing.finish(&[])
+    }
+
+    /// A member that begins again at a fold lacks the checkpoints before it in its log. They may tell of an erased frame that
+    /// was hot when the log broke off.
+    #[test]
+    fn checkpoints_in_a_gap_may_tell_of_what_was_hot_before_it() {
+        let first = checkpoint(5, 4, "1");
+        let erased = erasing(&[first.clone(), frame(6), checkpoint(90, 7, "6")]);
+        assert_eq!(erased.checkpoints, [5, 6, 7].into());
+        let erased = erasing(&[first.clone(), checkpoint(90, 7, "6"), frame(91)]);
+        assert!(erased.checkpoints.is_empty());
+        assert!(erased.are_hot);
+        let erased = erasing(&[
+            first,
+            frame(6),
+            checkpoint(7, 5, "6"),
+            checkpoint(90, 9, "8"),
+        ]);
+        assert_eq!(erased.checkpoints, [5].into());
+    }
 }

@@ -6,8 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     aacp, agent, check, collab, completions, context, convert, decode, demo, encode, erase,
-    explain, fix, generate, grammar, man, new, primer, ready, registry, send, serve, session, tail,
-    tokens,
+    explain, fix, gateway, generate, grammar, man, new, primer, ready, registry, send, serve,
+    session, tail, tokens,
 };
 use accp_console::outcome::Outcome;
 
@@ -78,6 +78,7 @@ pub(crate) enum Command {
     Grammar(grammar::Args),
     Primer(primer::Args),
     Serve(serve::Args),
+    Gateway(gateway::Args),
     Send(send::SendArgs),
     Ask(send::AskArgs),
     Tail(tail::Args),
@@ -114,6 +115,7 @@ impl Command {
             Self::Grammar(args) => grammar::run(args),
             Self::Primer(args) => primer::run(args),
             Self::Serve(args) => serve::run(args),
+            Self::Gateway(args) => gateway::run(args),
             Self::Send(args) => send::send(args),
             Self::Ask(args) => send::ask(args),
             Self::Tail(args) => tail::run(args),

@@ -14,6 +14,7 @@ pub(crate) mod encode;
 pub(crate) mod erase;
 pub(crate) mod explain;
 pub(crate) mod fix;
+pub(crate) mod gateway;
 pub(crate) mod generate;
 pub(crate) mod grammar;
 pub(crate) mod man;

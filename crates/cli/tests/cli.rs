@@ -24,6 +24,7 @@ mod export;
 mod fix;
 mod formats;
 mod gate;
+mod gateway;
 mod generated;
 mod grammar;
 #[cfg(target_os = "linux")]

@@ -27,7 +27,11 @@
 #[path = "../planted/copy.rs"]
 mod copy;
 mod mutant;
+mod places;
 mod results;
+#[path = "../planted/suites.rs"]
+mod suites;
+#[path = "../planted/together.rs"]
 mod together;
 
 use std::collections::BTreeSet;
@@ -35,16 +39,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
-use copy::{Copy, cargo, how_it_ended};
+use copy::Copy;
 use mutant::Mutant;
 use results::{Finder, Found, Results};
+use suites::{Suite, Tested, build_tests, suites};
 use together::Together;
 
 const SEEDS: u32 = 1000;
 /// The time limit of the simulation, in seconds.
 const SECONDS: u32 = 120;
-/// The time limit of one run of tests, in seconds.
-const TEST_SECONDS: u32 = 300;
 /// If a build has this many mutants or more, the next build of several mutants is worth its time.
 const ANOTHER_BUILD: usize = 4;
 /// The share of the mutants that the tests must find, and the share that the simulation must find
@@ -133,7 +136,7 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
         print(mutant, found);
         results.add(mutant, found)
     };
-    let together = Together::plant(copy, open)?;
+    let together = Together::plant(copy, places::ways(copy, open)?)?;
     let is_planted = |(index, _): &&(usize, &Mutant)| together.planted.contains(index);
     println!(
         "{} of {} mutants in one build",
@@ -142,7 +145,7 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
     );
     let mut left = Vec::new();
     for (index, mutant) in open.iter().filter(is_planted) {
-        copy.mutant = Some(*index);
+        copy.active = Some(*index);
         if let Some(found) = by_simulation(copy)? {
             add(mutant, &found)?;
             continue;
@@ -153,16 +156,16 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
         println!("{file}:{line}  {what}  left for the tests");
         left.push((*index, *mutant));
     }
-    copy.mutant = None;
+    copy.active = None;
     let crates: BTreeSet<_> = left.iter().map(|(_, mutant)| &*mutant.of).collect();
     for tests in crates.into_iter().flat_map(suites) {
         build_tests(copy, tests)?;
     }
     for (index, mutant) in left {
-        copy.mutant = Some(index);
+        copy.active = Some(index);
         add(mutant, &by_tests(copy, mutant)?)?;
     }
-    copy.mutant = None;
+    copy.active = None;
     let rest = open.iter().filter(|one| !is_planted(one)).copied();
     let (rest, planted): (Vec<_>, _) = (rest.collect(), together.planted.len());
     together.restore()?;
@@ -188,7 +191,7 @@ fn sound(copy: &Copy) -> Result<(), String> {
     }
     for tests in suites("accp-context") {
         build_tests(copy, tests)?;
-        if let Some(found) = test(copy, tests)? {
+        if let Some(found) = found_by(copy, tests)? {
             return Err(format!("a test fails without a mutant: {}", found.how));
         }
     }
@@ -219,7 +222,7 @@ fn by_simulation(copy: &Copy) -> Result<Option<Found>, String> {
 
 fn by_tests(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
     for tests in suites(&mutant.of) {
-        if let Some(found) = test(copy, tests)? {
+        if let Some(found) = found_by(copy, tests)? {
             return Ok(found);
         }
     }
@@ -229,54 +232,14 @@ fn by_tests(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
     })
 }
 
-/// Returns the tests that can find a mutant of a crate, the cheap ones first.
-fn suites(of: &str) -> Vec<&'static [&'static str]> {
-    let context: &[_] = &["-p", "accp-context", "--lib", "--tests"];
-    let session: &[_] = &["-p", "accp-session", "--lib", "--tests"];
-    let store: &[_] = &["-p", "accp-store", "--lib", "--tests"];
-    let sessions: &[_] = &[
-        "-p",
-        "accp-tests",
-        "--test",
-        "all",
-        "--test",
-        "memory",
-        "sessions::",
-    ];
-    match of {
-        "accp-context" => vec![context, session, sessions, store],
-        "accp-session" => vec![session, sessions, store],
-        _ => vec![store, sessions],
-    }
-}
-
-fn build_tests(copy: &Copy, tests: &[&str]) -> Result<(), String> {
-    copy.build(&[&["test", "--quiet", "--no-run"], tests].concat())
-}
-
-/// Builds and runs tests. Returns the first that fails.
-fn test(copy: &Copy, tests: &[&str]) -> Result<Option<Found>, String> {
-    let how = |by, how: &str| {
-        Ok(Some(Found {
-            by,
-            how: how.into(),
-        }))
+/// Runs tests. Returns what they find.
+fn found_by(copy: &Copy, tests: Suite) -> Result<Option<Found>, String> {
+    let (by, how) = match suites::test(copy, tests)? {
+        Tested::Passed => return Ok(None),
+        Tested::Failed(how) => (Finder::Tests, how),
+        Tested::Unbuilt => (Finder::Compiler, "in tests".into()),
     };
-    if build_tests(copy, tests).is_err() {
-        return how(Finder::Compiler, "in tests");
-    }
-    let run = copy.bounded(TEST_SECONDS, &cargo(), &[&["test"], tests].concat())?;
-    if run.status.success() {
-        return Ok(None);
-    }
-    let text = String::from_utf8_lossy(&run.stdout);
-    let mut failed = text
-        .lines()
-        .filter_map(|line| line.strip_suffix(" ... FAILED"));
-    match failed.find_map(|line| line.strip_prefix("test ")) {
-        Some(name) => how(Finder::Tests, name),
-        None => how(Finder::Tests, &how_it_ended(run.status)),
-    }
+    Ok(Some(Found { by, how }))
 }
 
 /// Returns the number of mutants that build.

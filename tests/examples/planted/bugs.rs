@@ -45,7 +45,7 @@ pub(crate) struct Edit {
 }
 
 impl Bug {
-    /// Reads all bugs of a folder, sorted by name.
+    /// Reads all bugs of a folder and of the folders in it, sorted by name.
     ///
     /// # Errors
     /// Returns the name of the file, and the fault in it.
@@ -55,6 +55,10 @@ impl Bug {
         let mut bugs = Vec::new();
         for file in files {
             let path = file.map_err(|error| error.to_string())?.path();
+            if path.is_dir() {
+                bugs.extend(Self::read_all(&path)?);
+                continue;
+            }
             let name = path.file_stem().unwrap_or_default().to_string_lossy();
             let text = fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
             bugs.push(Self::parse(&name, &text).map_err(|error| format!("{name}: {error}"))?);
@@ -114,8 +118,22 @@ impl Edit {
     /// Returns the changed file of the crate, and its text with the mistake.
     ///
     /// # Errors
-    /// If the pattern does not match exactly once. The error shows the most similar place.
+    /// As [`Self::place`].
     pub(crate) fn plant(&self, sources: &[Source]) -> Result<(PathBuf, String), String> {
+        let (source, at) = self.place(sources)?;
+        let mut text = source.text.clone();
+        text.replace_range(at, &self.new);
+        Ok((source.path.clone(), text))
+    }
+
+    /// Returns the file of the crate in which the pattern matches, and the bytes that it matches.
+    ///
+    /// # Errors
+    /// If the pattern does not match exactly once. The error shows the most similar place.
+    pub(crate) fn place<'s>(
+        &self,
+        sources: &'s [Source],
+    ) -> Result<(&'s Source, Range<usize>), String> {
         let mut found = Vec::new();
         let mut items = 0;
         for source in sources {
@@ -133,11 +151,7 @@ impl Edit {
             format!("{of}, {item}: expected these tokens once, {problem}:\n  {old}")
         };
         match &found[..] {
-            [(source, tokens)] => {
-                let mut text = source.text.clone();
-                text.replace_range(source.bytes_of(tokens), &self.new);
-                Ok((source.path.clone(), text))
-            }
+            [(source, tokens)] => Ok((source, source.bytes_of(tokens))),
             [] => {
                 let near = self.nearest(sources, items > 0);
                 let problem = if items == 0 {

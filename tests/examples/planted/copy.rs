@@ -31,8 +31,8 @@ pub(crate) struct Copy {
     root: PathBuf,
     pub(crate) tree: PathBuf,
     pub(crate) target: PathBuf,
-    /// The mutant that is active in the programs, if many are planted.
-    pub(crate) mutant: Option<usize>,
+    /// The mistake that is active in the programs, if many are planted.
+    pub(crate) active: Option<usize>,
 }
 
 impl Copy {
@@ -45,7 +45,7 @@ impl Copy {
             root: root.into(),
             tree: target.join(name),
             target: target.join(name).join("target"),
-            mutant: None,
+            active: None,
         };
         copy.update(Path::new(""))?;
         Ok(copy)
@@ -71,6 +71,11 @@ impl Copy {
             }
         }
         Ok(())
+    }
+
+    /// Returns the text of a file.
+    pub(crate) fn read(&self, file: &str) -> Result<String, String> {
+        fs::read_to_string(self.tree.join(file)).map_err(|error| format!("{file}: {error}"))
     }
 
     /// Gives a file another text, and notes the old one.
@@ -175,8 +180,8 @@ impl Copy {
         command.env("INSTA_UPDATE", "no");
         command.env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "1");
         command.env("PROPTEST_RNG_SEED", "1");
-        if let Some(mutant) = self.mutant {
-            command.env("MUTANT", mutant.to_string());
+        if let Some(number) = self.active {
+            command.env("MUTANT", number.to_string());
         }
         command
     }

@@ -135,6 +135,9 @@ impl Chains {
     /// frame belongs to a cancelled chain, or to a chain that waits below a cancelled chain. A side that
     /// has started again knows the cause of the frame as it is `now`.
     pub(crate) fn is_cancelled(&self, text: &str, upto: u64, now: bool) -> bool {
+        if self.cancelled.is_empty() {
+            return false;
+        }
         let is_cancelled = |chain: &Mid| self.cancelled.get(chain).is_some_and(|at| *at <= upto);
         let kept = mid_in(text, "mid").filter(|_| !now);
         let kept = kept.and_then(|mid| self.causes.get(&mid).cloned());
@@ -153,6 +156,9 @@ impl Chains {
 
     /// Returns whether a frame may be dropped: as in `is_cancelled`, but answered chains count too.
     pub(crate) fn may_be_cancelled(&self, text: &str) -> bool {
+        if self.cancelled.is_empty() {
+            return false;
+        }
         let both = |cause: Cause| vec![cause.chain, cause.aid];
         let mut next: Vec<_> = self.cause(text).map(both).unwrap_or_default();
         next.extend(chain_of(text));

@@ -48,6 +48,7 @@ impl World {
         let now = self.host_clock();
         let host = self.room.host.driver.session_mut().map_err(said)?;
         host.handle(Input::Leave(id), now).map_err(said)?;
+        self.moves("leave", 0);
         self.counts.left += 1;
         self.note(|| format!("{id} leaves"));
         Ok(())
@@ -94,6 +95,7 @@ impl World {
         if let Some(side) = self.room.side(id) {
             side.supervises = supervises;
         }
+        self.moves("join", 0);
         let agent = AgentId::new(self.nodes[who].agent).map_err(said)?;
         let joined = self.room.let_in(&agent, supervises).map_err(said)?;
         if joined != id {

@@ -56,6 +56,7 @@ impl Observer {
             self.judge_checkpoint(text)?;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if text.contains(">sync:put{") {
+            self.announces(text);
             // A refused announcement leaves a gap in the keys. So does a member with an older copy
             // of its store, which uses keys again.
             let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;

@@ -79,6 +79,7 @@ impl World {
         let id = self.nodes[who].id;
         // The restored side starts with new links.
         self.room.wire.cut(id);
+        self.moves("put back", who);
         self.note(|| format!("{who} is put back to its copy"));
         if who == 0 {
             self.observer.rewind(&self.plan, copy.seen, copy.last)?;
@@ -139,6 +140,9 @@ impl World {
         }
         self.copies.stopped += 1;
         let waits_in_vain = self.copies.stopped > PATIENCE;
+        if self.copies.must_fork || waits_in_vain {
+            self.moves("fork", 0);
+        }
         let host = self.room.host.driver.session_mut().map_err(said)?;
         if self.copies.must_fork || waits_in_vain {
             let secret = [1 + self.counts.forks as u8; 32];
@@ -148,6 +152,8 @@ impl World {
             self.note(|| "the host forks its log".into());
         } else if self.copies.may_recover && self.rng.per_mille(200) {
             self.copies.may_recover = false;
+            self.moves("recover", 0);
+            let host = self.room.host.driver.session_mut().map_err(said)?;
             // The host may have restarted since it learnt that a member is ahead of it, and may not
             // know of that member any more. Then it has nothing to recover.
             if host.handle(Input::Recover, now).is_ok() {

@@ -47,6 +47,8 @@ pub(crate) struct Counts {
     pub(crate) fetched: u64,
     /// Values that members have asked for together.
     pub(crate) wanted: u64,
+    /// Values that a member has asked for with many others.
+    pub(crate) wanted_alone: u64,
     pub(crate) expired: u64,
     pub(crate) host_snapshots: u64,
     pub(crate) snapshots: u64,
@@ -82,6 +84,10 @@ pub(crate) struct Counts {
     pub(crate) damaged: u64,
     /// Sides that were restored beside those that live.
     pub(crate) restored: u64,
+    /// Erasures in copies of stores.
+    pub(crate) erased: u64,
+    /// Rows of files that were changed or lost at the end.
+    pub(crate) rows_damaged: u64,
     pub(crate) kinds: Kinds,
 }
 
@@ -98,7 +104,7 @@ impl Counts {
         }
     }
 
-    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 61] {
+    pub(crate) fn rows(&mut self) -> [(&'static str, &mut u64); 64] {
         let Faulted {
             sent,
             delivered,
@@ -146,6 +152,7 @@ impl Counts {
             ("values put", &mut self.values),
             ("  fetched by members", &mut self.fetched),
             ("  wanted by all at once", &mut self.wanted),
+            ("  wanted with many others", &mut self.wanted_alone),
             ("  expired", &mut self.expired),
             ("snapshots of hosts", &mut self.host_snapshots),
             ("snapshots of members", &mut self.snapshots),
@@ -163,6 +170,8 @@ impl Counts {
             ("reads that failed", &mut self.misread),
             ("pieces that were damaged", &mut self.damaged),
             ("sides restored aside", &mut self.restored),
+            ("erasures", &mut self.erased),
+            ("rows that were damaged", &mut self.rows_damaged),
             ("references read", &mut self.references),
             ("transactions", &mut self.payments),
             ("  asked for again", &mut self.asked_again),
@@ -182,6 +191,8 @@ impl Counts {
             awaited: 0,
             // A side is restored aside only where its store is in memory.
             restored: 0,
+            erased: 0,
+            rows_damaged: 0,
             ..counts.clone()
         };
         let are_other = self.kinds != other.kinds;

@@ -1,11 +1,12 @@
 //! The stores of a run: one in memory for each side, or one for all.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use accp_runtime::session::{Options, Rules, Session, Time};
 use accp_session::{Batch, Output};
-use accp_store::{MemoryStore, Retention, SideId, SqliteStore, Store, Summary};
+use accp_store::{Log, MemoryStore, Retention, SideId, SqliteStore, Store, Summary};
 use accp_testkit::Shared;
 use tempfile::TempDir;
 
@@ -161,6 +162,7 @@ impl World {
         let after = side.store.summary(&id).map_err(said)?;
         self.counts.discarded += freed.entries;
         self.observer.has_discarded |= who == 0 && freed.entries > 0;
+        self.moves("discard", who);
         self.note(|| format!("{who} discards {} entries", freed.entries));
         let (Some(before), Some(after)) = (before, after) else {
             return Ok(());
@@ -214,7 +216,40 @@ impl World {
                 }
             }
         }
+        self.judge_log()?;
+        self.judge_search()?;
+        self.judge_erasure()?;
         self.judge_deletion()
+    }
+
+    /// Checks that the store of a member gives back the whole log that the member has kept.
+    fn judge_log(&mut self) -> Result {
+        let who = self.rng.below(self.nodes.len() as u64) as usize;
+        let Some(side) = self
+            .room
+            .side(self.nodes[who].id)
+            .filter(|_| !self.nodes[who].plain)
+        else {
+            return Ok(());
+        };
+        let id = side.driver.side().clone();
+        let first = side
+            .store
+            .summary(&id)
+            .map_err(said)?
+            .map_or(0, |kept| kept.first);
+        let positions =
+            Log::new(&mut side.store, &id, 1).map(|entry| entry.map(|entry| entry.position));
+        let positions: BTreeSet<u64> = positions
+            .collect::<std::result::Result<_, _>>()
+            .map_err(said)?;
+        let held = self.observer.sides[who].held.keys();
+        let wanted: BTreeSet<u64> = held.copied().filter(|at| *at >= first).collect();
+        if positions == wanted {
+            return Ok(());
+        }
+        let mut other = positions.symmetric_difference(&wanted);
+        Err(format!("the log of {id} has {:?} otherwise", other.next()))
     }
 
     /// Deletes a session from the store of the host, and checks that the others stay.

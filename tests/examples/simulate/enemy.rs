@@ -15,6 +15,8 @@ use super::text::mid_in;
 
 /// The SHA-256 of `x`.
 const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
+/// The same but for its last digit.
+const NEARLY: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4880";
 /// The most bytes of a host with a hostile member: the sum of what docs/limits.md lets it fill.
 const MOST: usize = 16 << 20;
 /// Turns in which honest members come to rest beside a hostile one.
@@ -138,7 +140,8 @@ impl Enemy {
             }
             14..16 => {
                 self.puts += 1 + rng.below(2);
-                format!("@x>sync:put{{keys:[[k{id}_{},{DIGEST},1]]}}", self.puts)
+                let digest = if rng.per_mille(200) { NEARLY } else { DIGEST };
+                format!("@x>sync:put{{keys:[[k{id}_{},{digest},1]]}}", self.puts)
             }
             16 => "@x>sync:leave{n:101}".into(),
             17 => format!(
@@ -252,7 +255,8 @@ impl Enemy {
                 // wrong ones.
                 let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
                 let data = if rng.per_mille(500) { "eA==" } else { "eQ==" };
-                format!("@x>sync:bytes{{at:0|d:{data}|key:{key}|len:1|sha:{DIGEST}}}")
+                let digest = if rng.per_mille(200) { NEARLY } else { DIGEST };
+                format!("@x>sync:bytes{{at:0|d:{data}|key:{key}|len:1|sha:{digest}}}")
             }
             _ => {
                 return format!(

@@ -57,7 +57,11 @@ impl Enemy {
 
     /// Returns the header and the params of a frame that it may not send, or that leads where it may not look.
     pub(super) fn forged(&mut self, rng: &mut Rng, last: u64) -> String {
-        match rng.below(16) {
+        match rng.below(17) {
+            16 => format!(
+                "@x{}>req:plan{{}}",
+                ["1", "_", "/x", "x"][rng.below(4) as usize]
+            ),
             15 => format!("@x>req:plan{{text:{}}}", "y".repeat(40_000)),
             0 => "@x>sync:grant{key:*|sid:other_8}".into(),
             1 => "@x>sync:expire{keys:[k100_1,k101_1]}".into(),
@@ -75,8 +79,9 @@ impl Enemy {
                 FOREIGN[rng.below(3) as usize]
             ),
             7 => format!(
-                "@x>qry:lookup{{see:$cold.k{}_{}}}",
+                "@x>qry:lookup{{see:$cold.k{}_{}{}}}",
                 100 + rng.below(3),
+                ["", "0"][rng.below(2) as usize],
                 rng.below(9)
             ),
             8 => format!("@x>qry:lookup{{see:$cold.k{}_{}}}", self.id, rng.below(12)),

@@ -6,6 +6,8 @@ use std::fmt;
 use accp_runtime::session::Event;
 use accp_session::{Batch, EntryKind};
 
+use super::moves::cells;
+
 /// Kinds that occur in every thousand runs. Events of a `draft` are those of a member that speaks the
 /// draft alone.
 const EXPECTED: [&str; 68] = [
@@ -99,7 +101,7 @@ impl Kinds {
         }
     }
 
-    fn count(&mut self, kind: String) {
+    pub(super) fn count(&mut self, kind: String) {
         *self.0.entry(kind).or_default() += 1;
     }
 
@@ -111,12 +113,14 @@ impl Kinds {
 
     /// Returns the kinds that must occur in many runs and did not. Some occur only with `drafts`,
     /// members that speak the draft alone.
-    pub(crate) fn missing(&self, drafts: bool) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn missing(&self, drafts: bool) -> impl Iterator<Item = String> {
         let is_of_drafts = |kind: &str| kind.starts_with("draft ") || kind == "host AtLeastOnce";
         EXPECTED
             .into_iter()
             .filter(move |kind| drafts || !is_of_drafts(kind))
-            .filter(|kind| !self.0.contains_key(*kind))
+            .map(String::from)
+            .chain(cells())
+            .filter(|kind| !self.0.contains_key(kind))
     }
 }
 

@@ -4,6 +4,7 @@ use accp_runtime::session::MemberId;
 use accp_session::{Entry, EntryKind, Snapshot};
 use serde_json::Value as Json;
 
+use super::folds::judge_counts;
 use super::node::{Result, said};
 use super::observer::Observer;
 use super::text::{changes_of, field, intent, number_in};
@@ -28,8 +29,8 @@ const FURTHEST: u64 = 1_000_000;
 const MISSING: usize = 256 + 64;
 /// Frames that a member asks about in a hello.
 const ASKS: usize = 32;
-/// Frames of the host that one frame of a member may lead to.
-const AT_ONCE: usize = 8;
+/// Frames of the host that one frame of a member may lead to: itself, and the copies of an answer for all that wait for it.
+const AT_ONCE: usize = 1 + 16;
 
 /// Returns the length of a list or a map of a snapshot.
 fn length(value: &Json) -> usize {
@@ -160,7 +161,8 @@ impl Observer {
             ));
         }
         let (due, most) = (side.due.len(), self.bounds.backlog + AT_ONCE);
-        if due > most {
+        // A member that speaks the draft alone takes frames as long as its outbox is full (docs/limits.md).
+        if due > most && side.plain.is_none() {
             return Err(format!(
                 "{due} frames wait for handlers of {id}, {most} may"
             ));
@@ -184,6 +186,7 @@ impl Observer {
                 }
             }
         }
+        judge_counts(&fold)?;
         let groups = fold.pointer("/judge/groups").and_then(Json::as_object);
         let groups = groups
             .into_iter()

@@ -98,7 +98,7 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     let kinds = counts.kinds.clone();
     let rows = counts.rows();
     let never: Vec<_> = rows.iter().filter(|(_, count)| **count == 0).collect();
-    let never = never.into_iter().map(|(name, _)| name.trim());
+    let never = never.into_iter().map(|(name, _)| name.trim().to_owned());
     let never: Vec<_> = never.chain(kinds.missing(args.drafts)).collect();
     if args.seeds < 1000 || args.seconds.is_some() || never.is_empty() {
         return ExitCode::SUCCESS;

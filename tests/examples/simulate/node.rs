@@ -56,6 +56,8 @@ pub(crate) struct Node {
     pub(crate) cut_off: Option<Time>,
     /// The time at which the driver of the side wakes up, by the clock that nobody sets.
     pub(crate) wakes: Option<Time>,
+    /// How often the side has started again.
+    pub(super) starts: u64,
     /// Frames that were handled and are still worked on.
     pub(crate) working: Vec<Inbound>,
     /// Those that wait for the cancellation of a frame.
@@ -84,6 +86,7 @@ impl Node {
             deaf: None,
             cut_off: None,
             wakes: None,
+            starts: 0,
             working: Vec::new(),
             watches: Vec::new(),
             wanted: Wanted::default(),

@@ -13,6 +13,7 @@ use super::chains::Chains;
 use super::content::Content;
 use super::counts::Counts;
 use super::draft::Plain;
+use super::names::Names;
 use super::node::Result;
 use super::payments::Payments;
 use super::pieces::Pieces;
@@ -21,6 +22,7 @@ use super::rights::Rights;
 use super::seen::Seen;
 use super::text::{field, intent, maker, mid_in, number_in};
 use super::timeline::Timeline;
+use super::wishes::Serving;
 
 /// The most tokens of a frame (draft section 3.4).
 const FRAME_TOKENS: usize = 240;
@@ -62,6 +64,8 @@ pub(crate) struct Observer {
     pub(super) authority: Authority,
     pub(super) bounds: Bounds,
     pub(super) content: Content,
+    pub(super) serving: Serving,
+    names: Names,
     /// The last accepted frame, and the request that it answers.
     pub(super) newest: (u64, Option<u64>),
     pub(super) now: Time,
@@ -139,6 +143,8 @@ impl Observer {
             authority: Authority::default(),
             bounds: Bounds::new(plan),
             content: Content::default(),
+            serving: Serving::default(),
+            names: Names::default(),
             newest: (0, None),
             relayed: BTreeSet::new(),
             payments: Payments::new(plan),
@@ -177,6 +183,7 @@ impl Observer {
         if who == 0 {
             self.note_values(batch);
             self.bounds.supplies(batch);
+            self.hears_of_bytes(batch);
             self.note_what_is_gone(events);
             let back = Timeline::begin(events);
             for entry in &batch.entries {
@@ -187,6 +194,8 @@ impl Observer {
                 }
             }
             self.judge_rejections(batch)?;
+            self.judge_bytes(batch)?;
+            self.judge_errands(batch)?;
             counts.expired += batch.expired.len() as u64;
             if !batch.expired.iter().all(|key| self.expired.contains(key)) {
                 return Err(format!("{:?} expire without an entry", batch.expired));
@@ -212,6 +221,7 @@ impl Observer {
         if position != self.log.len() as u64 + 1 {
             return Err(format!("the log goes on at {position}"));
         }
+        self.names.judge(entry)?;
         self.judge_authority(entry)?;
         self.judge_bounds_of(entry)?;
         if let EntryKind::Refused(code) = entry.kind {
@@ -399,6 +409,7 @@ impl Observer {
             self.judge_rights(entry)?;
         }
         self.note_rights(entry);
+        self.judge_answer(entry)?;
         self.content.tells(entry);
         self.goes_on(entry)?;
         self.newest = (

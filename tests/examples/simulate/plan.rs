@@ -80,6 +80,8 @@ pub(crate) struct RunPlan {
     pub(crate) addresses: bool,
     /// All sides have a driver for asynchronous code, and a committer.
     pub(crate) awaited: bool,
+    /// Agents send large frames, and more of them.
+    pub(crate) bulky: bool,
     /// Every third member speaks the draft alone, the last one first.
     pub(crate) drafts: bool,
 }
@@ -102,7 +104,7 @@ pub(crate) struct Trim {
 
 impl RunPlan {
     /// The parts that a run can do without.
-    pub(crate) const PIECES: [&str; 31] = [
+    pub(crate) const PIECES: [&str; 32] = [
         "partitions",
         "host-crashes",
         "member-crashes",
@@ -133,6 +135,7 @@ impl RunPlan {
         "transactions",
         "addresses",
         "awaiting",
+        "bulk",
         "drafts",
     ];
 
@@ -223,9 +226,19 @@ impl RunPlan {
             drafts: false,
             tolerance: if rng.per_mille(300) { 1 } else { 30 },
             groups: if rng.per_mille(700) { 1 } else { 8 },
+            bulky: {
+                let mut own = rng.clone();
+                own.next_u64();
+                own.per_mille(45)
+            },
             // A draw of its own, so that the other choices of a seed stay as they are.
             addresses: rng.clone().per_mille(300),
         };
+        plan.bulky &= !plan.counted;
+        if plan.bulky {
+            plan.sends += 200;
+            plan.deafness = plan.deafness.max(15);
+        }
         if plan.tolerance == 1 {
             // If the tolerance is one second, a clock that stays ahead would delay every frame.
             // So the clocks differ less.
@@ -279,6 +292,7 @@ impl RunPlan {
                 "transactions" => self.pays = false,
                 "addresses" => self.addresses = false,
                 "awaiting" => self.awaited = false,
+                "bulk" => self.bulky = false,
                 "drafts" => self.drafts = false,
                 "company" => {
                     self.members = 1;

@@ -71,6 +71,11 @@ impl World {
                 self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
             }
         }
+        // A session whose name begins like that of another.
+        for (session, key) in [("other_40", "k101_1"), ("other_", "k101_1")] {
+            let wanted = Err(ErrorCode::UNAUTHORIZED_REF);
+            self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
+        }
         self.read_beyond_the_end()
     }
 
@@ -83,13 +88,24 @@ impl World {
                 continue;
             }
             let lacks = Err(ErrorCode::REF_NOT_FOUND);
-            for key in [format!("cold.p{}", end + 1), "cold.p0".into()] {
+            let ckpt = self.room.host.session().state().warm().last() + 1;
+            let beyond = [
+                format!("cold.p{}", end + 1),
+                "cold.p0".into(),
+                format!("hot.p{}", end + 1),
+                format!("warm.ckpt_{ckpt}"),
+            ];
+            for key in beyond {
                 self.expect(who, &key, std::slice::from_ref(&lacks))?;
             }
             let member = (who + 1) % self.nodes.len();
             let last = self.observer.last_put(self.nodes[member].id);
-            let key = format!("cold.{}", value_key(self.nodes[member].id, last + 1));
-            self.expect(who, &key, &[lacks])?;
+            let id = self.nodes[member].id;
+            // A number has one spelling.
+            let again = format!("cold.k{id}_0{last}");
+            for key in [format!("cold.{}", value_key(id, last + 1)), again] {
+                self.expect(who, &key, std::slice::from_ref(&lacks))?;
+            }
         }
         Ok(())
     }

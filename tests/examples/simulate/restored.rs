@@ -218,6 +218,10 @@ impl Observer {
         if !stored.outbox.is_sorted_by_key(|frame| frame.order) {
             return Err(format!("the outbox of {id} is not in order"));
         }
+        let put = self.last_put(id);
+        if who == 0 && stored.last_put < put {
+            return Err(format!("{id} has put {put}, and keeps {}", stored.last_put));
+        }
         if self.timeline.has_lost() || self.timeline.was_put_back(id) {
             return Ok(());
         }
@@ -229,7 +233,6 @@ impl Observer {
                 stored.epoch
             ));
         }
-        let put = self.last_put(id);
         if stored.last_put < put {
             return Err(format!("{id} has put {put}, and keeps {}", stored.last_put));
         }

@@ -24,6 +24,7 @@ impl Observer {
         if who == 0 {
             self.asked.clear();
             self.bounds.starts_again();
+            self.serving.starts_again();
             self.owes_nothing();
         }
     }
@@ -324,6 +325,7 @@ impl Observer {
     pub(crate) fn heard(&mut self, from: MemberId, text: &str) {
         self.silent.remove(&from);
         self.bounds.holds(from, text);
+        self.hears_a_wish(from, text);
         if intent(text) == "ping" {
             self.asked.insert(from);
         }

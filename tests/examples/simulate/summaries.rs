@@ -26,6 +26,8 @@ impl World {
             other => return Err(format!("{INVENTED:?} is supplied: {other:?}")),
         }
         let text = format!("{agent} began.");
-        host.supply_summary(last, &text, now).map_err(said)
+        host.supply_summary(last, &text, now).map_err(said)?;
+        self.moves("supply a summary", 0);
+        Ok(())
     }
 }

@@ -15,7 +15,7 @@ use super::node::{Result, said};
 use super::paying::settles;
 use super::plan::USUAL;
 use super::reading::FOREIGN;
-use super::text::{head, intent, mid_in, number_in};
+use super::text::{Goal, goal, head, intent, mid_in, number_in};
 
 /// Frames that an agent works on after their handler has returned.
 const WORKING: usize = 3;
@@ -66,9 +66,13 @@ impl World {
         let all: Vec<String> = heads.iter().map(|&head| head.into()).collect();
         match side.handle(Input::Takes(&all), now) {
             Ok(_) => {}
-            Err(_) if side.rolled_back().is_some() => return Ok(false),
+            Err(_) if side.rolled_back().is_some() => {
+                self.moves("takes", who);
+                return Ok(false);
+            }
             Err(error) => return Err(format!("@{agent} cannot take {heads:?}: {error}")),
         }
+        self.moves("takes", who);
         self.note(|| format!("@{agent} takes {heads:?}"));
         Ok(true)
     }
@@ -85,6 +89,7 @@ impl World {
             return Ok(None);
         };
         let sent = send(side, message, foretells, now)?;
+        self.moves("send", who);
         self.note(|| {
             let (intent, operation) = (&message.intent, &message.operation);
             format!("@{agent} says {intent}:{operation}: {}", outcome(&sent))
@@ -193,6 +198,12 @@ impl World {
                 message = message.with(format!("field_{at}"), wide);
             }
         }
+        if self.plan.bulky && self.rng.per_mille(800) {
+            for at in 0..140 + self.rng.below(80) {
+                let wide = format!("b{n}_").repeat(7 + self.rng.below(3) as usize);
+                message = message.with(format!("bulk_{at}"), wide);
+            }
+        }
         if self.rng.per_mille(60) {
             let length = self.rng.below(400);
             let items = (0..length).map(|at| Value::from(format!("item_{at}")));
@@ -222,7 +233,12 @@ impl World {
                     FOREIGN[n as usize % FOREIGN.len()]
                 ),
             };
+            let move_of = match goal(&key) {
+                Some(Goal::Foreign(..)) => "refer to a grant",
+                _ => "look beyond",
+            };
             message = message.with("see", Value::Ref(key.into()));
+            self.moves(move_of, who);
         }
         if self.rng.per_mille(150) {
             message.envelope.correlation_id = chain.map(Into::into);
@@ -247,7 +263,7 @@ impl World {
     pub(super) fn administer(&mut self) -> Result {
         let now = self.host_clock();
         if self.room.host.session().rolled_back().is_some() {
-            return Ok(());
+            return self.overreach(0);
         }
         self.sum_up()?;
         let what = self.rng.below(1000);
@@ -262,6 +278,7 @@ impl World {
                     self.observer.authority.wishes.expiries.insert(key.clone());
                     host.handle(Input::Expire(&[key]), now).map_err(said)?;
                     self.note(|| format!("the host lets {key} expire"));
+                    self.moves("expire", 0);
                 }
             }
             4..8 => {
@@ -271,6 +288,7 @@ impl World {
                 self.observer.authority.wishes.grants.insert(grant);
                 let granted = host.handle(Input::Grant { session, key }, now);
                 granted.map_err(said)?;
+                self.moves("grant", 0);
             }
             8..12 => {
                 let before = host.state().warm().last();
@@ -280,19 +298,28 @@ impl World {
                     Answer::Checkpoint(checkpoint) => checkpoint.map(|taken| taken.id()),
                     other => return Err(format!("a phase ends with {other:?}")),
                 };
+                self.moves("phase", 0);
                 if told != (after > before).then_some(after) {
                     return Err(format!(
                         "checkpoint {told:?} is told, and {after} is the last"
                     ));
                 }
             }
+            29..37 => return self.ping_or_say_bye(),
+            41..44 => return self.search(),
+            37..41 => {
+                let who = 1 + self.rng.below(self.plan.members as u64) as usize;
+                return self.overreach(who);
+            }
             18..26 => return self.want_together(),
+            26..29 => return self.want_everything(),
             12..18 if learns => {
                 let mut schema = Schema::new(&format!("extra_{count}"), &format!("X{count}"));
                 schema.fields.push(Field::new("topic", Type::String));
                 let schema = Box::new(schema);
                 host.handle(Input::Register(schema), now).map_err(said)?;
                 self.counts.schemas += 1;
+                self.moves("register", 0);
                 self.note(|| format!("the host registers X{count}"));
             }
             _ => {}
@@ -318,6 +345,25 @@ impl World {
         if !session.waits(position) && kind_of(inbound.text()).is_some() {
             // Another agent has the request by now.
             return Ok(());
+        }
+        if who == 0 && position.is_multiple_of(16) {
+            let shared = session.state().shared();
+            let changes = ["p", "q"].map(|value| {
+                let target = [("k0".to_owned(), Value::from(value))]
+                    .into_iter()
+                    .collect();
+                shared.delta_to(&target).to_message(agent)
+            });
+            let changes: Vec<_> = changes
+                .into_iter()
+                .collect::<std::result::Result<_, _>>()
+                .map_err(said)?;
+            let replies: Vec<_> = changes.iter().map(Outbound::message).collect();
+            if session.handled(position, &replies, now).is_ok() {
+                return Err(format!(
+                    "@{agent} changes the shared state twice in one reply"
+                ));
+            }
         }
         if let Err(error) = inbound.message(&session.options().registry) {
             return Err(format!("@{agent} cannot read {position}: {error}"));
@@ -367,6 +413,9 @@ impl World {
                 side.inbox.insert(0, inbound);
             }
             Err(error) => return Err(format!("@{agent} cannot answer {position}: {error}")),
+        }
+        if done.is_ok() {
+            self.moves("handle", who);
         }
         self.note(|| format!("@{agent} handles {position}: {}", outcome(&done)));
         Ok(())

@@ -14,11 +14,25 @@ pub(crate) fn checkpoint(text: &str) -> Option<u64> {
     rest.split(['|', '}']).next()?.parse().ok()
 }
 
+/// Returns the byte at which the metadata begin: behind the last `}[`.
+fn metadata(text: &str) -> Option<usize> {
+    let mut pairs = text.as_bytes().windows(2);
+    Some(2 + pairs.rposition(|pair| pair == b"}[")?)
+}
+
 /// Returns the value of a metadata key.
 pub(crate) fn meta<'t>(text: &'t str, key: &str) -> Option<&'t str> {
-    let metadata = text[text.rfind("}[")? + 2..].strip_suffix(']')?;
-    let mut pairs = metadata.split(',').filter_map(|pair| pair.split_once(':'));
-    pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+    let mut rest = text[metadata(text)?..].strip_suffix(']')?;
+    loop {
+        let value = rest
+            .strip_prefix(key)
+            .and_then(|rest| rest.strip_prefix(':'));
+        let end = rest.bytes().position(|byte| byte == b',');
+        if let Some(value) = value {
+            return Some(end.map_or(value, |end| &value[..end - key.len() - 1]));
+        }
+        rest = &rest[end? + 1..];
+    }
 }
 
 /// Returns a number from the metadata.
@@ -33,7 +47,7 @@ pub(crate) fn mid_in(text: &str, key: &str) -> Option<Mid> {
 
 /// Returns a number from the payload.
 pub(crate) fn field(text: &str, key: &str) -> Option<u64> {
-    let payload = &text[text.find('{')?..text.rfind("}[").unwrap_or(text.len())];
+    let payload = &text[text.find('{')?..metadata(text).map_or(text.len(), |at| at - 2)];
     let mut rest = payload;
     loop {
         let at = rest.find(key)?;
@@ -58,7 +72,7 @@ pub(crate) fn changes_of(text: &str) -> Option<&str> {
 
 /// Returns the frame without its metadata.
 pub(crate) fn head(text: &str) -> &str {
-    text.rfind("}[").map_or(text, |at| &text[..=at])
+    metadata(text).map_or(text, |at| &text[..at - 1])
 }
 
 /// Returns the member whose number an id of twelve decimal digits begins with.
@@ -94,17 +108,24 @@ pub(crate) fn goals(text: &str) -> impl Iterator<Item = (&str, Goal<'_>)> {
     keys.map(|key| (key, goal(key).unwrap_or(Goal::Nothing)))
 }
 
+/// Reads a number, which has one spelling.
+fn counter<T: std::str::FromStr>(text: &str) -> Option<T> {
+    text.parse()
+        .ok()
+        .filter(|_| !text.starts_with('0') || text == "0")
+}
+
 /// Returns what a reference leads to, if it is one.
 pub(crate) fn goal(key: &str) -> Option<Goal<'_>> {
     let mut words = key.split('.');
     let (tier, name) = (words.next()?, words.next()?);
     match tier {
-        "hot" | "cold" if name.starts_with('p') => Some(Goal::Frame(name.get(1..)?.parse().ok()?)),
-        "warm" => Some(Goal::Checkpoint(name.strip_prefix("ckpt_")?.parse().ok()?)),
+        "hot" | "cold" if name.starts_with('p') => Some(Goal::Frame(counter(name.get(1..)?)?)),
+        "warm" => Some(Goal::Checkpoint(counter(name.strip_prefix("ckpt_")?)?)),
         "cold" => {
             let (member, number) = name.strip_prefix('k')?.split_once('_')?;
             let member = MemberId::new(member.parse().ok()?)?;
-            Some(Goal::Value(member, number.parse().ok()?))
+            Some(Goal::Value(member, counter(number)?))
         }
         "ext" => Some(Goal::Foreign(name, words.next()?)),
         _ => None,

@@ -182,7 +182,8 @@ impl World {
         if !self.observer.is_flooded {
             self.observer.chains.judge_waiting()?;
         }
-        self.judge_words()
+        self.judge_words()?;
+        self.judge_damage()
     }
 
     /// Checks that no side waits for anything, and that the host knows that all hold the log.

@@ -1,5 +1,6 @@
 //! Everybody who waits is told, once: the waiters of a cancellation, of a value, and of the fate of a frame.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use accp_runtime::session::{Event, Inbound, Input, Mid};
@@ -13,6 +14,8 @@ use super::waiting::Watch;
 
 /// Frames of a side whose cancellations are waited for.
 const WATCHED: usize = 4;
+/// Values that a member asks for at the same time.
+const MANY: usize = 24;
 /// Turns of half a second in which a member is told that it gets a value, or that nobody has it.
 const PATIENCE: usize = 400;
 
@@ -61,9 +64,42 @@ impl World {
             side.handle(fetch, now).map_err(said)?;
             self.nodes[who].wanted.told.insert(key.clone(), false);
             self.counts.wanted += 1;
+            self.moves("fetch together", who);
             self.set_alarm(who)?;
         }
         Ok(())
+    }
+
+    /// Lets a member ask for many values and frames at the same time.
+    pub(super) fn want_everything(&mut self) -> Result {
+        let who = 1 + self.rng.below(self.plan.members as u64) as usize;
+        let node = self
+            .nodes
+            .get(who)
+            .filter(|node| !node.plain && !node.is_unmet);
+        let Some(node) = node else { return Ok(()) };
+        let last = self.observer.log.len() as u64;
+        let frames = (0..MANY / 4).map(|_| format!("p{}", 1 + self.rng.below(last)));
+        let mut keys: BTreeSet<String> = frames.collect();
+        keys.extend(self.observer.keys().into_iter().rev().take(MANY));
+        keys.retain(|key| node.wanted.told.get(key) != Some(&false));
+        self.note(|| format!("{who} asks for {keys:?}"));
+        for key in keys {
+            let announced = self.cold(who, &key)?;
+            let announced = announced.map(|cold| (cold.digest, cold.length));
+            let Some((side, now)) = self.session(who)? else {
+                return Ok(());
+            };
+            let fetch = Input::Fetch {
+                key: &key,
+                announced,
+            };
+            side.handle(fetch, now).map_err(said)?;
+            self.nodes[who].wanted.told.insert(key, false);
+            self.counts.wanted_alone += 1;
+            self.moves("fetch many", who);
+        }
+        self.set_alarm(who)
     }
 
     /// Takes note of what a side is told with a batch.

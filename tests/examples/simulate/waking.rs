@@ -88,6 +88,10 @@ impl World {
             }
             if is_due {
                 session.handle(Input::Timeout, at).map_err(said)?;
+                self.moves("timeout", who);
+            }
+            if is_back {
+                self.moves("connect", who);
             }
             if is_due || is_back {
                 self.nodes[who].wakes = None;

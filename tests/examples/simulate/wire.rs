@@ -33,6 +33,7 @@ impl Observer {
         if who == 0 {
             self.judge_silence(to, text)?;
             self.judge_turns(to, text)?;
+            self.serves(to, text);
             if text.contains(">sync:registry{") {
                 self.bounds.holds(to, text);
             } else if !self.is_plain(to) {

@@ -2,6 +2,7 @@
 //! observer who sees everything.
 
 mod addresses;
+mod answering;
 mod authority;
 mod bounds;
 mod chains;
@@ -16,10 +17,14 @@ mod damage;
 mod disks;
 mod draft;
 mod enemy;
+mod erasing;
+mod folds;
 mod forged;
 mod hearing;
 mod kinds;
 mod limits;
+mod moves;
+mod names;
 mod node;
 mod observer;
 mod opening;
@@ -35,8 +40,11 @@ mod reasons;
 mod restored;
 mod rewind;
 mod rights;
+mod rows;
 mod rules;
+mod searching;
 mod seen;
+mod serving;
 mod sides;
 mod speaking;
 mod streams;
@@ -50,6 +58,7 @@ mod waiters;
 mod waiting;
 mod waking;
 mod wire;
+mod wishes;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -70,6 +79,7 @@ use enemy::Enemy;
 use node::{Node, Result, said};
 use observer::Observer;
 use restored::is_rare;
+use serving::judge_wishes;
 use tape::{Fate, Kept, Tape};
 use text::{abbreviated, in_short};
 use waking::{asks_and_sends_little, sends_no_more};
@@ -152,6 +162,7 @@ impl World {
             self.counts.partitions += 1;
             if self.plan.noticed && who <= self.room.members.len() {
                 self.nodes[who].cut_off = Some(until);
+                self.moves("disconnect", 0);
                 let now = self.host_clock();
                 let host = self.room.host.driver.session_mut().map_err(said)?;
                 host.handle(Input::Disconnected(id), now).map_err(said)?;
@@ -195,6 +206,8 @@ impl World {
             self.counts.member_restarts += 1;
         }
         self.note(|| format!("{who} starts"));
+        self.moves("restart", who);
+        self.nodes[who].starts += 1;
         if who == 0 {
             self.disks.reopen()?;
         }
@@ -300,6 +313,7 @@ impl World {
             let all = batch.sends.len();
             let leaving = if let Fate::Cut(at) = fate { at } else { all };
             asks_and_sends_little(who, &batch)?;
+            judge_wishes(who, &self.nodes[who], &batch)?;
             for (at, send) in batch.sends.into_iter().enumerate() {
                 if left.next().as_ref() != Some(&send) {
                     return Err(format!(
@@ -338,6 +352,9 @@ impl World {
             self.counts.misread += 1;
             self.note(|| format!("{who} fails to read"));
             return self.restart(who);
+        }
+        if who == 0 {
+            self.observer.judge_served()?;
         }
         self.judge_stored(who, committed, keeps_rarely)?;
         self.judge_alarm(who)

@@ -142,7 +142,7 @@ fn id(session: usize) -> SessionId {
 }
 
 fn raws(list: &MessageList) -> Vec<String> {
-    let raw = |message: &accp_memory::Message| message.raw().to_owned();
+    let raw = |message: &accp_memory::ListMessage| message.raw().to_owned();
     list.messages().iter().map(raw).collect()
 }
 

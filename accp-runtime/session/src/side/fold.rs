@@ -1,7 +1,7 @@
 //! The fold of a side as a text, and the restore from it.
 
 use accp_frame::{DecodeError, Registry};
-use accp_registry::Hash;
+use accp_registry::{Hash, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::Side;
@@ -194,12 +194,21 @@ impl std::error::Error for RestoreError {}
 /// clash.
 pub(crate) fn with_kept(registry: &Registry, kept: &[(Hash, String)]) -> Registry {
     let mut all = registry.clone();
-    for (_, json) in kept.iter().filter(|(hash, _)| *hash != registry.hash()) {
-        if let Ok(before) = Registry::from_json(json) {
-            let mut merged = all.clone();
-            if merged.merge(before).is_ok() {
-                all = merged;
-            }
+    if kept.is_empty() {
+        return all;
+    }
+    let own = registry.hash();
+    for (_, json) in kept.iter().filter(|(hash, _)| *hash != own) {
+        let Ok(before) = Registry::from_json(json) else {
+            continue;
+        };
+        let has = |schema: &Schema| all.schema(&schema.code) == Some(schema);
+        if before.version <= all.version && before.schemas().all(has) {
+            continue;
+        }
+        let mut merged = all.clone();
+        if merged.merge(before).is_ok() {
+            all = merged;
         }
     }
     all

@@ -1,7 +1,7 @@
 //! `accp serve`: a hub.
 
 mod admission;
-mod log;
+pub(super) mod log;
 #[cfg(not(feature = "otel"))]
 mod no_traces;
 #[cfg(feature = "otel")]

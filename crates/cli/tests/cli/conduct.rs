@@ -34,6 +34,7 @@ fn help_reads_well() {
       grammar      Write the pest grammar of an ABNF: of your own, or of frames or packets
       primer       Write the text that teaches a model to read and write the frames of a registry
       serve        Run a hub: agents reach their sessions over HTTP and WebSocket
+      gateway      Run a gateway: agents reach the API of their model through it, and pay less
       send         Send a frame to a running hub
       ask          Send a frame to a running hub, and print the frame that answers it
       tail         Print the frames of a session on a running hub, as they come

@@ -76,37 +76,46 @@ async fn take(
         }
         opened => opened?,
     };
-    let wait = prefer_wait(headers).map(|wait| wait.min(app.config.limits.wait));
-    // The answer may be in the log before this request continues, so the position is read first.
-    let after = match wait {
-        Some(_) => Some(position(&hub).await? + 1),
+    let waiting = match prefer_wait(headers) {
+        Some(wait) => Some(Waiting {
+            seconds: wait.min(app.config.limits.wait),
+            // The answer may be in the log before this request continues, so the position is read first.
+            after: position(&hub).await? + 1,
+            registry: hub
+                .registry()
+                .await
+                .map_err(|error| Refused::store(&error))?,
+        }),
         None => None,
     };
-    let frame = match wait {
-        Some(_) => as_question(&hub, frame).await?,
-        None => frame.into(),
-    };
-    let posted = send(app, &hub, &caller, &frame).await?;
-    let response = match (posted, wait, after) {
-        (Posted::Accepted { mid, answer }, Some(wait), Some(after)) => {
-            let registry = hub.registry().await;
+    let asked = waiting.as_ref().map_or(frame.into(), |waiting| {
+        as_question(frame, &waiting.registry)
+    });
+    let posted = send(app, &hub, &caller, &asked).await?;
+    let response = match (posted, waiting) {
+        (Posted::Accepted { mid, answer }, Some(waiting)) => {
+            let Waiting {
+                seconds,
+                after,
+                registry,
+            } = waiting;
             let pending = PendingAnswer {
-                registry: registry.map_err(|error| Refused::store(&error))?,
+                registry,
                 order: PiecesInOrder::new(),
                 ready: VecDeque::new(),
                 caller: caller.clone(),
                 chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
-                until: Instant::now() + Duration::from_secs(wait),
+                until: Instant::now() + Duration::from_secs(seconds),
             };
             let log = hub.frames(after);
             let mut response = pending.answer(app, log, answer).await?;
-            if let Ok(applied) = HeaderValue::from_str(&format!("wait={wait}")) {
+            if let Ok(applied) = HeaderValue::from_str(&format!("wait={seconds}")) {
                 response.headers_mut().insert("preference-applied", applied);
             }
             response
         }
-        (posted, ..) => response_to(posted)?,
+        (posted, _) => response_to(posted)?,
     };
     Ok(response)
 }
@@ -173,20 +182,22 @@ fn is_stream(frame: &[u8]) -> bool {
     frame.is_ok_and(|frame| frame.intent == Intent::STREAM.as_str())
 }
 
+/// What a client needs that waits for the answer to its frame.
+struct Waiting {
+    seconds: u64,
+    /// The first position of the log at which the answer may be.
+    after: u64,
+    registry: Arc<Registry>,
+}
+
 /// Returns the frame of a client that waits for the answer. One agent answers it, and the host chooses that agent if the frame
 /// names none.
-async fn as_question<'f>(hub: &Hub, frame: &'f [u8]) -> Result<Cow<'f, [u8]>, Refused> {
-    let Ok(text) = std::str::from_utf8(frame) else {
-        return Ok(frame.into());
-    };
-    let registry = hub
-        .registry()
-        .await
-        .map_err(|error| Refused::store(&error))?;
-    Ok(match asking(text, &registry) {
-        Cow::Borrowed(text) => text.as_bytes().into(),
-        Cow::Owned(text) => text.into_bytes().into(),
-    })
+fn as_question<'f>(frame: &'f [u8], registry: &Registry) -> Cow<'f, [u8]> {
+    match std::str::from_utf8(frame).map(|text| asking(text, registry)) {
+        Ok(Cow::Owned(text)) => text.into_bytes().into(),
+        // What is no text is refused as it is.
+        _ => frame.into(),
+    }
 }
 
 async fn position(hub: &Hub) -> Result<u64, Refused> {

@@ -62,7 +62,7 @@ pub use evaluation::Evaluation;
 pub use lists::{Inside, Lists, Refuses};
 pub use measure::{FirstSight, Measure};
 pub use net::{Cost, Costs, Matching, Net, Prices, Remembered, Tier, rules};
-pub use policies::{BASE, FORMS, OURS, default_plans, plan};
+pub use policies::{BASE, FORMS, OURS, default_plans, plan, plan_at, window};
 pub use profile::{Profile, ProfileError, SHOWN};
 pub use prompts::{FROM_FILE, PromptError, Rival, RivalError, Rivals};
 pub use report::{COLUMNS, Column, Corpus, FURTHER, Held, LISTS, Longest, PROFILES, Report, Row};

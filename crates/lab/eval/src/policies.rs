@@ -70,6 +70,8 @@ views:TOKENS,KEEP,MESSAGE       views by --registry; beyond TOKENS all messages 
 append                          lists as accp_memory::Memory sends them: each result in its cheapest
                                 form from its first sight on, and nothing that was sent changes
 save                            the same; what was sent changes where that pays back
+window:TOKENS                   the same inside a window: where there is no room, the oldest messages
+                                leave, and a summary stands for them
 memory                          ours: each message whole at first sight, long results by their
                                 ends afterwards, lines that stand in the prompt already referred
                                 to; the system prompts of all agents before one transcript
@@ -85,8 +87,19 @@ pub fn default_plans() -> Vec<NamedPolicy> {
     DEFAULT.iter().filter_map(|name| plan(name)).collect()
 }
 
-/// Returns the policy of this name, or `None` for an unknown name.
+/// Returns the policy of this name, or `None` for an unknown name. Lists are made for the prices of most caches.
 pub fn plan(name: &str) -> Option<NamedPolicy> {
+    plan_at(name, Prices::default())
+}
+
+/// Returns the policy of this name with lists that are made for these prices, or `None` for an unknown name.
+///
+/// ```
+/// let prices = accp_memory::Prices::new(0.025, 2.0)?;
+/// assert_eq!(accp_eval::plan_at("append", prices).unwrap().name, "append");
+/// # Ok::<(), accp_memory::PricesError>(())
+/// ```
+pub fn plan_at(name: &str, prices: Prices) -> Option<NamedPolicy> {
     let (word, options) = match name.split_once(':') {
         Some((word, options)) => (word, Some(options)),
         None => (name, None),
@@ -111,12 +124,23 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
             name,
             "lists: results in their cheapest form, and nothing that was sent changes",
             Promise::Append,
+            (WINDOW, prices),
         )),
         ("save", None) => Some(sent_plan(
             name,
             "lists: results in their cheapest form; old ones are cut where that pays back",
             Promise::Save,
+            (WINDOW, prices),
         )),
+        ("window", Some(size)) => {
+            let size = size.parse().ok().filter(|size| *size > 0)?;
+            Some(sent_plan(
+                name,
+                "lists inside a window: results in their cheapest form; the oldest messages leave",
+                Promise::Window,
+                (size, prices),
+            ))
+        }
         (OURS, None) => Some(memory_plan(
             name,
             "whole at first sight, then the ends of long results; one transcript for all agents",
@@ -233,6 +257,21 @@ pub fn plan(name: &str) -> Option<NamedPolicy> {
     }
 }
 
+/// Returns the window of a policy that keeps lists inside one, in tokens; `None` for another name.
+///
+/// ```
+/// assert_eq!(accp_eval::window("window:4096"), Some(4096));
+/// assert_eq!(accp_eval::window("ctx:8192,stress"), Some(8192));
+/// assert_eq!(accp_eval::window("append"), None);
+/// ```
+pub fn window(name: &str) -> Option<u64> {
+    let own = name.strip_prefix("window:");
+    own.map_or_else(
+        || accp_memory::policies::ctx::window(name),
+        |size| size.parse().ok(),
+    )
+}
+
 fn memory_plan(name: &str, doc: &str, layout: Layout) -> NamedPolicy {
     NamedPolicy::new(name, doc, move |opening| Memory::new(opening, layout))
 }
@@ -240,11 +279,16 @@ fn memory_plan(name: &str, doc: &str, layout: Layout) -> NamedPolicy {
 /// The window of the lists that are measured: no recorded conversation needs a larger one.
 const WINDOW: u64 = 1_000_000;
 
-fn sent_plan(name: &str, doc: &str, promise: Promise) -> NamedPolicy {
+fn sent_plan(
+    name: &str,
+    doc: &str,
+    promise: Promise,
+    (size, prices): (u64, Prices),
+) -> NamedPolicy {
     NamedPolicy::new(name, doc, move |opening| {
-        // A constant above 0 is a window.
-        let window = Window::of(WINDOW).unwrap_or_else(|_| unreachable!("the window has room"));
-        Sent::new(opening, window, Prices::default(), promise)
+        // A size above 0 is a window.
+        let window = Window::of(size).unwrap_or_else(|_| unreachable!("the window has room"));
+        Sent::new(opening, window, prices, promise)
     })
 }
 

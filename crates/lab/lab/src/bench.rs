@@ -10,7 +10,7 @@ use std::sync::Arc;
 use accp_context::view::View;
 use accp_eval::{
     BASE, Evaluation, FORMS, FROM_FILE, Inside, Matching, Prices, Profile, Report, Rival,
-    RivalError, Rivals, Transcript, Transcripts, default_plans, plan, rules,
+    RivalError, Rivals, Transcript, Transcripts, default_plans, plan_at, rules,
 };
 use accp_memory::policy::{NamedPolicy, Segment};
 use accp_recordings::read_whole_json;
@@ -25,6 +25,8 @@ use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, PRIVATE};
 use accp_console::registries::RegistryArgs;
 
+/// The prices that no provider has by themselves.
+const USUAL: &str = "usual";
 /// The bytes of conversations to measure at a time.
 const BATCH: usize = 8 << 20;
 
@@ -60,7 +62,7 @@ pub(crate) struct Args {
     split: Option<Half>,
 
     /// The prices of the figures: the name of a profile below, or a JSON file with one
-    #[arg(long, value_name = "NAME|FILE", default_value = "usual")]
+    #[arg(long, value_name = "NAME|FILE", default_value = USUAL)]
     prices: String,
 
     /// The price of a token that is in the provider's cache, instead of the profile's
@@ -268,14 +270,17 @@ fn unfit(error: &RivalError) -> Failure {
 impl Args {
     /// Returns the policies to measure, the base first.
     fn plans(&self) -> Result<Vec<NamedPolicy>, Failure> {
+        let prices = self.prices_of_lists()?;
         let named = self.policies.iter().map(String::as_str);
         let mut named = named.filter(|name| !name.starts_with(FROM_FILE)).peekable();
         if named.peek().is_none() {
-            return Ok(default_plans());
+            let plans = default_plans().into_iter();
+            let plans = plans.map(|default| plan_at(&default.name, prices).unwrap_or(default));
+            return Ok(plans.collect());
         }
         let others = named.filter(|name| *name != BASE);
         let plans = std::iter::once(BASE).chain(others).map(|name| {
-            plan(name)
+            plan_at(name, prices)
                 .or_else(|| accp_memory::policies::ctx::plan(name))
                 .ok_or_else(|| {
                     let forms = indented(&forms());
@@ -315,13 +320,32 @@ impl Args {
     /// Returns the window to measure prompts in: the given one, or that of all policies that have one.
     fn inside(&self) -> Option<Inside> {
         let named = self.policies.iter();
-        let mut windows: Vec<u64> = named
-            .filter_map(|name| accp_memory::policies::ctx::window(name))
-            .collect();
+        let mut windows: Vec<u64> = named.filter_map(|name| accp_eval::window(name)).collect();
         windows.dedup();
         let only = windows.first().filter(|_| windows.len() == 1);
         let window = self.model_window.or(only.copied())?;
         Some(Inside { window, refuses })
+    }
+
+    /// Returns the prices that lists are made for: those of the figures, or those of most caches where none are named.
+    fn prices_of_lists(&self) -> Result<accp_memory::Prices, Failure> {
+        if self.prices == USUAL {
+            return Ok(accp_memory::Prices::default());
+        }
+        let prices = self.prices()?;
+        let own = accp_memory::Prices::new(
+            prices.cached / prices.uncached,
+            prices.input / prices.uncached,
+        );
+        let own = own.map_err(|error| Failure::Misuse(error.to_string()))?;
+        Ok(own
+            .with_seconds(prices.seconds)
+            .with_tier(prices.tier.map(|tier| tier.above))
+            .with_minimum(prices.minimum)
+            .with_step(match prices.matching {
+                Matching::Prefix(step) => step,
+                Matching::Marks(_) => 1,
+            }))
     }
 
     /// Returns the prices of the figures.

@@ -44,7 +44,7 @@ fn line(list: &MessageList, kind: &str, fault: Option<(&str, usize)>) {
     let messages: Vec<&Json> = list
         .messages()
         .iter()
-        .map(accp_memory::Message::json)
+        .map(accp_memory::ListMessage::json)
         .collect();
     let line = json!({
         "form": list.form().name(),

@@ -5,7 +5,7 @@ use accp_tokens::MediaPrices;
 use serde_json::Value as Json;
 
 use crate::form::Form;
-use crate::message::Message;
+use crate::message::ListMessage;
 
 /// The tokens that a provider puts around a message: its role, and where it begins and ends.
 pub const AROUND: u64 = 4;
@@ -34,7 +34,7 @@ pub struct Billed {
     pub media: u64,
 }
 
-impl Message {
+impl ListMessage {
     /// Returns what a provider of this form bills for the message.
     pub fn billed(&self, form: Form) -> Billed {
         self.billed_at(form, None)

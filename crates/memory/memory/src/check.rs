@@ -27,7 +27,7 @@ use serde_json::Value as Json;
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::{Call, Message, Role};
+use crate::message::{Call, ListMessage, Role};
 use crate::raw::{Pointer, compact};
 
 use self::pairs::{Pairs, Why};
@@ -90,7 +90,7 @@ pub(crate) fn broken(list: &MessageList) -> Vec<Finding> {
 }
 
 /// Returns the JSON of a value in a message as a text in JSON, compact, with its numbers as they were written.
-fn as_text(message: &Message, place: &Pointer) -> Option<String> {
+fn as_text(message: &ListMessage, place: &Pointer) -> Option<String> {
     let raw = message.raw().get(place.range(message.raw())?)?;
     Some(Json::from(&*compact(raw)).to_string())
 }
@@ -127,7 +127,7 @@ fn place(form: Form) -> &'static str {
 }
 
 /// Checks that calls have ids, and that the ids of these messages differ.
-fn ids(messages: &[Message], from: usize, found: &mut Vec<Finding>) {
+fn ids(messages: &[ListMessage], from: usize, found: &mut Vec<Finding>) {
     let mut seen = BTreeMap::new();
     let all = (from..).zip(messages);
     for (at, message) in all.filter(|(_, message)| message.role != Role::System) {
@@ -144,7 +144,7 @@ fn ids(messages: &[Message], from: usize, found: &mut Vec<Finding>) {
 }
 
 /// Checks that only messages of the model have calls.
-fn caller(at: usize, message: &Message, found: &mut Vec<Finding>) {
+fn caller(at: usize, message: &ListMessage, found: &mut Vec<Finding>) {
     if let (Role::System | Role::User | Role::Tool, Some(call)) =
         (message.role, message.calls.first())
     {

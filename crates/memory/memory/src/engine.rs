@@ -3,7 +3,9 @@
 mod again;
 mod clean;
 mod cut;
+mod edits;
 mod known;
+mod leave;
 mod mark;
 mod prices;
 mod promise;
@@ -13,6 +15,7 @@ mod step;
 mod table;
 mod tool;
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -22,16 +25,18 @@ use accp_tokens::Bpe;
 use time::OffsetDateTime;
 
 pub use known::RecallError;
-pub use prices::Prices;
+pub use prices::{Prices, PricesError};
 pub use promise::Promise;
 pub use report::{Formed, Report, Step, Why};
 
 use crate::bill::AROUND;
+use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::window::Window;
 use again::Standing;
-use known::{Known, KnownResult, State};
+use edits::Edits;
+use known::{Known, KnownResult, Names, State};
 use result::Given;
 use table::Shapes;
 
@@ -41,11 +46,12 @@ const WORTH: u64 = 40;
 /// Makes the lists that a program sends, from the lists that it has.
 ///
 /// A program gives its whole list before each request, and sends the one that comes back. That one is valid where the given
-/// one was: only texts of results change.
+/// one was: only texts of results change, and with [`Promise::Window`] whole messages leave.
 ///
 /// - **At first sight** a result gets a cheaper form, if there is one that saves a tenth and 40 tokens: without codes of a
 ///   terminal, with its records of JSON by position, and with references to lines that stand in an earlier result. Words of
-///   users and agents, arguments of calls, failed calls, and messages that are signed or marked for a cache stay as they are.
+///   users and agents, arguments of calls, failed calls, texts of files that an edit has to match, and messages that are signed
+///   or marked for a cache stay as they are. A form that could cost more at the [`Prices`] waits.
 /// - **From then on** it stands in every list with the same bytes, also after a restart ([`remember`](Self::remember)).
 /// - **What was sent changes** only at a [`Step`], as the [`Promise`] says. Then old results lose their middles.
 /// - **A mark** stands for lines that are not there, in words: `[lines 12-30 of result call_7 left out; memory_read("call_7",
@@ -63,7 +69,8 @@ const WORTH: u64 = 40;
 ///     {{"role":"assistant","tool_calls":[{{"id":"c1","type":"function","function":{{"name":"slots","arguments":"{{}}"}}}}]}},
 ///     {{"role":"tool","tool_call_id":"c1","content":{result}}}]"#), None)?;
 ///
-/// let mut memory = Memory::new(Window::of(200_000)?, Prices::default(), Promise::Append);
+/// let prices = Prices::default().with_minimum(0).with_step(1);
+/// let mut memory = Memory::new(Window::of(200_000)?, prices, Promise::Append);
 /// let (sent, report) = memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
 /// assert!(sent.to_string().contains(r#"\"columns\":[\"slot\",\"day\",\"free\"]"#));
 /// assert!(report.sent * 10 < report.given * 8, "{report:?}");
@@ -76,7 +83,11 @@ pub struct Memory {
     counter: Arc<dyn TokenCounter + Send + Sync>,
     /// Who writes results in the user's place.
     named: BTreeSet<String>,
+    /// The form of the lists, once one was given.
+    form: Option<Form>,
     state: State,
+    names: Names,
+    edits: Edits,
     standing: Standing,
     shapes: Shapes,
     /// The tokens beside the list, with the lines that were counted.
@@ -92,7 +103,10 @@ impl Memory {
             promise,
             counter: Arc::new(Bpe::o200k_base()),
             named: BTreeSet::new(),
+            form: None,
             state: State::default(),
+            names: Names::default(),
+            edits: Edits::default(),
             standing: Standing::default(),
             shapes: Shapes::default(),
             beside: (Vec::new(), 0),
@@ -131,28 +145,35 @@ impl Memory {
     /// Returns the list to send, and what was done. `now` is the time of the request.
     pub fn to_send(&mut self, list: &MessageList, now: OffsetDateTime) -> (MessageList, Report) {
         let mut report = Report::default();
+        self.form = Some(list.form());
         let is_changed = self.forget(list);
-        self.learn(list, &mut report);
         self.count_beside(list);
+        self.learn(list, &mut report);
         let step = self.step(list, now, is_changed);
-        let messages = list.messages().iter().enumerate();
-        let sent: Vec<Message> = messages
-            .map(|(at, message)| match self.state.messages.get_mut(at) {
-                Some(known) => known.sent(list.form(), message),
-                None => message.clone(),
-            })
-            .collect();
+        let left = self.state.left.clone();
+        let end = self.state.end();
+        let mut sent: Vec<ListMessage> = Vec::with_capacity(list.messages().len());
+        let mut summary = left.map(|left| ListMessage::user(list.form(), &left.text));
+        for (at, message) in list.messages().iter().enumerate() {
+            match self.state.messages.get_mut(at) {
+                Some(known) if at < end && !known.is_system => sent.extend(summary.take()),
+                Some(known) => sent.push(known.sent(list.form(), message)),
+                None => sent.push(message.clone()),
+            }
+        }
         let beside = self.beside.1;
         report.given = beside + self.state.given();
-        report.sent = beside + self.state.sent() + self.tool_tokens();
+        report.sent = self.tokens();
+        report.left = end;
         report.step = step;
         report.needs_tool = self.state.needs_tool;
         report.is_over = report.sent > self.window.room();
         (list.with(sent), report)
     }
 
-    /// Returns lines of a result that a mark names, as they stood in the list or would have: from and to, both included,
-    /// counted from 1. `None` if there is no such result, or it has no such lines. After a restart this needs the list once
+    /// Returns lines of a result or of a message that a mark names, as they stood in the list or would have: from and to, both
+    /// included, counted from 1. What is behind the last line does not count. `None` if nothing has this name, or it has no such
+    /// lines. After a restart this needs the list once
     /// ([`to_send`](Self::to_send)).
     ///
     /// ```
@@ -165,12 +186,25 @@ impl Memory {
     /// assert_eq!(memory.read("c1", 3, 9), None);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn read(&self, result: &str, from: usize, to: usize) -> Option<String> {
+    pub fn read(&self, name: &str, from: usize, to: usize) -> Option<String> {
         let results = self.state.messages.iter().flat_map(|known| &known.results);
-        let mut named = results.filter(|known| known.name == result);
-        let lines: Vec<&str> = named.next()?.whole()?.split('\n').collect();
+        let mut named = results.filter(|known| known.name == name);
+        let text: Cow<'_, str> = match named.next() {
+            Some(result) => result.whole()?.into(),
+            None => self.message(name)?.into(),
+        };
+        let lines: Vec<&str> = text.split('\n').collect();
+        let to = to.min(lines.len());
         let lines = lines.get(from.checked_sub(1)?..to)?;
         (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Returns what a model reads of a message that has left.
+    fn message(&self, name: &str) -> Option<String> {
+        let at: usize = name.strip_prefix(mark::MESSAGE)?.parse().ok()?;
+        let known = self.state.messages.get(at)?;
+        let given = known.given.as_ref()?;
+        Some(given.billed(self.form?).text)
     }
 
     /// Returns what keeps the forms of this conversation over a restart, for [`recall`](Self::recall).
@@ -202,7 +236,7 @@ impl Memory {
         let mut same = 0;
         for (known, message) in self.state.messages.iter_mut().zip(list.messages()) {
             let is_it = known.is(message)
-                && (!known.is_bare() || known.complete(Given::of(message, &self.named)));
+                && (!known.is_bare() || known.complete(message, Given::of(message, &self.named)));
             if !is_it {
                 break;
             }
@@ -210,7 +244,14 @@ impl Memory {
         }
         let is_changed = same < self.state.messages.len();
         self.state.messages.truncate(same);
+        if same < self.state.end() {
+            self.state.left = None;
+        }
         if is_changed || self.standing.is_empty() {
+            self.names = Names::of(&self.state.messages);
+            self.edits = Edits::default();
+            let known = list.messages().iter().take(same);
+            known.for_each(|message| self.edits.see(message));
             self.stand();
         }
         is_changed
@@ -220,10 +261,12 @@ impl Memory {
     fn stand(&mut self) {
         self.standing = Standing::default();
         self.shapes = Shapes::default();
-        for known in &self.state.messages {
+        let messages = self.state.messages.iter().enumerate();
+        for (_, known) in messages.filter(|(at, known)| self.state.stands(*at, known)) {
             for result in known.results.iter().filter(|result| !result.is_cut()) {
                 self.standing.add(&result.name, result.first());
-                self.shapes.add(&result.name, result.first());
+                self.shapes
+                    .add(&result.name, result.first(), result.given());
             }
         }
     }
@@ -231,27 +274,30 @@ impl Memory {
     /// Takes the messages that are new.
     fn learn(&mut self, list: &MessageList, report: &mut Report) {
         let form = list.form();
-        for (at, message) in list
-            .messages()
-            .iter()
-            .enumerate()
-            .skip(self.state.messages.len())
-        {
+        let new = list.messages().iter().enumerate();
+        let (mut given_tokens, mut sent_tokens) = (self.state.given(), self.state.sent());
+        for (at, message) in new.skip(self.state.messages.len()) {
             let given = Given::of(message, &self.named);
             let billed = message.billed(form);
             let beside = billed.media + AROUND;
             let tokens = self.counter.count(&billed.text) as u64 + beside;
             let mut known = Known::new(message, tokens);
+            self.edits.see(message);
+            given_tokens += tokens;
             for given in given {
-                let name = self.state.name(&given.id, &known);
+                let name = self.names.take(&given.id);
                 let mut result = KnownResult::of(name, &given);
                 result.tokens = self.counter.count(&given.text) as u64;
-                if given.may_change {
-                    self.shape(list, &given, &mut result);
+                if given.may_change && !self.edits.quotes(list, &given.id) {
+                    let sent = sent_tokens + known.tokens_sent;
+                    let saved = given_tokens.saturating_sub(sent);
+                    self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
+                    self.preview(list, at, &given, &mut result);
                 }
                 if !result.is_cut() {
                     self.standing.add(&result.name, result.first());
-                    self.shapes.add(&result.name, result.first());
+                    self.shapes
+                        .add(&result.name, result.first(), result.given());
                 }
                 let after = self.counter.count(result.now()) as u64;
                 if after < result.tokens {
@@ -266,26 +312,45 @@ impl Memory {
                 }
                 known.results.push(result);
             }
+            sent_tokens += known.tokens_sent;
             self.state.messages.push(known);
         }
     }
 
-    /// Gives a result its form at first sight.
-    fn shape(&self, list: &MessageList, given: &Given, result: &mut KnownResult) {
-        let clean = clean::clean(&given.text);
-        let placed = table::by_position(&clean, &result.name, &self.shapes);
-        let placed = placed.unwrap_or(clean);
-        let formed = self.standing.without(&placed, &*self.counter);
+    /// Gives a result its form at first sight. The list has `sent` tokens with the result as it was given, and forms have saved
+    /// `saved` of them so far.
+    fn shape(&self, text: &str, sent: u64, saved: u64, result: &mut KnownResult) {
+        let clean = clean::clean(text);
+        let by_position = table::by_position(&clean, &result.name, &self.shapes);
+        let clean = by_position.unwrap_or(clean);
+        let formed = self.standing.without(&clean, &*self.counter);
         let after = self.counter.count(&formed) as u64;
-        if after + WORTH <= result.tokens && after * 10 <= result.tokens * 9 {
+        let Some(gain) = result.tokens.checked_sub(after) else {
+            return;
+        };
+        let is_cheaper = gain >= WORTH && after * 10 <= result.tokens * 9;
+        // A cache keeps no list below its minimum.
+        let is_kept = sent - gain >= self.prices.minimum();
+        let is_ahead = self.prices.covers_steps(saved + gain);
+        if is_cheaper && is_kept && is_ahead {
             result.form(formed);
         }
+    }
+
+    /// Cuts a result that is too large at first sight.
+    fn preview(&self, list: &MessageList, at: usize, given: &Given, result: &mut KnownResult) {
         let limit = self.window.large_result();
         if self.state.needs_tool && self.counter.count(result.first()) as u64 > limit {
-            let words = result::words_of_call(list, &given.id);
+            let before = list.messages().get(..at).unwrap_or_default();
+            let words = result::words_of_call(before, &given.id);
             let cut = cut::preview(&result.name, result.first(), &words, &*self.counter);
             result.cut(cut);
         }
+    }
+
+    /// Returns the tokens of the request as it is sent.
+    fn tokens(&self) -> u64 {
+        self.beside.1 + self.state.sent() + self.tool_tokens()
     }
 
     /// Counts what a model reads beside the list, once for each state of it.

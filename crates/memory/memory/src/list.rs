@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::finding::{Code, Finding};
 use crate::form::Form;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::raw::{Pointer, compact};
 
 /// The cure if there is no list.
@@ -35,7 +35,7 @@ const CURE: &str = "give a JSON array of messages, or a request that has one";
 #[derive(Debug, Clone)]
 pub struct MessageList {
     form: Form,
-    messages: Vec<Message>,
+    messages: Vec<ListMessage>,
     body: Option<Body>,
 }
 
@@ -102,7 +102,7 @@ impl MessageList {
         let raws: Vec<&RawValue> =
             serde_json::from_str(&text[list.clone()]).map_err(|_| unreadable())?;
         let messages = raws.iter().enumerate();
-        let messages = messages.map(|(index, raw)| Message::read(form, index, raw.get()));
+        let messages = messages.map(|(index, raw)| ListMessage::read(form, index, raw.get()));
         let messages = messages.collect::<Result<_, _>>()?;
         let beside = |key: &&'static str| {
             let place = Pointer::of([(*key).into()]);
@@ -133,12 +133,21 @@ impl MessageList {
     /// `not-a-list`, when a text is not a JSON object.
     pub fn of<'r>(form: Form, raws: impl IntoIterator<Item = &'r str>) -> Result<Self, Finding> {
         let messages = raws.into_iter().enumerate();
-        let messages = messages.map(|(index, raw)| Message::read(form, index, raw));
+        let messages = messages.map(|(index, raw)| ListMessage::read(form, index, raw));
         Ok(Self {
             form,
             messages: messages.collect::<Result<_, _>>()?,
             body: None,
         })
+    }
+
+    /// Makes a list of messages that were read.
+    pub(crate) fn of_messages(form: Form, messages: Vec<ListMessage>) -> Self {
+        Self {
+            form,
+            messages,
+            body: None,
+        }
     }
 
     /// Adds a line that a model reads beside the list.
@@ -165,15 +174,16 @@ impl MessageList {
     }
 
     /// Returns the messages.
-    pub fn messages(&self) -> &[Message] {
+    pub fn messages(&self) -> &[ListMessage] {
         &self.messages
     }
 
     /// Returns the list with other messages, and the rest of the request as it is.
-    pub(crate) fn with(&self, messages: Vec<Message>) -> Self {
+    pub(crate) fn with(&self, messages: Vec<ListMessage>) -> Self {
         Self {
+            form: self.form,
             messages,
-            ..self.clone()
+            body: self.body.clone(),
         }
     }
 

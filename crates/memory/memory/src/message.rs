@@ -46,7 +46,7 @@ pub(crate) struct Answer {
 
 /// One message of a list.
 #[derive(Debug, Clone)]
-pub struct Message {
+pub struct ListMessage {
     raw: Arc<str>,
     json: Arc<Json>,
     /// The message with a line in the place of each picture, document and sound.
@@ -75,7 +75,7 @@ const CALLS: [(&str, &str); 6] = [
 /// The end of the name of an item with a result.
 const OUTPUT: &str = "_output";
 
-impl Message {
+impl ListMessage {
     /// Reads the text of a message.
     ///
     /// # Errors
@@ -87,19 +87,31 @@ impl Message {
         };
         let read = read_json(raw.as_bytes());
         let (json, lone) = read.map_err(|error| fault(&error.to_string()))?;
-        let Json::Object(map) = &json else {
-            return Err(fault(kind(&json)));
-        };
+        match json {
+            Json::Object(map) => Ok(Self::of(form, raw, map, lone)),
+            other => Err(fault(kind(&other))),
+        }
+    }
+
+    /// Makes a message of an object.
+    pub(crate) fn of_object(form: Form, map: Map<String, Json>) -> Self {
+        let raw = Json::Object(map.clone()).to_string();
+        Self::of(form, &raw, map, LoneSurrogates::default())
+    }
+
+    /// Makes a message of an object and its text.
+    fn of(form: Form, raw: &str, map: Map<String, Json>, lone: LoneSurrogates) -> Self {
         let (role, calls, answers) = match form {
-            Form::OpenAi => chat(map),
-            Form::Anthropic => anthropic(map),
-            Form::Responses => responses(map),
+            Form::OpenAi => chat(&map),
+            Form::Anthropic => anthropic(&map),
+            Form::Responses => responses(&map),
         };
-        let media = media::found(form, map);
+        let media = media::found(form, &map);
+        let json = Json::Object(map);
         let shown = media::described(form, &json, &media).map(Arc::new);
         let digest = digest(&json);
         let json = Arc::new(json);
-        Ok(Self {
+        Self {
             bare: media::bare(raw, &json, &media).map(Arc::from),
             raw: Arc::from(raw),
             digest,
@@ -111,7 +123,7 @@ impl Message {
             role,
             calls,
             answers,
-        })
+        }
     }
 
     /// Returns whether the message says the same in every form: it has a role and texts, and nothing else.

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use crate::event::Thousands;
 use crate::form::Form;
 use crate::media::text_part;
-use crate::message::{Answer, Message};
+use crate::message::{Answer, ListMessage};
 use crate::names::SessionId;
 use crate::window::Window;
 pub(crate) use preview::is_error;
@@ -22,7 +22,7 @@ const TOKENS: u64 = 200;
 /// A result that leaves the list.
 pub(crate) struct Offloaded {
     /// The message with the reference.
-    pub(crate) message: Message,
+    pub(crate) message: ListMessage,
     /// What the file has.
     pub(crate) text: String,
 }
@@ -30,7 +30,7 @@ pub(crate) struct Offloaded {
 /// Moves the text of a result of a session to the file at `path`. Pictures, documents and sounds stay. `None` if that saves nothing.
 pub(crate) fn offload(
     (form, session): (Form, &SessionId),
-    message: &Message,
+    message: &ListMessage,
     answer: &Answer,
     path: &str,
     window: &Window,
@@ -119,7 +119,7 @@ mod tests {
         let text = serde_json::Value::from(rows.join("\n"));
         let raw =
             format!(r#"{{ "role": "tool", "tool_call_id": "c1", "x": 1.50, "content": {text} }}"#);
-        let message = Message::read(Form::OpenAi, 0, &raw).unwrap();
+        let message = ListMessage::read(Form::OpenAi, 0, &raw).unwrap();
         let window = Window::of(4_000).unwrap();
         let counter = Bpe::o200k_base();
         let moved = offload(

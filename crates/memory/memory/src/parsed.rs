@@ -8,7 +8,7 @@ use crate::policy;
 use serde_json::{Value as Json, json};
 
 use crate::form::Form;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::names::SessionId;
 
 /// A message as rules read it.
@@ -79,7 +79,7 @@ impl Parsed {
 pub(crate) fn parse<'m>(
     form: Form,
     session: Option<&SessionId>,
-    messages: impl IntoIterator<Item = &'m Message>,
+    messages: impl IntoIterator<Item = &'m ListMessage>,
 ) -> Vec<Parsed> {
     let mut tools = BTreeMap::new();
     let messages = messages.into_iter().enumerate();

@@ -18,7 +18,7 @@ use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
 use crate::memo::Memo;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::session::{Covers, ListMismatch, ListSession, ListUpdate, Slot, SlotKind, Usage};
 use crate::summarizer::{Summarizer, SummaryError};
 use crate::window::{State, Window};
@@ -139,9 +139,9 @@ pub struct ListPlan {
     /// The list as it will stand.
     pub(crate) slots: Vec<Slot>,
     /// What was said since the last plan.
-    pub(crate) new: Vec<Message>,
+    pub(crate) new: Vec<ListMessage>,
     /// What was made for the list, and what it stands for.
-    pub(crate) made: Vec<(Message, Covers, SlotKind)>,
+    pub(crate) made: Vec<(ListMessage, Covers, SlotKind)>,
     /// The tiers that act, in order.
     pub events: Vec<Event>,
     /// The files to write before the list leaves.

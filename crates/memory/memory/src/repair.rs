@@ -16,7 +16,7 @@ use crate::check::server::{self, ServerPairs};
 use crate::finding::{Code, Finding};
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 
 /// One change that [`repair`] made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -130,8 +130,8 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
         }
     }
     let raws = raws.iter().enumerate();
-    let messages =
-        raws.map(|(index, raw)| Message::read(list.form(), index, &replace_lone_surrogates(raw)));
+    let messages = raws
+        .map(|(index, raw)| ListMessage::read(list.form(), index, &replace_lone_surrogates(raw)));
     let list = list.with(messages.collect::<Result<_, _>>()?);
     // The repair may have made another message the last one, and special rules apply to the last
     // message.
@@ -223,7 +223,7 @@ impl Changes {
     }
 
     /// Puts results into the turns of the user that have to have them.
-    fn answer_in_turns(&mut self, messages: &[Message], results: Vec<(Missing, String)>) {
+    fn answer_in_turns(&mut self, messages: &[ListMessage], results: Vec<(Missing, String)>) {
         let turns = turns(messages);
         let mut new: BTreeMap<usize, Vec<String>> = BTreeMap::new();
         for (missing, result) in results {
@@ -265,7 +265,7 @@ impl Changes {
     }
 
     /// Moves the results of each turn of the user before everything else in it.
-    fn results_first(&mut self, messages: &[Message]) {
+    fn results_first(&mut self, messages: &[ListMessage]) {
         let user = |turn: &Range<usize>| messages[turn.start].role == Role::User;
         for turn in turns(messages).into_iter().filter(user) {
             let mut other = false;
@@ -321,7 +321,7 @@ impl Changes {
     }
 
     /// Keeps a message of the user where the list would otherwise begin with the assistant.
-    fn keep_first(&mut self, messages: &[Message]) {
+    fn keep_first(&mut self, messages: &[ListMessage]) {
         let turns = turns(messages);
         let [first, _, ..] = turns.as_slice() else {
             return;

@@ -10,7 +10,7 @@ use crate::event::Event;
 use crate::finding::Finding;
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::names::SessionId;
 use crate::parsed::parse;
 use crate::summary::Content;
@@ -19,7 +19,7 @@ use crate::writes::Writes;
 /// A message of the list as it stands.
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
-    pub(crate) message: Message,
+    pub(crate) message: ListMessage,
     /// The messages of the conversation that it shows or stands for.
     pub(crate) covers: Covers,
     pub(crate) kind: SlotKind,
@@ -27,7 +27,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// Returns the place of a message that stands in the list as it was said.
-    pub(crate) fn original(at: usize, message: Message) -> Self {
+    pub(crate) fn original(at: usize, message: ListMessage) -> Self {
         Self {
             message,
             covers: std::iter::once(at..at + 1).collect(),
@@ -56,7 +56,7 @@ pub(crate) struct ListUpdate {
     /// The list as it stands.
     pub(crate) slots: Vec<Slot>,
     /// What was said since.
-    pub(crate) new: Vec<Message>,
+    pub(crate) new: Vec<ListMessage>,
 }
 
 /// Ranges of messages of the conversation, by index, ascending.
@@ -71,7 +71,7 @@ pub struct ListSession {
     pub(crate) id: SessionId,
     pub(crate) form: Form,
     /// The conversation, as it was said.
-    pub(crate) originals: Vec<Message>,
+    pub(crate) originals: Vec<ListMessage>,
     /// The list.
     pub(crate) slots: Vec<Slot>,
     /// The messages that were made for lists of this session, and what each stands for.
@@ -196,7 +196,7 @@ impl ListSession {
     }
 
     /// Returns the conversation as it was said.
-    pub fn originals(&self) -> &[Message] {
+    pub fn originals(&self) -> &[ListMessage] {
         &self.originals
     }
 
@@ -227,7 +227,7 @@ impl ListSession {
 
     /// Returns the conversation as it was said.
     pub fn restored(&self) -> Result<MessageList, Finding> {
-        MessageList::of(self.form, self.originals.iter().map(Message::raw))
+        MessageList::of(self.form, self.originals.iter().map(ListMessage::raw))
     }
 
     /// Returns the list as it stands.
@@ -255,13 +255,13 @@ impl ListSession {
             });
         }
         let messages = list.messages();
-        let originals = self.originals.iter().map(Message::digest);
+        let originals = self.originals.iter().map(ListMessage::digest);
         let listed = self.slots.iter().map(|slot| slot.message.digest());
         let new = match behind(messages, originals).or_else(|| behind(messages, listed)) {
             Some(new) => new.iter().collect(),
             None => self.new_beside_made(messages)?,
         };
-        let mut given: BTreeMap<Hash, VecDeque<&Message>> = BTreeMap::new();
+        let mut given: BTreeMap<Hash, VecDeque<&ListMessage>> = BTreeMap::new();
         for message in messages {
             let alike = given.entry(message.digest()).or_default();
             alike.push_back(message);
@@ -290,8 +290,8 @@ impl ListSession {
     /// older list of this session: what was made stands for the messages that it covers.
     fn new_beside_made<'l>(
         &self,
-        messages: &'l [Message],
-    ) -> Result<Vec<&'l Message>, ListMismatch> {
+        messages: &'l [ListMessage],
+    ) -> Result<Vec<&'l ListMessage>, ListMismatch> {
         let mut shown = vec![false; self.originals.len()];
         for message in messages {
             for range in self.made.get(&message.digest()).into_iter().flatten() {
@@ -329,7 +329,7 @@ impl ListSession {
 }
 
 /// Returns the messages of a list behind the known ones, or `None` if it begins with others.
-fn behind(list: &[Message], known: impl Iterator<Item = Hash>) -> Option<&[Message]> {
+fn behind(list: &[ListMessage], known: impl Iterator<Item = Hash>) -> Option<&[ListMessage]> {
     let mut rest = list.iter();
     for digest in known {
         if rest.next()?.digest() != digest {
@@ -340,6 +340,6 @@ fn behind(list: &[Message], known: impl Iterator<Item = Hash>) -> Option<&[Messa
 }
 
 /// Returns whether messages say the same in every form.
-fn is_plain(messages: &[Message]) -> bool {
-    messages.iter().all(Message::is_plain)
+fn is_plain(messages: &[ListMessage]) -> bool {
+    messages.iter().all(ListMessage::is_plain)
 }

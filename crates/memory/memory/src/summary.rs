@@ -27,6 +27,7 @@ pub(crate) use form::{Head, quoted};
 pub(crate) use item::{Item, clipped};
 pub(crate) use progress::Progress;
 pub(crate) use request::Request;
+pub(crate) use typed::typed;
 
 /// What a summary says of the messages that have left a list. Each item keeps the index of its message.
 ///
@@ -61,7 +62,7 @@ impl Content {
     pub(crate) fn of(messages: &[Parsed], stays: &BTreeSet<usize>, writes: &Writes) -> Self {
         let left = |index: usize| !stays.contains(&index);
         let gone = || messages.iter().filter(|message| left(message.index));
-        let typed = typed::typed(messages);
+        let typed = typed(messages);
         let request = typed.last().cloned();
         let intent = intent::intent(messages, &typed);
         // If only agents speak, the first of them gives the task.

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use crate::form::Form;
 use crate::grapheme;
-use crate::message::{Call, Message};
+use crate::message::{Call, ListMessage};
 use crate::raw::Pointer;
 use crate::window::Window;
 use crate::writes::{Write, is_replaced, sources};
@@ -22,12 +22,12 @@ const BEGINNING: usize = 80;
 /// Returns a message without the long texts of a call. `None` if that saves nothing.
 pub(crate) fn truncate(
     form: Form,
-    message: &Message,
+    message: &ListMessage,
     call: &Call,
     write: &Write,
     window: &Window,
     counter: &dyn TokenCounter,
-) -> Option<Message> {
+) -> Option<ListMessage> {
     let recorded = call.arguments.value(message.json())?;
     let arguments = message.arguments(call)?;
     let long = |place: &&Pointer| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 
 /// Messages that stay in a list together, or leave it together: a call and its results, reasoning and what
 /// follows it, and in Anthropic's form a turn.
@@ -52,7 +52,7 @@ pub(crate) fn units(list: &MessageList) -> Vec<Unit> {
 }
 
 /// Lets each call reach to its results. A call without one is open.
-fn pairs(messages: &[Message], ends: &mut [usize], open: &mut Vec<usize>) {
+fn pairs(messages: &[ListMessage], ends: &mut [usize], open: &mut Vec<usize>) {
     let mut asked: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
         for answer in &message.answers {
@@ -69,7 +69,7 @@ fn pairs(messages: &[Message], ends: &mut [usize], open: &mut Vec<usize>) {
     open.extend(asked.into_values().flatten());
 }
 
-fn unit(messages: &[Message], range: Range<usize>, open: &[usize]) -> Unit {
+fn unit(messages: &[ListMessage], range: Range<usize>, open: &[usize]) -> Unit {
     Unit {
         is_system: messages[range.clone()]
             .iter()

@@ -8,7 +8,7 @@ use accp_tokens::MediaPrices;
 use crate::form::Form;
 use crate::list::MessageList;
 use crate::media::{self, Found};
-use crate::message::Message;
+use crate::message::ListMessage;
 
 /// The window of a model, in tokens, and the limits at which something happens (CTX-05 to CTX-11).
 ///
@@ -303,7 +303,7 @@ impl Window {
 
     /// Returns the tokens of a message as it is sent: one line of compact JSON, and what a provider bills for
     /// pictures, documents and sounds.
-    pub(crate) fn tokens(&self, message: &Message, counter: &dyn TokenCounter) -> u64 {
+    pub(crate) fn tokens(&self, message: &ListMessage, counter: &dyn TokenCounter) -> u64 {
         let text = counter.count(&message.line()) as u64;
         text + message.media_tokens(self.media) + self.per_message
     }

@@ -14,8 +14,8 @@ use serde_json::Value as Json;
 use crate::raw::{Pointer, PointerStep};
 pub(crate) use notebook::sources;
 pub(crate) use reported::reported;
-pub(crate) use table::is_replaced;
 use table::{Row, folded};
+pub(crate) use table::{is_path, is_replaced};
 
 /// A text with this many bytes or more is a long text, in the arguments of a tool that no table names.
 const LONG: usize = 160;

@@ -8,7 +8,9 @@ use std::path::Path;
 use crate::common::lists::{any_messages, list};
 use crate::common::quarters::Quarters;
 use accp_memory::disk::{Compressed, Context, ContextError};
-use accp_memory::{Form, Message, MessageList, Options, PlanError, SessionId, Tier, Window, check};
+use accp_memory::{
+    Form, ListMessage, MessageList, Options, PlanError, SessionId, Tier, Window, check,
+};
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value as Json;
@@ -184,7 +186,7 @@ fn a_list_that_grows_stays_valid_and_inside_and_loses_nothing() {
 }
 
 /// Returns the paths that a message names.
-fn named(message: &Message) -> Vec<String> {
+fn named(message: &ListMessage) -> Vec<String> {
     let mut texts = Vec::new();
     strings(message.json(), &mut texts);
     let lines = texts.iter().flat_map(|text| text.lines());

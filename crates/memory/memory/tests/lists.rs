@@ -26,7 +26,7 @@ fn is_result(code: Code) -> bool {
 fn raws(list: &MessageList) -> Vec<&str> {
     list.messages()
         .iter()
-        .map(accp_memory::Message::raw)
+        .map(accp_memory::ListMessage::raw)
         .collect()
 }
 
@@ -104,7 +104,7 @@ proptest! {
         let any = before.iter().any(|finding| is_result(finding.code));
         prop_assert_eq!(any, repairs.iter().any(|one| one.kind != RepairKind::Mended));
         let touched: BTreeSet<_> = repairs.iter().map(|repair| repair.message).collect();
-        let mut rest = mended.messages().iter().map(accp_memory::Message::raw);
+        let mut rest = mended.messages().iter().map(accp_memory::ListMessage::raw);
         for (at, raw) in raws(&broken).into_iter().enumerate() {
             let stands_in_turn = form == Form::Anthropic && raw.contains("tool_result");
             if !touched.contains(&at) && !stands_in_turn {

@@ -231,12 +231,12 @@ fn a_repair_changes_only_the_blocks_that_it_has_to() {
     let raws: Vec<_> = mended
         .messages()
         .iter()
-        .map(accp_memory::Message::raw)
+        .map(accp_memory::ListMessage::raw)
         .collect();
     let before: Vec<_> = broken
         .messages()
         .iter()
-        .map(accp_memory::Message::raw)
+        .map(accp_memory::ListMessage::raw)
         .collect();
     assert_eq!(
         (raws[0], raws[1], raws[3], raws[5]),

@@ -1,6 +1,9 @@
 //! Lists that a memory sends: the former one grown, valid, over restarts, and with marks that read back.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod rules;
+mod window;
+
 use accp_memory::{Form, Memory, MessageList, Prices, Promise, Why, Window, check};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -10,8 +13,13 @@ use crate::common::lists::{any_messages, list};
 
 const NOW: OffsetDateTime = OffsetDateTime::UNIX_EPOCH;
 
+/// The prices of a cache that keeps lists of any length, so that short ones have forms, too.
+fn prices() -> Prices {
+    Prices::default().with_minimum(0).with_step(1)
+}
+
 fn memory(promise: Promise) -> Memory {
-    Memory::new(Window::of(200_000).unwrap(), Prices::default(), promise)
+    Memory::new(Window::of(200_000).unwrap(), prices(), promise)
 }
 
 /// A page of a file with numbered lines, from a line on.
@@ -114,7 +122,7 @@ fn left_out(text: &str) -> Vec<(&str, String, usize, usize)> {
 
 /// Returns the texts of results in the messages of a list of OpenAI chat.
 fn results(list: &MessageList) -> Vec<String> {
-    let messages = list.messages().iter().map(accp_memory::Message::json);
+    let messages = list.messages().iter().map(accp_memory::ListMessage::json);
     let results = messages.filter(|message| message["role"] == "tool");
     results
         .map(|message| message["content"].as_str().unwrap().to_owned())
@@ -156,7 +164,7 @@ proptest! {
     fn what_is_sent_is_as_valid_as_what_was_given((form, messages) in any_messages()) {
         let given = list(form, &messages);
         let window = Window::of(400).unwrap();
-        let mut memory = Memory::new(window, Prices::default(), Promise::Save).with_tool();
+        let mut memory = Memory::new(window, prices(), Promise::Save).with_tool();
         let (sent, _) = memory.to_send(&given, NOW);
         prop_assert_eq!(check(&sent), []);
         prop_assert_eq!(sent.messages().len(), given.messages().len());
@@ -174,7 +182,7 @@ proptest! {
         let given = list(Form::OpenAi, &messages);
         let whole = results(&memory(Promise::Append).to_send(&given, NOW).0);
         let window = Window::of(3_000).unwrap();
-        let mut small = Memory::new(window, Prices::default(), Promise::Append).with_tool();
+        let mut small = Memory::new(window, prices(), Promise::Append).with_tool();
         let mut marks = 0;
         for end in 1..=messages.len() {
             let given = list(Form::OpenAi, &messages[..end]);
@@ -328,7 +336,7 @@ fn a_window_forces_a_change_and_the_list_fits() {
     let messages = long(12);
     let given = list(Form::OpenAi, &messages);
     let window = Window::of(12_000).unwrap();
-    let mut memory = Memory::new(window, Prices::default(), Promise::Append);
+    let mut memory = Memory::new(window, prices(), Promise::Append);
     let (sent, report) = memory.to_send(&given, NOW);
     assert!(
         report.given > 12_000 && report.sent <= 12_000 && !report.is_over,
@@ -343,13 +351,9 @@ fn a_window_forces_a_change_and_the_list_fits() {
         }
     }
     // Over a restart the list has the same bytes.
-    let mut again = Memory::new(
-        Window::of(12_000).unwrap(),
-        Prices::default(),
-        Promise::Append,
-    )
-    .recall(&memory.remember())
-    .unwrap();
+    let mut again = Memory::new(Window::of(12_000).unwrap(), prices(), Promise::Append)
+        .recall(&memory.remember())
+        .unwrap();
     let (same, report) = again.to_send(&given, NOW);
     assert_eq!((raws(&same), report.step), (raws(&sent), None));
     assert_eq!(again.read("c0", 1, 1), memory.read("c0", 1, 1));
@@ -358,7 +362,7 @@ fn a_window_forces_a_change_and_the_list_fits() {
 /// A change that costs comes only out of what the conversation has saved, so that an end right behind it costs nobody.
 #[test]
 fn a_paid_change_spends_no_more_than_was_saved() {
-    let prices = Prices::default();
+    let prices = prices();
     let run = |saves: bool| {
         let mut messages = vec![json!({ "role": "user", "content": "Go on until all is read." })];
         let mut memory = Memory::new(Window::of(900_000).unwrap(), prices, Promise::Save);
@@ -377,7 +381,7 @@ fn a_paid_change_spends_no_more_than_was_saved() {
             messages.push(json!({ "role": "tool", "tool_call_id": id, "content": text }));
             let (_, report) = memory.to_send(&list(Form::OpenAi, &messages), NOW);
             let cost = |now: u64, kept: u64| {
-                kept as f64 * prices.read + (now - kept) as f64 * prices.write
+                kept as f64 * prices.read() + (now - kept) as f64 * prices.write()
             };
             // Whoever changes something is taken to write all of it again.
             let kept = if report.step.is_some() { 0 } else { before[1] };

@@ -121,6 +121,7 @@ fn bodies_on_their_way_have_a_bound() {
     let hub = TestHub::with(
         "[limits]
 bodies = 5000
+frames_per_second = 10000
 ",
         &[DEV, COOK],
     );

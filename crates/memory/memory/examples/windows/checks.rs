@@ -144,7 +144,11 @@ impl Step<'_> {
     /// Returns what does not hold.
     pub(crate) fn faults(&self, counter: &Counter) -> Vec<String> {
         let mut faults = Vec::new();
-        let raws = self.list.messages().iter().map(accp_memory::Message::raw);
+        let raws = self
+            .list
+            .messages()
+            .iter()
+            .map(accp_memory::ListMessage::raw);
         let count = tokens(self.talk, raws, counter);
         if count > self.room || count != self.after {
             faults.push(format!(
@@ -204,7 +208,12 @@ impl Step<'_> {
 
     /// Without a tier that acts, the list only grew at its end.
     fn grows(&self, faults: &mut Vec<String>) {
-        let raws = || self.list.messages().iter().map(accp_memory::Message::raw);
+        let raws = || {
+            self.list
+                .messages()
+                .iter()
+                .map(accp_memory::ListMessage::raw)
+        };
         if self.events.is_empty()
             && !raws()
                 .take(self.before.len())
@@ -226,7 +235,12 @@ impl Step<'_> {
         let Some((raw, text)) = first_of_user(self.talk, self.end).filter(|_| acted) else {
             return;
         };
-        let raws = || self.list.messages().iter().map(accp_memory::Message::raw);
+        let raws = || {
+            self.list
+                .messages()
+                .iter()
+                .map(accp_memory::ListMessage::raw)
+        };
         let summary = self.summary();
         let says = self
             .events

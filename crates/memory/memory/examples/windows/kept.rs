@@ -72,7 +72,10 @@ pub(crate) fn run(
         .map_err(|error| at(&error))?
         .restored()
         .map_err(|fault| at(&fault))?;
-    let restored = restored.messages().iter().map(accp_memory::Message::json);
+    let restored = restored
+        .messages()
+        .iter()
+        .map(accp_memory::ListMessage::json);
     let given = talk.messages[..said]
         .iter()
         .map(|raw| serde_json::from_str::<Json>(raw).unwrap_or_default());

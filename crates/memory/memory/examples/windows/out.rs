@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufWriter, Write};
 
-use accp_memory::{Message, MessageList, check};
+use accp_memory::{ListMessage, MessageList, check};
 use serde_json::{Value as Json, json};
 
 use crate::Result;
@@ -49,7 +49,7 @@ impl Out {
             return Ok(());
         }
         self.written += 1;
-        let messages: Vec<&Json> = list.messages().iter().map(Message::json).collect();
+        let messages: Vec<&Json> = list.messages().iter().map(ListMessage::json).collect();
         let line = json!({
             "form": list.form().name(),
             "kind": "sweep",

@@ -176,7 +176,7 @@ impl<'s> Sweep<'s> {
             .session
             .originals()
             .iter()
-            .map(accp_memory::Message::raw);
+            .map(accp_memory::ListMessage::raw);
         if !restored.eq(self.talk.messages[..end].iter().map(|raw| &**raw)) {
             tally
                 .faults
@@ -222,7 +222,7 @@ impl<'s> Sweep<'s> {
 fn texts(list: &MessageList) -> Vec<&str> {
     list.messages()
         .iter()
-        .map(accp_memory::Message::raw)
+        .map(accp_memory::ListMessage::raw)
         .collect()
 }
 

@@ -7,7 +7,7 @@ use super::server::{self, At, ServerPairs};
 use super::{caller, ids, missing, orphan, repeated, role};
 use crate::finding::{Code, Finding};
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 
 pub(super) fn check(list: &MessageList) -> Vec<Finding> {
     let messages = list.messages();
@@ -35,7 +35,7 @@ pub(super) fn check(list: &MessageList) -> Vec<Finding> {
 }
 
 /// Checks a message by itself.
-fn shape(at: usize, message: &Message, found: &mut Vec<Finding>) {
+fn shape(at: usize, message: &ListMessage, found: &mut Vec<Finding>) {
     match message.role {
         Role::System => {
             let text =
@@ -51,7 +51,7 @@ fn shape(at: usize, message: &Message, found: &mut Vec<Finding>) {
 }
 
 /// Checks that nothing stands before a result in a turn of the user.
-fn results_first(messages: &[Message], turn: Range<usize>, found: &mut Vec<Finding>) {
+fn results_first(messages: &[ListMessage], turn: Range<usize>, found: &mut Vec<Finding>) {
     let mut other = false;
     for at in turn {
         let message = &messages[at];

@@ -7,7 +7,7 @@ use super::media;
 use super::names::array;
 use crate::edit::Edit;
 use crate::finding::Code;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// What a member of a block has to be.
@@ -81,7 +81,7 @@ const MEMBERS: [&str; 7] = [
 ];
 
 /// Checks a message; `is_last` if none follows it.
-pub(super) fn check(message: &Message, is_last: bool, flaws: &mut Flaws) {
+pub(super) fn check(message: &ListMessage, is_last: bool, flaws: &mut Flaws) {
     if !matches!(message.role, Role::User | Role::Assistant) {
         return;
     }
@@ -134,7 +134,7 @@ fn is_blank(block: &Json) -> bool {
 }
 
 /// Checks that texts say something.
-fn texts(message: &Message, may_be_empty: bool, flaws: &mut Flaws) {
+fn texts(message: &ListMessage, may_be_empty: bool, flaws: &mut Flaws) {
     let content = Pointer::of(["content".into()]);
     let blank = |text: &str| text.trim().is_empty();
     let mut edits = Vec::new();
@@ -258,7 +258,7 @@ fn input(block: &Json, at: &Pointer, flaws: &mut Flaws) {
 }
 
 /// Checks the content of a result.
-fn result(message: &Message, index: usize, at: &Pointer, flaws: &mut Flaws) {
+fn result(message: &ListMessage, index: usize, at: &Pointer, flaws: &mut Flaws) {
     let block = &message.blocks()[index];
     let content = at.inside("content");
     let parts = match &block["content"] {
@@ -314,7 +314,7 @@ fn result(message: &Message, index: usize, at: &Pointer, flaws: &mut Flaws) {
 }
 
 /// Checks that a result that is an error has nothing but texts. Images move behind the results of the turn.
-fn only_texts(message: &Message, parts: &[Json], content: &Pointer, flaws: &mut Flaws) {
+fn only_texts(message: &ListMessage, parts: &[Json], content: &Pointer, flaws: &mut Flaws) {
     let other = |part: &Json| part["type"] != "text";
     if !parts.iter().any(other) {
         return;

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::{caller, ids, role};
 use crate::finding::{Code, Finding};
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 
 /// The members beside a content that a message may have instead.
 const INSTEAD: [&str; 4] = ["tool_calls", "function_call", "refusal", "audio"];
@@ -21,7 +21,7 @@ pub(super) fn check(list: &MessageList) -> Vec<Finding> {
     found
 }
 
-fn shape(at: usize, message: &Message, found: &mut Vec<Finding>) {
+fn shape(at: usize, message: &ListMessage, found: &mut Vec<Finding>) {
     let json = message.json();
     if message.role == Role::Other {
         let expected = "system, developer, user, assistant and tool";

@@ -6,7 +6,7 @@ use super::flaw::Flaws;
 use super::{as_text, media, parts};
 use crate::edit::Edit;
 use crate::finding::Code;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// The parts of messages. From the types of the package openai 3.57.0, of November 2026.
@@ -20,7 +20,7 @@ const IDS: [(&str, &str); 4] = [
     ("custom_tool_call", "ctc"),
 ];
 
-pub(super) fn check(message: &Message, flaws: &mut Flaws) {
+pub(super) fn check(message: &ListMessage, flaws: &mut Flaws) {
     let json = message.json();
     let kind = json["type"].as_str().unwrap_or("message");
     let missing = |key: &str| {
@@ -92,7 +92,7 @@ fn item_id(kind: &str, json: &Json, flaws: &mut Flaws) {
     flaws.cured_of(Code::ItemId, text, json["call_id"].as_str(), edit);
 }
 
-fn content(message: &Message, flaws: &mut Flaws) {
+fn content(message: &ListMessage, flaws: &mut Flaws) {
     let content = Pointer::of(["content".into()]);
     let is_model = message.role == Role::Assistant;
     let (kinds, plain) = if is_model {

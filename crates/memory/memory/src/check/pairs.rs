@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// The calls and results of a list that do not pair.
@@ -94,7 +94,7 @@ impl Pairs {
     }
 
     /// The messages right behind a message with calls answer it.
-    fn chat(&mut self, messages: &[Message]) {
+    fn chat(&mut self, messages: &[ListMessage]) {
         let mut open = Open::default();
         let mut past = Past::default();
         for (at, message) in messages.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Pairs {
     }
 
     /// The next turn of the user answers a turn of the assistant.
-    fn anthropic(&mut self, messages: &[Message]) {
+    fn anthropic(&mut self, messages: &[ListMessage]) {
         let turns = turns(messages);
         let all = keys(messages);
         let mut open = Open::default();
@@ -206,7 +206,7 @@ impl Pairs {
 struct Open<'l>(BTreeMap<Key<'l>, VecDeque<(usize, usize)>>);
 
 impl<'l> Open<'l> {
-    fn ask(&mut self, at: usize, message: &'l Message) {
+    fn ask(&mut self, at: usize, message: &'l ListMessage) {
         for (index, key) in calls(message) {
             self.0.entry(key).or_default().push_back((at, index));
         }
@@ -240,7 +240,7 @@ impl Past<'_> {
 
 /// Returns the turns of a list in Anthropic's form: messages of one role that follow each other. A system
 /// message belongs outside the list, so it does not end a turn.
-pub(crate) fn turns(messages: &[Message]) -> Vec<Range<usize>> {
+pub(crate) fn turns(messages: &[ListMessage]) -> Vec<Range<usize>> {
     let mut turns: Vec<Range<usize>> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         if message.role == Role::System {
@@ -255,7 +255,7 @@ pub(crate) fn turns(messages: &[Message]) -> Vec<Range<usize>> {
 }
 
 /// Returns the indices and keys of the calls that have an id.
-fn calls(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
+fn calls(message: &ListMessage) -> impl Iterator<Item = (usize, Key<'_>)> {
     let old = Pointer::of(["function_call".into(), "arguments".into()]);
     let calls = message.calls.iter().enumerate();
     let calls = calls.map(move |(index, call)| (index, (call.arguments == old, &*call.id)));
@@ -263,13 +263,13 @@ fn calls(message: &Message) -> impl Iterator<Item = (usize, Key<'_>)> {
 }
 
 /// Returns the indices and keys of the results; `old` are those of the old `function_call`.
-fn answers(message: &Message, old: bool) -> impl Iterator<Item = (usize, Key<'_>)> {
+fn answers(message: &ListMessage, old: bool) -> impl Iterator<Item = (usize, Key<'_>)> {
     let answers = message.answers.iter().enumerate();
     answers.map(move |(index, answer)| (index, (old, &*answer.id)))
 }
 
 /// Returns the keys of all calls, but for those in system messages.
-fn keys(messages: &[Message]) -> BTreeSet<Key<'_>> {
+fn keys(messages: &[ListMessage]) -> BTreeSet<Key<'_>> {
     let counted = messages
         .iter()
         .filter(|message| message.role != Role::System);
@@ -278,7 +278,7 @@ fn keys(messages: &[Message]) -> BTreeSet<Key<'_>> {
 }
 
 /// Returns whether a turn has results and nothing else.
-fn only_results(turn: &[Message]) -> bool {
+fn only_results(turn: &[ListMessage]) -> bool {
     let mut counted = turn.iter().filter(|message| message.role != Role::System);
     counted.all(|message| {
         let blocks = message.blocks();
@@ -288,7 +288,7 @@ fn only_results(turn: &[Message]) -> bool {
 
 /// Returns for each call the first item behind it before which its output has to stand: an item of the user, or
 /// an item of the model behind an output that answers a call. `None` while the item may be in flight.
-fn late(messages: &[Message], answering: &[bool]) -> Vec<Option<usize>> {
+fn late(messages: &[ListMessage], answering: &[bool]) -> Vec<Option<usize>> {
     let mut late = vec![None; messages.len()];
     let mut user = None;
     let mut model = None;

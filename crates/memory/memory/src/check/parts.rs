@@ -7,7 +7,7 @@ use super::names::array;
 use super::{as_text, media};
 use crate::edit::Edit;
 use crate::finding::Code;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::{Pointer, PointerStep};
 
 /// The parts of each role, each with the member that it has to have. From the types of the package openai 3.57.0, of
@@ -16,7 +16,7 @@ const USER: &[&str] = &["text", "image_url", "input_audio", "file"];
 const ASSISTANT: &[&str] = &["text", "refusal"];
 const OTHERS: &[&str] = &["text"];
 
-pub(super) fn check(message: &Message, flaws: &mut Flaws) {
+pub(super) fn check(message: &ListMessage, flaws: &mut Flaws) {
     let json = message.json();
     let kinds = match message.role {
         Role::User => USER,
@@ -106,7 +106,7 @@ fn part(part: &Json, at: &Pointer, kinds: &[&str], flaws: &mut Flaws) {
     }
 }
 
-fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
+fn call(message: &ListMessage, call: &Json, at: &Pointer, flaws: &mut Flaws) {
     let id = call["id"].as_str();
     let inner = ["function", "custom"].into_iter();
     let inner: Vec<_> = inner.filter(|key| call[*key].is_object()).collect();
@@ -141,7 +141,7 @@ fn call(message: &Message, call: &Json, at: &Pointer, flaws: &mut Flaws) {
 
 /// Checks that the arguments of a call are a text.
 pub(super) fn arguments(
-    message: &Message,
+    message: &ListMessage,
     at: &Pointer,
     holder: &Pointer,
     id: Option<&str>,

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde_json::Value as Json;
 
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 
 use super::pairs::{Why, turns};
 
@@ -54,7 +54,7 @@ impl ServerPairs {
 
     fn turn<'l>(
         &mut self,
-        messages: &'l [Message],
+        messages: &'l [ListMessage],
         turn: Range<usize>,
         open: &mut BTreeMap<&'l str, (At, bool)>,
     ) {
@@ -93,8 +93,8 @@ pub(crate) fn result(block: &Json) -> Option<&str> {
 }
 
 /// Returns the ids of server tools whose code calls tools of the program.
-fn callers(messages: &[Message]) -> BTreeSet<&str> {
-    let blocks = messages.iter().flat_map(Message::blocks);
+fn callers(messages: &[ListMessage]) -> BTreeSet<&str> {
+    let blocks = messages.iter().flat_map(ListMessage::blocks);
     blocks
         .filter_map(|block| block["caller"]["tool_id"].as_str())
         .collect()

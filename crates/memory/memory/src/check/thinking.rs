@@ -6,7 +6,7 @@ use super::flaw::Flaws;
 use super::pairs::turns;
 use crate::finding::Code;
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 
 pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     let messages = list.messages();
@@ -61,13 +61,13 @@ pub(super) fn check(list: &MessageList, flaws: &mut Flaws) {
     }
 }
 
-fn only_results(message: &Message) -> bool {
+fn only_results(message: &ListMessage) -> bool {
     let mut blocks = message.blocks().iter();
     !message.blocks().is_empty() && blocks.all(|block| block["type"] == "tool_result")
 }
 
 /// Returns whether a message waits for a result: of the program, or of the provider, which paused.
-fn goes_on(message: &Message) -> bool {
+fn goes_on(message: &ListMessage) -> bool {
     let last = message.blocks().last();
     let kind = last.and_then(|block| block["type"].as_str());
     let kind = kind.unwrap_or_default();

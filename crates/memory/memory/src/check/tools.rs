@@ -10,7 +10,7 @@ use crate::edit::Edit;
 use crate::finding::Code;
 use crate::form::Form;
 use crate::list::MessageList;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::raw::Pointer;
 
 /// The schema of a tool that takes nothing.
@@ -217,7 +217,7 @@ fn all_names(list: &MessageList) -> Option<BTreeSet<&str>> {
 }
 
 /// Returns whether a message makes tools known, as items of `additional_tools` do.
-fn brings_tools(message: &Message) -> bool {
+fn brings_tools(message: &ListMessage) -> bool {
     let brings = |json: &Json| ["tool", "tools"].iter().any(|key| json.get(key).is_some());
     brings(message.json()) || message.blocks().iter().any(brings)
 }

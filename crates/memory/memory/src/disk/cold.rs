@@ -13,7 +13,7 @@ use crate::drift::DriftEvent;
 use crate::event::Event;
 use crate::finding::Finding;
 use crate::form::Form;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::names::SessionId;
 use crate::plan::ListPlan;
 use crate::session::{Covers, ListSession, Slot, SlotKind, Usage};
@@ -159,14 +159,14 @@ impl Cold {
         let (messages, steps) = (count(MESSAGE), count(STEP));
         let mut kept = None;
         let mut made = BTreeMap::new();
-        let mut originals: Vec<Message> = Vec::new();
+        let mut originals: Vec<ListMessage> = Vec::new();
         for number in 0..steps {
             let step = self.step(number)?;
             let form = Form::named(&step.form)
                 .ok_or_else(|| self.damaged(&key(STEP, number), "has a form that is not known"))?;
             for index in originals.len()..step.messages {
                 let raw = self.text(&key(MESSAGE, index))?;
-                let read = Message::read(form, index, &raw);
+                let read = ListMessage::read(form, index, &raw);
                 originals.push(read.map_err(|fault| self.not_a_message(index, &fault))?);
             }
             let kept = kept.get_or_insert_with(|| StoredSession {
@@ -176,7 +176,7 @@ impl Cold {
             });
             kept.session.form = form;
             for one in step.made {
-                let message = Message::read(form, 0, &one.text);
+                let message = ListMessage::read(form, 0, &one.text);
                 let message =
                     message.map_err(|fault| self.damaged(&key(STEP, number), &fault.text))?;
                 kept.session
@@ -258,7 +258,7 @@ impl Cold {
             (SlotKind::Original, [range]) => StoredSlot::Original(range.start),
             _ => StoredSlot::Made(slot.message.digest()),
         };
-        let made = |(message, covers, kind): &(Message, Covers, SlotKind)| StoredMessage {
+        let made = |(message, covers, kind): &(ListMessage, Covers, SlotKind)| StoredMessage {
             text: message.raw().to_owned(),
             kind: *kind,
             covers: covers.clone(),
@@ -337,8 +337,8 @@ fn value(key: String, bytes: &[u8]) -> Value {
 
 fn slot(
     place: StoredSlot,
-    originals: &[Message],
-    made: &BTreeMap<Hash, (Message, SlotKind, Covers)>,
+    originals: &[ListMessage],
+    made: &BTreeMap<Hash, (ListMessage, SlotKind, Covers)>,
 ) -> Option<Slot> {
     Some(match place {
         StoredSlot::Original(at) => Slot::original(at, originals.get(at)?.clone()),

@@ -1,12 +1,15 @@
 //! What a memory knows of the messages that it has sent.
 
+use std::collections::HashSet;
+use std::sync::OnceLock;
+
 use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
 use super::result::Given;
 use crate::form::Form;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// The version of what [`State::to_text`] writes.
@@ -37,6 +40,18 @@ pub(super) struct State {
     pub(super) saved: f64,
     /// The time of the last request, in Unix seconds.
     pub(super) last: Option<i64>,
+    /// The messages that have left the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) left: Option<Left>,
+}
+
+/// What left, and what stands for it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Left {
+    /// The index of the first message that is still there. System messages before it are there, too.
+    pub(super) end: usize,
+    pub(super) text: String,
+    pub(super) tokens: u64,
 }
 
 /// A message.
@@ -45,17 +60,23 @@ pub(super) struct Known {
     #[serde(serialize_with = "write_digest", deserialize_with = "read_digest")]
     digest: Hash,
     /// Its tokens as given, and as sent.
-    tokens: u64,
+    pub(super) tokens: u64,
     pub(super) tokens_sent: u64,
+    /// Whether it is a system message, which never leaves.
+    #[serde(default)]
+    pub(super) is_system: bool,
     /// Whether the agent speaks.
     pub(super) is_agent: bool,
     /// Whether it has a thought that is bound to what stands before it.
     pub(super) is_bound: bool,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) results: Vec<KnownResult>,
+    /// The message as it was given. A list gives it anew after a restart.
+    #[serde(skip)]
+    pub(super) given: Option<ListMessage>,
     /// The message as it was given and as it is sent, if they differ.
     #[serde(skip)]
-    sent: Option<(Message, Message)>,
+    sent: Option<(ListMessage, ListMessage)>,
 }
 
 /// A result.
@@ -73,6 +94,12 @@ pub(super) struct KnownResult {
     /// The text as given, and where it stands in its message. A list gives both anew after a restart.
     #[serde(skip)]
     given: Option<(String, Pointer)>,
+    /// The id of its call; empty without one.
+    #[serde(skip)]
+    call: String,
+    /// Its ends with their tokens, once they were asked for; nothing inside if no line would leave.
+    #[serde(skip)]
+    ends: OnceLock<Option<(String, u64)>>,
 }
 
 impl State {
@@ -94,69 +121,93 @@ impl State {
         }
     }
 
+    /// Returns the index of the first message that has not left.
+    pub(super) fn end(&self) -> usize {
+        self.left.as_ref().map_or(0, |left| left.end)
+    }
+
+    /// Returns whether a message stands in the list.
+    pub(super) fn stands(&self, at: usize, known: &Known) -> bool {
+        at >= self.end() || known.is_system
+    }
+
     pub(super) fn given(&self) -> u64 {
         self.messages.iter().map(|known| known.tokens).sum()
     }
 
     pub(super) fn sent(&self) -> u64 {
-        self.messages.iter().map(|known| known.tokens_sent).sum()
+        let messages = self.messages.iter().enumerate();
+        let stands = messages.filter(|(at, known)| self.stands(*at, known));
+        let tokens = stands.map(|(_, known)| known.tokens_sent).sum::<u64>();
+        tokens + self.left.as_ref().map_or(0, |left| left.tokens)
+    }
+}
+
+/// The names of results in marks.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Names(HashSet<String>);
+
+impl Names {
+    /// Returns the names of these messages.
+    pub(super) fn of(messages: &[Known]) -> Self {
+        let results = messages.iter().flat_map(|known| &known.results);
+        Self(results.map(|result| result.name.clone()).collect())
     }
 
-    /// Returns the name of a result in marks: the id of its call, or its number in the list if another result has that id or
-    /// the id is long, because providers make ids that take twenty tokens.
-    pub(super) fn name(&self, id: &str, message: &Known) -> String {
-        let known = self.messages.iter().chain([message]);
-        let names: Vec<&str> = known
-            .flat_map(|known| &known.results)
-            .map(|result| &*result.name)
-            .collect();
-        if !id.is_empty() && id.len() <= ID && !names.contains(&id) {
-            return id.to_owned();
-        }
-        let mut number = names.len() + 1;
-        while names.contains(&&*number.to_string()) {
+    /// Takes a name for a result: the id of its call, or its number in the list if another result has that id or the id is
+    /// long, because providers make ids that take twenty tokens.
+    pub(super) fn take(&mut self, id: &str) -> String {
+        let mut name = id.to_owned();
+        let mut number = self.0.len() + 1;
+        while name.is_empty() || name.len() > ID || self.0.contains(&name) {
+            name = number.to_string();
             number += 1;
         }
-        number.to_string()
+        self.0.insert(name.clone());
+        name
     }
 }
 
 impl Known {
-    pub(super) fn new(message: &Message, tokens: u64) -> Self {
+    pub(super) fn new(message: &ListMessage, tokens: u64) -> Self {
         Self {
             digest: message.digest(),
             tokens,
             tokens_sent: tokens,
+            is_system: message.role == Role::System,
             is_agent: message.role == Role::Assistant,
             is_bound: super::result::is_bound(message),
             results: Vec::new(),
+            given: Some(message.clone()),
             sent: None,
         }
     }
 
-    pub(super) fn is(&self, message: &Message) -> bool {
+    pub(super) fn is(&self, message: &ListMessage) -> bool {
         self.digest == message.digest()
     }
 
     /// Returns whether a result lacks what only a list gives.
     pub(super) fn is_bare(&self) -> bool {
-        self.results.iter().any(|result| result.given.is_none())
+        self.given.is_none()
     }
 
     /// Takes from a list what is not remembered. Returns false if the list has other results there: the program has other names
     /// of speakers whose messages are results.
-    pub(super) fn complete(&mut self, given: Vec<Given>) -> bool {
+    pub(super) fn complete(&mut self, message: &ListMessage, given: Vec<Given>) -> bool {
         if given.len() != self.results.len() {
             return false;
         }
         for (result, given) in self.results.iter_mut().zip(given) {
             result.given = Some((given.text, given.place));
+            result.call = given.id;
         }
+        self.given = Some(message.clone());
         true
     }
 
     /// Returns the message to send for a given one, which is the same but for marks of a cache.
-    pub(super) fn sent(&mut self, form: Form, message: &Message) -> Message {
+    pub(super) fn sent(&mut self, form: Form, message: &ListMessage) -> ListMessage {
         let texts = self.results.iter().filter_map(|result| {
             let (text, place) = result.given.as_ref()?;
             let now = result.now();
@@ -191,6 +242,8 @@ impl KnownResult {
             first: None,
             now: None,
             given: Some((given.text.clone(), given.place.clone())),
+            call: given.id.clone(),
+            ends: OnceLock::new(),
         }
     }
 
@@ -205,9 +258,35 @@ impl KnownResult {
         self.first.as_deref().or(given)
     }
 
+    /// Returns the text as it was given; nothing if a list has to give it after a restart.
+    pub(super) fn given(&self) -> &str {
+        self.given.as_ref().map_or("", |(text, _)| text)
+    }
+
     /// Returns the text that stands in the list.
     pub(super) fn now(&self) -> &str {
         self.now.as_deref().unwrap_or_else(|| self.first())
+    }
+
+    /// Returns the id of its call; empty without one.
+    pub(super) fn call(&self) -> &str {
+        &self.call
+    }
+
+    /// Gives the text back as it was.
+    pub(super) fn reset(&mut self) {
+        self.first = None;
+        self.now = None;
+        self.ends = OnceLock::new();
+    }
+
+    /// Returns its ends with their tokens, which `cut` makes of its name and text; `None` if no line would leave.
+    pub(super) fn ends(
+        &self,
+        cut: impl FnOnce(&str, &str) -> Option<(String, u64)>,
+    ) -> Option<(&str, u64)> {
+        let ends = self.ends.get_or_init(|| cut(&self.name, self.first()));
+        ends.as_ref().map(|(text, tokens)| (text.as_str(), *tokens))
     }
 
     pub(super) fn form(&mut self, text: String) {

@@ -7,6 +7,9 @@ const CHARACTERS: usize = 40;
 /// The name of the tool that reads what a mark names.
 pub(super) const TOOL: &str = "memory_read";
 
+/// Stands before the index of a message that has left, in the place of a result's name.
+pub(super) const MESSAGE: &str = "message ";
+
 /// Lines of a result, by its name and their numbers from 1, both ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lines<'n> {

@@ -10,4 +10,7 @@ pub enum Promise {
     /// Also if a change is free, because the cache has lost the list or its owner has changed it, and if a change pays back: at
     /// prices of a cache, in the turns that are to be expected, and out of what this conversation has saved so far.
     Save,
+    /// As `Append`, and where shorter results are not enough, whole messages leave too, the oldest first: the list then has a
+    /// summary in their place, with the requests of persons. `Append` and `Save` send a list that is larger than the window instead.
+    Window,
 }

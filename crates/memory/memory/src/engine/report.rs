@@ -11,6 +11,9 @@ pub struct Report {
     pub forms: Vec<Formed>,
     /// The change of what was sent before, if there was one.
     pub step: Option<Step>,
+    /// The messages before this index that are no system messages have left the list ([`Promise::Window`](crate::Promise::Window)).
+    /// One message of the user stands in the place of all of them and sums them up.
+    pub left: usize,
     /// Whether a mark of the list needs the tool ([`Memory::tool`](crate::Memory::tool)) among the tools of the request. Once
     /// it does, it does so in each later list.
     pub needs_tool: bool,

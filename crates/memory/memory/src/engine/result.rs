@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
-use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
 /// Members that say that a message is to stay as it is: a mark for a cache, and a signature.
@@ -26,7 +25,7 @@ pub(super) struct Given {
 
 impl Given {
     /// Returns the results of a message that are texts. A message of the user is a result if its name is one of these.
-    pub(super) fn of(message: &Message, named: &BTreeSet<String>) -> Vec<Self> {
+    pub(super) fn of(message: &ListMessage, named: &BTreeSet<String>) -> Vec<Self> {
         let is_kept = has_member(message.json(), &KEPT);
         let mut found = Vec::new();
         for answer in &message.answers {
@@ -80,7 +79,7 @@ fn has_member(json: &Json, names: &[&str]) -> bool {
 }
 
 /// Returns whether a message has a thought that its provider binds to the exact list before it.
-pub(super) fn is_bound(message: &Message) -> bool {
+pub(super) fn is_bound(message: &ListMessage) -> bool {
     let is_thought = |part: &Json| {
         matches!(
             part["type"].as_str(),
@@ -90,9 +89,9 @@ pub(super) fn is_bound(message: &Message) -> bool {
     is_thought(message.json()) || message.blocks().iter().any(is_thought)
 }
 
-/// Returns the words of the arguments of the call with this id, in small letters.
-pub(super) fn words_of_call(list: &MessageList, id: &str) -> BTreeSet<String> {
-    let messages = list.messages().iter().rev();
+/// Returns the words of the arguments of the last call with this id among messages, in small letters.
+pub(super) fn words_of_call(messages: &[ListMessage], id: &str) -> BTreeSet<String> {
+    let messages = messages.iter().rev();
     let mut calls =
         messages.flat_map(|message| message.calls.iter().map(move |call| (message, call)));
     let Some((message, call)) = calls.find(|(_, call)| !id.is_empty() && call.id == id) else {

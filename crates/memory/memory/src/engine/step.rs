@@ -3,6 +3,7 @@
 use time::OffsetDateTime;
 
 use super::report::{Formed, Step, Why};
+use super::result::words_of_call;
 use super::{Memory, Promise, cut};
 use crate::list::MessageList;
 
@@ -36,8 +37,13 @@ impl Memory {
     ) -> Option<Step> {
         let now = now.unix_timestamp();
         let gap = self.state.last.map(|last| now.saturating_sub(last));
-        let lived = self.prices.seconds.zip(gap);
+        let lived = self.prices.seconds().zip(gap);
         let is_cold = lived.is_some_and(|(seconds, gap)| gap > i64::from(seconds));
+        if let Some(step) = self.inside(list) {
+            self.account(0, true);
+            self.state.last = Some(now);
+            return Some(step);
+        }
         let planned = self.plan(list, is_cold || is_changed);
         let kept = match &planned {
             _ if is_cold || is_changed || self.state.requests == 0 => 0,
@@ -56,14 +62,40 @@ impl Memory {
         step
     }
 
+    /// Returns the tokens that a list may have.
+    fn limit(&self) -> u64 {
+        let room = self.window.room();
+        self.prices.tier().map_or(room, |tier| tier.min(room))
+    }
+
+    /// Lets what has no room in the window leave, if that was promised.
+    fn inside(&mut self, list: &MessageList) -> Option<Step> {
+        let limit = self.limit();
+        if self.promise != Promise::Window || self.tokens() <= limit {
+            return None;
+        }
+        let mut step = Step {
+            why: Why::Forced,
+            cut: Vec::new(),
+        };
+        let has_left = self.leave(list, limit);
+        if self.tokens() > limit {
+            step = self.cut(Why::Forced, self.old(list, FORCED, 0));
+        }
+        self.sum_up_shorter(list, limit, false);
+        if self.tokens() > limit {
+            let cut = self.cut(Why::Forced, self.large(list)).cut;
+            step.cut.extend(cut);
+        }
+        self.sum_up_shorter(list, limit, true);
+        (has_left || !step.cut.is_empty()).then_some(step)
+    }
+
     /// Returns why something is to leave now, and what.
     fn plan(&self, list: &MessageList, is_free: bool) -> Option<(Why, Vec<Cut>)> {
-        let sent = self.beside.1 + self.state.sent() + self.tool_tokens();
-        let limit = self
-            .prices
-            .tier
-            .map_or(self.window.room(), |tier| tier.min(self.window.room()));
-        if sent > limit {
+        let sent = self.tokens();
+        let limit = self.limit();
+        if sent > limit && self.promise != Promise::Window {
             let mut cuts = Vec::new();
             for (least, newest) in [(SHORT, NEWEST), (FORCED, NEWEST), (FORCED, 0)] {
                 cuts = self.old(list, least, newest);
@@ -74,7 +106,7 @@ impl Memory {
             return (!cuts.is_empty()).then_some((Why::Forced, cuts));
         }
         let is_bound = self.state.messages.iter().any(|known| known.is_bound);
-        if self.promise == Promise::Append || is_bound {
+        if self.promise != Promise::Save || is_bound {
             return None;
         }
         let cuts = self.old(list, SHORT, NEWEST);
@@ -89,9 +121,10 @@ impl Memory {
         } else {
             sent + self.definition()
         };
-        let again = stays.saturating_sub(removed) as f64 * (self.prices.write - self.prices.read);
+        let again =
+            stays.saturating_sub(removed) as f64 * (self.prices.write() - self.prices.read());
         let turns = self.state.requests.min(TURNS);
-        let gain = removed as f64 * self.prices.read * turns as f64;
+        let gain = removed as f64 * self.prices.read() * turns as f64;
         (gain > again * MARGIN && again <= self.state.saved).then_some((Why::Pays, cuts))
     }
 
@@ -104,22 +137,50 @@ impl Memory {
             .unwrap_or(0);
         let end = seen.min(list.messages().len().saturating_sub(newest));
         let mut cuts = Vec::new();
-        for (at, known) in messages.iter().enumerate().take(end) {
+        let known = messages.iter().enumerate();
+        let known = known.filter(|(at, known)| self.state.stands(*at, known));
+        for (at, known) in known.take_while(|(at, _)| *at < end) {
             for (index, result) in known.results.iter().enumerate() {
                 if result.is_cut() || result.tokens <= least {
                     continue;
                 }
-                if let Some(text) = cut::ends(&result.name, result.first(), &*self.counter) {
-                    let after = self.counter.count(&text) as u64;
-                    if after < result.tokens {
-                        cuts.push(Cut {
-                            message: at,
-                            result: index,
-                            text,
-                            after,
-                        });
-                    }
+                let ends = result.ends(|name, text| {
+                    let text = cut::ends(name, text, &*self.counter)?;
+                    let tokens = self.counter.count(&text) as u64;
+                    Some((text, tokens))
+                });
+                if let Some((text, after)) = ends.filter(|(_, after)| *after < result.tokens) {
+                    cuts.push(Cut {
+                        message: at,
+                        result: index,
+                        text: text.to_owned(),
+                        after,
+                    });
                 }
+            }
+        }
+        cuts
+    }
+
+    /// Returns the cuts of results that are too large even at first sight.
+    fn large(&self, list: &MessageList) -> Vec<Cut> {
+        let mut cuts = Vec::new();
+        for (at, known) in self.state.messages.iter().enumerate() {
+            let is_there = self.state.stands(at, known);
+            for (index, result) in known.results.iter().enumerate().filter(|_| is_there) {
+                if result.is_cut() || result.tokens <= self.window.large_result() {
+                    continue;
+                }
+                let before = list.messages().get(..at).unwrap_or_default();
+                let words = words_of_call(before, result.call());
+                let text = cut::preview(&result.name, result.first(), &words, &*self.counter);
+                let text = text.map(|text| (self.counter.count(&text) as u64, text));
+                cuts.extend(text.map(|(after, text)| Cut {
+                    message: at,
+                    result: index,
+                    text,
+                    after,
+                }));
             }
         }
         cuts
@@ -131,6 +192,9 @@ impl Memory {
             why,
             cut: Vec::new(),
         };
+        if cuts.is_empty() {
+            return step;
+        }
         for cut in cuts {
             let Some(known) = self.state.messages.get_mut(cut.message) else {
                 continue;
@@ -159,11 +223,11 @@ impl Memory {
     fn account(&mut self, kept: u64, is_cold: bool) {
         let cost = |tokens: u64, kept: u64| {
             let kept = kept.min(tokens);
-            kept as f64 * self.prices.read + (tokens - kept) as f64 * self.prices.write
+            kept as f64 * self.prices.read() + (tokens - kept) as f64 * self.prices.write()
         };
         let beside = self.beside.1;
         let given = beside + self.state.given();
-        let sent = beside + self.state.sent() + self.tool_tokens();
+        let sent = self.tokens();
         let given_kept = if is_cold { 0 } else { self.state.before.0 };
         self.state.saved += cost(given, given_kept) - cost(sent, kept);
         self.state.before = (given, sent);

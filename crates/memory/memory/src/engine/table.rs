@@ -1,6 +1,6 @@
 //! JSON of a result with its records by position, in JSON that explains itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use accp_recordings::read_json;
 use serde_json::{Map, Value as Json, json};
@@ -11,35 +11,48 @@ use crate::raw::compact;
 const ROWS: usize = 2;
 /// The fewest keys of a record whose values stand by position where an earlier result has the keys.
 const KEYS: usize = 4;
+/// The newest results that are one record in which an equal record is looked for.
+const RECORDS: usize = 40;
+/// Stands before the place where columns or keys stand.
+const AS_IN: &str = "as in ";
 /// Stands between the names of a member and of a member inside it.
 const INSIDE: char = '.';
 
-/// The columns and keys that stand in the list, with the result in which they do.
+/// The columns and keys that stand in the list, with the result in which they do, and records that stand there.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shapes {
     /// The names of columns, as JSON.
     columns: HashMap<String, String>,
-    /// The keys of results that are one record, as JSON.
-    keys: HashMap<String, String>,
+    /// The results that are one record and stand with their names, by the JSON of their keys.
+    layouts: HashMap<String, (String, Shape)>,
+    /// The newest results that are one record, as they were given.
+    records: VecDeque<(String, Map<String, Json>)>,
 }
 
 impl Shapes {
-    /// Takes what a result says as it stands in the list.
-    pub(super) fn add(&mut self, name: &str, text: &str) {
+    /// Takes what a result says: as it stands in the list, and as it was given.
+    pub(super) fn add(&mut self, name: &str, text: &str, given: &str) {
         if !text.trim_start().starts_with(['{', '[']) {
             return;
         }
         let Ok(json) = serde_json::from_str::<Json>(text) else {
             return;
         };
+        self.add_columns(&place(None, name), name, &json);
         if let Json::Object(map) = &json {
             let keys = names(map.keys().map(String::as_str));
             let is_by_position = map.contains_key("rows") || map.contains_key("values");
-            if map.len() >= KEYS && !is_by_position {
-                self.keys.entry(keys).or_insert_with(|| place(None, name));
+            if map.len() >= KEYS && !is_by_position && !self.layouts.contains_key(&keys) {
+                let shape = Shape::of(&json, self);
+                self.layouts.insert(keys, (place(None, name), shape));
             }
         }
-        self.add_columns(&place(None, name), name, &json);
+        if let Ok(Json::Object(record)) = serde_json::from_str(given.trim())
+            && record.len() >= KEYS
+        {
+            self.records.truncate(RECORDS - 1);
+            self.records.push_front((name.to_owned(), record));
+        }
     }
 
     /// Takes the columns in a value that stands at a place of a result.
@@ -62,6 +75,81 @@ impl Shapes {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Returns the columns that stand at a place.
+    fn columns_at(&self, place: &str) -> Option<&String> {
+        let mut all = self.columns.iter();
+        all.find_map(|(columns, at)| (at == place).then_some(columns))
+    }
+
+    /// Returns a record as an earlier one with other members; `None` if none has most of them.
+    fn as_earlier(&self, record: &Map<String, Json>) -> Option<Json> {
+        let mut best: Option<(usize, Json)> = None;
+        for (name, known) in &self.records {
+            let is_longer = record.len() >= known.len();
+            if !is_longer || !known.keys().eq(record.keys().take(known.len())) {
+                continue;
+            }
+            let other = |(key, value): &(&String, &Json)| known.get(*key) != Some(*value);
+            let others = record.iter().filter(other);
+            let others: Map<String, Json> = others
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            let fewest = best
+                .as_ref()
+                .map_or(record.len().div_ceil(2), |best| best.0);
+            if others.len() < fewest {
+                best = Some((
+                    others.len(),
+                    json!({ format!("as {}, but", place(None, name)): others }),
+                ));
+            }
+        }
+        best.map(|(_, json)| json)
+    }
+}
+
+/// How a value stands in a result, so that a later one can leave its names out.
+#[derive(Debug, Clone)]
+enum Shape {
+    /// A record, with its keys.
+    Record(Vec<(String, Shape)>),
+    /// Records, with their columns as JSON.
+    Rows(String),
+    Other,
+}
+
+impl Shape {
+    /// Returns the shape of a value as it stands in the list.
+    fn of(json: &Json, shapes: &Shapes) -> Self {
+        match json {
+            Json::Object(map) => match (map.get("columns"), map.get("rows")) {
+                (Some(Json::Array(columns)), Some(_)) => {
+                    Self::Rows(Json::from(columns.clone()).to_string())
+                }
+                (Some(Json::String(at)), Some(_)) => {
+                    let place = at.strip_prefix(AS_IN);
+                    let columns = place.and_then(|place| shapes.columns_at(place));
+                    columns.map_or(Self::Other, |columns| Self::Rows(columns.clone()))
+                }
+                _ if map.contains_key("columns") || map.contains_key("values") => Self::Other,
+                _ => {
+                    let members = map.iter();
+                    let members =
+                        members.map(|(key, value)| (key.clone(), Self::of(value, shapes)));
+                    Self::Record(members.collect())
+                }
+            },
+            Json::Array(items) => {
+                let records = items.iter().map(Json::as_object);
+                let records: Option<Vec<&Map<String, Json>>> = records.collect();
+                let columns = records.and_then(|records| Some(columns(flat(&records)?.first()?)));
+                let columns = columns.filter(|columns| columns != "[]");
+                columns.map_or(Self::Other, Self::Rows)
+            }
+            _ => Self::Other,
         }
     }
 }
@@ -107,19 +195,56 @@ struct Writer<'s> {
 }
 
 impl Writer<'_> {
-    /// Returns the whole result: a record of known keys by position.
+    /// Returns the whole result: a record as an earlier one with other members, or with keys that stand in an earlier one.
     fn whole(&mut self, json: &Json) -> Json {
-        let known = json.as_object().filter(|map| map.len() >= KEYS);
-        let known = known.and_then(|map| {
-            let keys = names(map.keys().map(String::as_str));
-            Some((map, self.shapes.keys.get(&keys)?))
-        });
-        let Some((map, of)) = known else {
+        let Some(map) = json.as_object().filter(|map| map.len() >= KEYS) else {
             return self.placed(None, json);
         };
-        // The values have no names here, so neither have the tables in them.
-        let values: Vec<Json> = map.values().map(|value| self.placed(None, value)).collect();
-        json!({ "keys": as_in(of), "values": values })
+        let whole = self.with_known_keys(json, map);
+        let whole = whole.unwrap_or_else(|| {
+            // What was tried does not stand.
+            self.own = Shapes::default();
+            self.placed(None, json)
+        });
+        let changed = self.shapes.as_earlier(map);
+        let is_shorter = |json: &Json| json.to_string().len() < whole.to_string().len();
+        changed.filter(is_shorter).unwrap_or(whole)
+    }
+
+    /// Returns the values of a record whose keys stand in an earlier result.
+    fn with_known_keys(&mut self, json: &Json, map: &Map<String, Json>) -> Option<Json> {
+        let shapes = self.shapes;
+        let keys = names(map.keys().map(String::as_str));
+        let (of, shape) = shapes.layouts.get(&keys)?;
+        let values = self.values(json, shape)?;
+        Some(json!({ "keys and columns": as_in(of), "values": values }))
+    }
+
+    /// Returns a value without the names that stand in an earlier one of this shape; `None` if a reader would take it for
+    /// another value.
+    fn values(&mut self, json: &Json, shape: &Shape) -> Option<Json> {
+        match (shape, json) {
+            (Shape::Record(members), Json::Object(map)) => {
+                if !map.keys().eq(members.iter().map(|(key, _)| key)) {
+                    return Some(self.placed(None, json));
+                }
+                let values = map.values().zip(members);
+                let values = values.map(|(value, (_, shape))| self.values(value, shape));
+                values.collect::<Option<Vec<_>>>().map(Json::from)
+            }
+            (Shape::Rows(known), Json::Array(items)) => {
+                let records = items.iter().map(Json::as_object);
+                let records: Vec<&Map<String, Json>> = records.collect::<Option<_>>()?;
+                let flat = flat(&records).filter(|flat| !flat.is_empty());
+                let Some(flat) = flat else {
+                    return items.is_empty().then(|| json.clone());
+                };
+                (columns(flat.first()?) == *known).then(|| self.rows(None, &flat))
+            }
+            // An array stands for names that are left out.
+            (Shape::Record(_), Json::Array(_)) => None,
+            _ => Some(self.placed(None, json)),
+        }
     }
 
     /// Returns the same value, the member under this key, with its lists of records by position.
@@ -150,7 +275,7 @@ impl Writer<'_> {
         let records: Option<Vec<&Map<String, Json>>> = items.iter().map(Json::as_object).collect();
         let records = records?;
         let flat = flat(&records)?;
-        let columns = names(flat.first()?.iter().map(|(name, _)| &**name));
+        let columns = columns(flat.first()?);
         let is_known = self.known(&columns).is_some();
         if columns.len() <= 2 || records.len() < ROWS && !is_known {
             return None;
@@ -166,7 +291,7 @@ impl Writer<'_> {
         let records = lists.iter().copied().flatten().map(Json::as_object);
         let records: Option<Vec<&Map<String, Json>>> = records.collect();
         let flat = flat(&records?)?;
-        let columns = names(flat.first()?.iter().map(|(name, _)| &**name));
+        let columns = columns(flat.first()?);
         if columns.len() <= 2 {
             return None;
         }
@@ -207,7 +332,12 @@ impl Writer<'_> {
 }
 
 fn as_in(place: &str) -> Json {
-    format!("as in {place}").into()
+    format!("{AS_IN}{place}").into()
+}
+
+/// Returns the names of columns as JSON.
+fn columns(row: &[(String, &Json)]) -> String {
+    names(row.iter().map(|(name, _)| &**name))
 }
 
 /// Returns names as the JSON of a list.

@@ -6,7 +6,7 @@ use super::Memory;
 use super::mark::TOOL;
 use crate::form::Form;
 
-const ABOUT: &str = "Shows lines of an earlier result that are left out here, by the result's name and their numbers.";
+const ABOUT: &str = "Shows lines of an earlier result or message that are left out here, by its name and their numbers.";
 
 impl Memory {
     /// Returns the definition of `memory_read` for the tools of a request. A model that calls it gets what

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::planner::Planner;
 use crate::event::Tier;
 use crate::hooks::Hooks;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::raw::Pointer;
 
 /// A picture, a document or a sound in the list.
@@ -97,7 +97,7 @@ impl Planner<'_> {
                 )],
             )
         });
-        let tokens = |message: &Message| {
+        let tokens = |message: &ListMessage| {
             let (window, counter) = (self.options.window, self.options.counter);
             window.tokens(message, counter)
         };

@@ -12,7 +12,7 @@ use crate::event::{Event, Intent, Tier};
 use crate::finding::{Code, Finding};
 use crate::hooks::{Hooks, Verdict};
 use crate::list::MessageList;
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::names;
 use crate::parsed::{Parsed, parse};
 use crate::session::{Covers, ListSession, ListUpdate, Slot, SlotKind, Usage};
@@ -47,7 +47,7 @@ pub(super) struct Draft {
     pub(super) slots: Vec<Slot>,
     /// The tokens of each slot.
     pub(super) tokens: Vec<u64>,
-    made: Vec<(Message, Covers, SlotKind)>,
+    made: Vec<(ListMessage, Covers, SlotKind)>,
     pub(super) files: Vec<NewFile>,
     taken: BTreeSet<String>,
     /// How many messages the archive has.
@@ -250,7 +250,7 @@ impl<'p> Planner<'p> {
     }
 
     /// Replaces a message of the list by one that shows less.
-    pub(super) fn replace(&mut self, slot: usize, message: Message) {
+    pub(super) fn replace(&mut self, slot: usize, message: ListMessage) {
         let tokens = self.options.window.tokens(&message, self.options.counter);
         let place = &mut self.draft.slots[slot];
         place.message = message.clone();
@@ -420,7 +420,7 @@ impl<'p> Planner<'p> {
         Finding::of_list(Code::OverWindow, text)
     }
 
-    pub(super) fn finish(mut self, new: Vec<Message>) -> ListPlan {
+    pub(super) fn finish(mut self, new: Vec<ListMessage>) -> ListPlan {
         let after = self.total();
         let window = self.options.window;
         let state = window.state(after);
@@ -468,7 +468,7 @@ fn acted(event: &Event) -> bool {
 }
 
 /// Returns whether a message shows a text, whole or quoted.
-fn shown(message: &Message, text: &str) -> bool {
+fn shown(message: &ListMessage, text: &str) -> bool {
     let content = message.json()["content"].as_str().unwrap_or_default();
     content.contains(text) || content.contains(&quoted(text))
 }

@@ -7,7 +7,7 @@ use super::planner::Planner;
 use crate::archive::{Archive, Archived};
 use crate::event::Tier;
 use crate::hooks::Hooks;
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::names::{CHECKPOINTS, OFFLOADED};
 use crate::session::{Covers, Slot, SlotKind};
 use crate::summarizer::{Sent, SummaryError, SummaryRequest};
@@ -225,7 +225,7 @@ impl Planner<'_> {
         }
         let text = self.summary(&leaves, left, most)?;
         let made = Slot {
-            message: Message::user(self.session.form, &text),
+            message: ListMessage::user(self.session.form, &text),
             covers,
             kind: SlotKind::Summary,
         };
@@ -258,7 +258,7 @@ impl Planner<'_> {
             checkpoints: Some(format!("{CHECKPOINTS}/")),
         };
         let tokens = |tokens: u64| usize::try_from(tokens).unwrap_or(usize::MAX);
-        let empty = Message::user(self.session.form, "");
+        let empty = ListMessage::user(self.session.form, "");
         let around = window.tokens(&empty, options.counter) + SEAM;
         let room = Room {
             total: tokens(most.usual.saturating_sub(around)),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::planner::Planner;
 use crate::drift::{Case, DriftEvent, Sign, judged};
-use crate::message::{Message, Role};
+use crate::message::{ListMessage, Role};
 use crate::parsed::parse;
 use crate::session::{Covers, Slot, SlotKind};
 use crate::summary::Content;
@@ -87,7 +87,7 @@ impl Planner<'_> {
             ..Recovered::default()
         };
         let recovered = signs.map(|sign| self.answer(sign, &mut found)).collect();
-        let message = Message::user(self.session.form, &found.text());
+        let message = ListMessage::user(self.session.form, &found.text());
         let stands = |slot: &Slot| slot.message.digest() == message.digest();
         if found.parts.is_empty() || self.draft.slots.iter().any(stands) {
             return vec![false; found.signs];
@@ -121,7 +121,7 @@ impl Planner<'_> {
             for words in [Some(whole), sign.passage.clone()].into_iter().flatten() {
                 let mut more = found.clone();
                 more.add(*index, &words, &sign.evidence);
-                let message = Message::user(self.session.form, &more.text());
+                let message = ListMessage::user(self.session.form, &more.text());
                 if self.options.window.tokens(&message, self.options.counter) <= found.most {
                     *found = more;
                     any = true;
@@ -148,7 +148,7 @@ impl Recovered {
     /// Adds words of a message, unless they are there, and why.
     fn add(&mut self, message: usize, words: &str, reason: &str) {
         let quoted: Vec<_> = words.lines().map(|line| format!("> {line}")).collect();
-        let part = format!("**Message {message}:**\n{}\n", quoted.join("\n"));
+        let part = format!("**ListMessage {message}:**\n{}\n", quoted.join("\n"));
         let reason = format!("**Reason:** {reason}\n");
         for (all, one) in [(&mut self.parts, part), (&mut self.reasons, reason)] {
             if !all.contains(&one) {

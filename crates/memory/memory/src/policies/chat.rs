@@ -8,7 +8,11 @@ use crate::policy::{Kind, Message};
 
 /// Returns a message as the agent's program has it in a list of OpenAI chat: its own are the assistant's, all others
 /// the user's. What answers one of the `foreign` calls, which other agents made, is the user's too.
-pub(super) fn as_chat(message: &Message, agent: &str, foreign: &mut BTreeSet<String>) -> Json {
+pub(super) fn as_chat(
+    message: &Message,
+    agent: &str,
+    foreign: &mut BTreeSet<String>,
+) -> Map<String, Json> {
     let recorded = message.recorded();
     let speaker = recorded.name().or(recorded.role()).unwrap_or_default();
     let answers =
@@ -39,5 +43,5 @@ pub(super) fn as_chat(message: &Message, agent: &str, foreign: &mut BTreeSet<Str
     if chat.get("content").is_none_or(Json::is_null) && !has_calls {
         chat.insert("content".to_owned(), "".into());
     }
-    Json::Object(chat)
+    chat
 }

@@ -142,7 +142,8 @@ fn in_chat<'t>(text: &'t str, agent: &str, foreign: &mut BTreeSet<String>) -> Op
         return Some(Cow::Borrowed(text));
     }
     let message = policy::Message::new(0, Recorded::of(&json))?;
-    Some(Cow::Owned(as_chat(&message, agent, foreign).to_string()))
+    let chat = as_chat(&message, agent, foreign);
+    Some(Cow::Owned(Json::Object(chat).to_string()))
 }
 
 /// One conversation, as each of its agents has it in a list.
@@ -199,7 +200,8 @@ impl Policy for Ctx {
         for message in &self.messages[held.read..] {
             if message.is_for(&agent.name) {
                 held.indices.push(message.index);
-                given.push(as_chat(message, &agent.name, &mut held.foreign).to_string());
+                let chat = as_chat(message, &agent.name, &mut held.foreign);
+                given.push(Json::Object(chat).to_string());
             }
         }
         held.read = self.messages.len();

@@ -10,6 +10,7 @@ use super::chat::as_chat;
 use crate::engine::{Memory, Prices, Promise};
 use crate::form::Form;
 use crate::list::MessageList;
+use crate::message::ListMessage;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use crate::window::Window;
 
@@ -38,7 +39,8 @@ use crate::window::Window;
 /// #     counter: Arc::new(Quarters),
 /// #     view: View::new(Arc::new(Registry::standard())),
 /// # };
-/// let mut sent = Sent::new(&opening, Window::of(8_000)?, Prices::default(), Promise::Append);
+/// let prices = Prices::default().with_minimum(0).with_step(1);
+/// let mut sent = Sent::new(&opening, Window::of(8_000)?, prices, Promise::Append);
 /// let log = "\u{1b}[32mok\u{1b}[0m of a step\n".repeat(30);
 /// let log = json!({ "role": "tool", "name": "bash", "content": log });
 /// sent.push(&Message::new(0, Recorded::of(&log)).expect("it has a role"));
@@ -64,7 +66,7 @@ struct AgentList {
     read: usize,
     /// The messages of the conversation that are in the agent's list, and the list.
     indices: Vec<usize>,
-    list: Vec<String>,
+    list: Vec<ListMessage>,
     /// The calls of other agents.
     foreign: BTreeSet<String>,
 }
@@ -109,19 +111,15 @@ impl Policy for Sent {
             if message.is_for(&agent.name) {
                 held.indices.push(message.index);
                 let chat = as_chat(message, &agent.name, &mut held.foreign);
-                held.list.push(chat.to_string());
+                held.list.push(ListMessage::of_object(Form::OpenAi, chat));
             }
         }
         held.read = self.messages.len();
         held.memory.take_results_of(&self.named);
-        let list = MessageList::of(Form::OpenAi, held.list.iter().map(String::as_str));
-        let list = list.map(|list| match &self.opening.tools {
+        let list = MessageList::of_messages(Form::OpenAi, held.list.clone());
+        let list = match &self.opening.tools {
             Some(tools) => list.with_beside(tools.to_string()),
             None => list,
-        });
-        let Ok(list) = list else {
-            // A message of a recording is always an object.
-            return Vec::new();
         };
         let (sent, report) = held.memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
         let tools = Segment::tools(&self.opening);
@@ -129,10 +127,25 @@ impl Policy for Sent {
             let definition = format!("{}\n", Memory::tool(Form::Anthropic));
             Segment::new(Kind::Tools, definition)
         });
-        let shown = sent.messages().iter().zip(&held.indices);
+        // The messages that are not there have a summary in their place.
+        let system = |at: &usize| self.messages[held.indices[*at]].kind == Kind::System;
+        let mut places: Vec<Option<usize>> = Vec::new();
+        let mut is_told = false;
+        for at in 0..held.indices.len() {
+            if at >= report.left || system(&at) {
+                places.push(Some(held.indices[at]));
+            } else if !is_told {
+                is_told = true;
+                places.push(None);
+            }
+        }
+        let shown = sent.messages().iter().zip(places);
         let shown = shown.map(|(message, index)| Segment {
-            message: Some(*index),
-            ..Segment::new(self.messages[*index].kind, message.line())
+            message: index,
+            ..Segment::new(
+                index.map_or(Kind::Facts, |index| self.messages[index].kind),
+                message.line(),
+            )
         });
         tools.into_iter().chain(own).chain(shown).collect()
     }

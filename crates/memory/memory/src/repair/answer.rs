@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use crate::message::{Call, Message};
+use crate::message::{Call, ListMessage};
 use crate::raw::Pointer;
 
 /// What the result of a call says whose result is not in the list.
@@ -24,7 +24,7 @@ pub(super) fn message(call: &Call) -> String {
 }
 
 /// Returns the item that answers a call of Responses.
-pub(super) fn item(message: &Message, call: &Call) -> String {
+pub(super) fn item(message: &ListMessage, call: &Call) -> String {
     let kind = message.json()["type"].as_str().unwrap_or_default();
     // Only the output of a local shell call has the id of the call as its own `id`.
     let key = if kind == "local_shell_call" {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::value::RawValue;
 
 use crate::finding::{Code, Finding};
-use crate::message::Message;
+use crate::message::ListMessage;
 use crate::raw::{Pointer, replaced};
 
 /// The blocks of a message that go and come.
@@ -18,7 +18,7 @@ pub(super) struct Blocks {
 }
 
 /// Returns the indices of the results.
-pub(super) fn results(message: &Message) -> impl Iterator<Item = usize> {
+pub(super) fn results(message: &ListMessage) -> impl Iterator<Item = usize> {
     let blocks = message.blocks().iter().enumerate();
     blocks
         .filter(|(_, block)| block["type"] == "tool_result")
@@ -26,13 +26,13 @@ pub(super) fn results(message: &Message) -> impl Iterator<Item = usize> {
 }
 
 /// Returns the text of a block.
-pub(super) fn text(message: &Message, index: usize) -> Option<&str> {
+pub(super) fn text(message: &ListMessage, index: usize) -> Option<&str> {
     let place = Pointer::of(["content".into(), index.into()]);
     message.raw().get(place.range(message.raw())?)
 }
 
 /// Returns the number of results that a message begins with.
-pub(super) fn leading(message: &Message) -> usize {
+pub(super) fn leading(message: &ListMessage) -> usize {
     let blocks = message.blocks().iter();
     blocks
         .take_while(|block| block["type"] == "tool_result")
@@ -47,7 +47,7 @@ pub(super) fn unreadable(at: usize) -> Finding {
 
 impl Blocks {
     /// Returns whether no block of the message stays or comes.
-    pub(super) fn leave_nothing(&self, message: &Message) -> bool {
+    pub(super) fn leave_nothing(&self, message: &ListMessage) -> bool {
         self.added.is_empty() && self.dropped.len() == message.blocks().len()
     }
 
@@ -55,7 +55,7 @@ impl Blocks {
     pub(super) fn applied(
         mut self,
         at: usize,
-        message: &Message,
+        message: &ListMessage,
     ) -> Result<Option<String>, Finding> {
         if self.leave_nothing(message) {
             return Ok(None);

@@ -7,7 +7,7 @@ use crate::check::details::flaws;
 use crate::edit::{Edit, edited};
 use crate::finding::Finding;
 use crate::list::MessageList;
-use crate::message::Message;
+use crate::message::ListMessage;
 
 /// One change may show another fault: an image that moves may have a wrong type. More rounds than this do not help.
 const ROUNDS: usize = 8;
@@ -39,7 +39,7 @@ pub(super) fn mended(list: &MessageList) -> Result<(MessageList, Vec<Repair>), F
         for (at, edits) in edits {
             if let Some(message) = at.and_then(|at| messages.get_mut(at)) {
                 let raw = edited(message.raw(), &edits);
-                *message = Message::read(list.form(), at.unwrap_or_default(), &raw)?;
+                *message = ListMessage::read(list.form(), at.unwrap_or_default(), &raw)?;
             }
         }
         list = list.with(messages);

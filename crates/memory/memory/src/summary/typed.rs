@@ -20,7 +20,7 @@ const RESULTS: usize = 3;
 
 /// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
 /// message of the user is whole.
-pub(super) fn typed(messages: &[Parsed]) -> Vec<Item> {
+pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     let speaks = |message: &&Parsed| message.role == Role::User && !message.text.trim().is_empty();
     let users: Vec<&Parsed> = messages.iter().filter(speaks).collect();
     let Some((first, later)) = users.split_first() else {

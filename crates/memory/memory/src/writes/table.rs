@@ -111,6 +111,11 @@ pub(crate) fn is_replaced(name: &str) -> bool {
     WORDS.replaced.contains(&&*folded(name))
 }
 
+/// Returns whether an argument of this name has the path of a file.
+pub(crate) fn is_path(name: &str) -> bool {
+    WORDS.paths.contains(&name)
+}
+
 /// Returns the command of an editor.
 pub(super) fn command(arguments: &Json) -> Option<&str> {
     arguments.get("command")?.as_str()

@@ -80,6 +80,8 @@ pub(super) fn update(conn: &mut Connection, root: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Another process may have added files while this one waited. A list from before would take them out again.
+    let seen = files::list(root)?;
     if !add(&transaction, root, &seen)? {
         all(&transaction, root, &seen)?;
     }
@@ -88,8 +90,8 @@ pub(super) fn update(conn: &mut Connection, root: &Path) -> Result<(), Fault> {
 
 /// Reads everything again.
 pub(super) fn rebuild(conn: &mut Connection, root: &Path) -> Result<(), Fault> {
-    let seen = files::list(root)?;
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let seen = files::list(root)?;
     all(&transaction, root, &seen)?;
     Ok(transaction.commit()?)
 }

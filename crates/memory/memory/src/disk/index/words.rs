@@ -13,6 +13,9 @@ use super::rank::{Asked, Places, Weights, score, weight};
 const PLACES: i64 = 200_000;
 /// The factor of the words of a long message, compared with those of its section.
 const AROUND: f64 = 0.25;
+/// How much more the newest section counts than the oldest: results of one tool have the same words, and mostly the newer one
+/// is meant.
+const RECENT: f64 = 0.1;
 
 /// Finds the sections that fit a query best.
 pub(super) fn search(
@@ -57,9 +60,10 @@ pub(super) fn search(
         let (length, block): (i64, i64) =
             statement.query_row([section], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let around = around.get(&block).copied().unwrap_or(0.0);
+        let score = score(&asked, &weights, &places, length as f64 / mean) + AROUND * around;
         chosen.push(Chosen {
             section,
-            score: score(&asked, &weights, &places, length as f64 / mean) + AROUND * around,
+            score: score * (1.0 + RECENT * section as f64 / sections.max(1) as f64),
             part: None,
         });
     }

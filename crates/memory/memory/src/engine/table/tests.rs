@@ -6,25 +6,95 @@ use super::*;
 
 /// Returns the JSON that a result was made of, by the results so far as they stand.
 fn records(json: &Json, before: &[(String, Json)]) -> Json {
-    let names = |given: &Json, key: &str| -> Vec<String> {
-        let place = given.as_str().and_then(|text| text.strip_prefix("as in "));
-        let of = place.map(|place| {
-            let (member, name) = place.split_once("result ").unwrap();
-            let (_, of) = before.iter().find(|(known, _)| known == name).unwrap();
-            match member.strip_suffix(" of ") {
-                _ if key == "keys" => {
-                    let keys = of.as_object().unwrap().keys().cloned();
-                    keys.map(Json::from).collect()
-                }
-                member => columns_at(of, None, member).unwrap().clone(),
+    match json {
+        Json::Array(items) => items.iter().map(|item| records(item, before)).collect(),
+        Json::Object(map) => match (map.get("columns"), map.get("rows"), map.get("groups")) {
+            (Some(columns), Some(Json::Array(rows)), None) => {
+                table_rows(&column_names(columns, before), rows, before)
             }
-        });
-        let names = of.as_ref().unwrap_or(given).as_array().unwrap().iter();
-        names
-            .map(|name| name.as_str().unwrap().to_owned())
-            .collect()
+            (Some(columns), None, Some(Json::Array(groups))) => {
+                let columns = column_names(columns, before);
+                let groups = groups.iter();
+                let groups =
+                    groups.map(|rows| table_rows(&columns, rows.as_array().unwrap(), before));
+                groups.collect()
+            }
+            _ => {
+                if let (Some(keys), Some(values)) = (map.get("keys and columns"), map.get("values"))
+                {
+                    let of = keys.as_str().unwrap().strip_prefix("as in ").unwrap();
+                    return by_shape(values, stands(of, before), before);
+                }
+                let mut members = map.iter();
+                if let Some((key, Json::Object(others))) = members.next()
+                    && let Some(of) = key.strip_prefix("as ")
+                    && let Some(of) = of.strip_suffix(", but")
+                {
+                    let mut record = records(stands(of, before), before);
+                    record.as_object_mut().unwrap().extend(others.clone());
+                    return record;
+                }
+                let members = map.iter();
+                let members = members.map(|(key, value)| (key.clone(), records(value, before)));
+                Json::Object(members.collect())
+            }
+        },
+        scalar => scalar.clone(),
+    }
+}
+
+/// Returns a result by its words, as it stands.
+fn stands<'b>(of: &str, before: &'b [(String, Json)]) -> &'b Json {
+    let name = of.strip_prefix("result ").unwrap();
+    let (_, stands) = before.iter().find(|(known, _)| known == name).unwrap();
+    stands
+}
+
+/// Returns a value that has no names, with those of an earlier one.
+fn by_shape(value: &Json, of: &Json, before: &[(String, Json)]) -> Json {
+    let Json::Array(values) = value else {
+        return records(value, before);
     };
-    let record = |columns: &[String], row: &Json| {
+    match of {
+        Json::Object(map) if map.contains_key("rows") => {
+            table_rows(&column_names(&map["columns"], before), values, before)
+        }
+        Json::Object(map) if !map.contains_key("columns") && !map.contains_key("values") => {
+            assert_eq!(map.len(), values.len());
+            let members = map.iter().zip(values);
+            let members =
+                members.map(|((key, of), value)| (key.clone(), by_shape(value, of, before)));
+            Json::Object(members.collect())
+        }
+        Json::Array(items) if !items.is_empty() && items.iter().all(Json::is_object) => {
+            let records = items.iter().map(|item| item.as_object().unwrap());
+            match flat(&records.collect::<Vec<_>>()) {
+                Some(flat) if !flat[0].is_empty() => {
+                    let names = flat[0].iter().map(|(name, _)| name.clone());
+                    table_rows(&names.collect::<Vec<_>>(), values, before)
+                }
+                _ => self::records(value, before),
+            }
+        }
+        _ => records(value, before),
+    }
+}
+
+fn column_names(given: &Json, before: &[(String, Json)]) -> Vec<String> {
+    let place = given.as_str().and_then(|text| text.strip_prefix("as in "));
+    let of = place.map(|place| {
+        let (member, name) = place.split_once("result ").unwrap();
+        let of = stands(&format!("result {name}"), before);
+        columns_at(of, None, member.strip_suffix(" of ")).unwrap()
+    });
+    let names = of.unwrap_or(given).as_array().unwrap().iter();
+    names
+        .map(|name| name.as_str().unwrap().to_owned())
+        .collect()
+}
+
+fn table_rows(columns: &[String], rows: &[Json], before: &[(String, Json)]) -> Json {
+    let rows = rows.iter().map(|row| {
         let mut record = Json::Object(Map::new());
         let cells = row.as_array().unwrap();
         assert_eq!(cells.len(), columns.len());
@@ -41,37 +111,8 @@ fn records(json: &Json, before: &[(String, Json)]) -> Json {
             *place.unwrap() = records(cell, before);
         }
         record
-    };
-    match json {
-        Json::Array(items) => items.iter().map(|item| records(item, before)).collect(),
-        Json::Object(map) => match (map.get("columns"), map.get("rows"), map.get("groups")) {
-            (Some(columns), Some(Json::Array(rows)), None) => {
-                let columns = names(columns, "columns");
-                rows.iter().map(|row| record(&columns, row)).collect()
-            }
-            (Some(columns), None, Some(Json::Array(groups))) => {
-                let columns = names(columns, "columns");
-                let group = |rows: &Json| -> Json {
-                    let rows = rows.as_array().unwrap().iter();
-                    rows.map(|row| record(&columns, row)).collect()
-                };
-                groups.iter().map(group).collect()
-            }
-            _ => {
-                if let (Some(keys), Some(Json::Array(values))) =
-                    (map.get("keys"), map.get("values"))
-                {
-                    let values = values.iter().map(|value| records(value, before));
-                    let members = names(keys, "keys").into_iter().zip(values);
-                    return Json::Object(members.collect());
-                }
-                let members = map.iter();
-                let members = members.map(|(key, value)| (key.clone(), records(value, before)));
-                Json::Object(members.collect())
-            }
-        },
-        scalar => scalar.clone(),
-    }
+    });
+    rows.collect()
 }
 
 /// Returns the member at which a reader takes a value inside this one to stand.
@@ -149,19 +190,43 @@ fn lists_of_lists_have_common_columns() {
 #[test]
 fn what_an_earlier_result_has_is_said_by_its_name() {
     let mut shapes = Shapes::default();
-    let first =
-        r#"{"id":"A","who":"ann","paid":[{"how":"card","sum":3},{"how":"cash","sum":4}],"bags":2}"#;
+    let first = r#"{"id":"A","who":"ann","paid":[{"how":"card","sum":3},{"how":"cash","sum":4}],"bags":[{"no":1}],"seat":{"row":4,"at":"K"}}"#;
     let stands = by_position(first, "c1", &shapes).unwrap();
-    shapes.add("c1", &stands);
-    let second = r#"{"id":"B","who":"bo","paid":[{"how":"card","sum":9}],"bags":0}"#;
-    let expected = r#"{"keys":"as in result c1","values":["B","bo",{"columns":"as in paid of result c1","rows":[["card",9]]},0]}"#;
-    assert_eq!(
-        by_position(second, "c2", &shapes).as_deref(),
-        Some(expected)
-    );
+    shapes.add("c1", &stands, first);
+    let second = r#"{"id":"B","who":"bo","paid":[{"how":"card","sum":9}],"bags":[],"seat":{"row":5,"at":"K"}}"#;
+    let expected =
+        r#"{"keys and columns":"as in result c1","values":["B","bo",[["card",9]],[],[5,"K"]]}"#;
+    let placed = by_position(second, "c2", &shapes);
+    assert_eq!(placed.as_deref(), Some(expected));
+    shapes.add("c2", expected, second);
+    // A value that a reader would take for another one: all names stand.
+    let odd = r#"{"id":"B","who":"cy","paid":[7],"bags":[],"seat":[1]}"#;
+    assert_eq!(by_position(odd, "c3", &shapes).as_deref(), Some(odd));
     // Other keys stand with their values.
     let third = r#"{"id":"B","who":"bo","bags":0,"more":1}"#;
     assert_eq!(by_position(third, "c3", &shapes).as_deref(), Some(third));
+}
+
+#[test]
+fn a_record_that_changed_says_what_changed() {
+    let mut shapes = Shapes::default();
+    let first = r#"{"id":"A","who":"ann","from":"2031-06-01","to":"2031-06-09","free":true}"#;
+    shapes.add("c1", first, first);
+    let second = first.replace("true}", r#"false,"note":"gone"}"#);
+    let expected = r#"{"as result c1, but":{"free":false,"note":"gone"}}"#;
+    assert_eq!(
+        by_position(&second, "c2", &shapes).as_deref(),
+        Some(expected)
+    );
+    let same = by_position(first, "c2", &shapes);
+    assert_eq!(same.as_deref(), Some(r#"{"as result c1, but":{}}"#));
+    // Half of it is another record.
+    let other = r#"{"id":"B","who":"bo","from":"2031-06-02","to":"2031-06-09","free":true}"#;
+    let placed = by_position(other, "c2", &shapes).unwrap();
+    assert!(placed.starts_with(r#"{"keys and columns""#), "{placed}");
+    // A member that is gone, or stands elsewhere, is not said.
+    let gone = r#"{"id":"A","who":"ann","from":"2031-06-01","to":"2031-06-09"}"#;
+    assert_eq!(by_position(gone, "c2", &shapes).as_deref(), Some(gone));
 }
 
 fn any_json() -> impl Strategy<Value = Json> {
@@ -211,7 +276,7 @@ proptest! {
                 if once.len() == all.len() {
                     prop_assert_eq!(&records(&read, &before), json);
                 }
-                shapes.add(&name, &table);
+                shapes.add(&name, &table, &text);
             }
         }
     }

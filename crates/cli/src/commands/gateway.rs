@@ -1,0 +1,119 @@
+//! `accp gateway`: between agents and the API of a model.
+
+mod ledger;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use accp_console::outcome::{Failure, Outcome, Verdict};
+use accp_console::output::note;
+use accp_gateway::{Config, Gateway, GatewayError, Keep, Policy};
+
+use super::serve::log::LogArgs;
+use super::serve::{interrupted, runtime};
+
+/// Run a gateway: agents reach the API of their model through it, and pay less
+///
+/// An agent needs another base URL and nothing else. The gateway gives results of tools a cheaper form
+/// when they enter a list, and leaves everything else of a request as it is, to the byte. Answers pass as
+/// they come. Keys are passed on and never kept. The ledger has a row for each request: what it has cost
+/// by the provider's own count, and what it would have cost as it came.
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  accp gateway
+  export ANTHROPIC_BASE_URL=http://127.0.0.1:7338 OPENAI_BASE_URL=http://127.0.0.1:7338/v1
+  accp gateway --policy shadow
+  accp gateway --upstream openai=https://llm.example.com --holdout 0.1
+  accp gateway report --by day")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<ledger::Command>,
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+#[derive(Debug, clap::Args)]
+struct ServeArgs {
+    /// The file of requests and sessions, which is made if there is none
+    #[arg(long, value_name = "FILE", default_value = ledger::FILE, env = "ACCP_LEDGER")]
+    ledger: PathBuf,
+    /// The API behind the gateway: `anthropic=URL` or `openai=URL`
+    #[arg(long, value_name = "NAME=URL")]
+    upstream: Vec<String>,
+    /// What happens to requests: `append` gives results cheaper forms, `shadow` only says what that would save, `off` reads none
+    #[arg(long, default_value = "append")]
+    policy: Policy,
+    /// Leave this share of the sessions as they are, from 0 to 1, so that bills can be compared
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    holdout: f64,
+    /// What of requests stands in the ledger: `cold` keeps the forms of results, `none` numbers alone
+    #[arg(long, default_value = "cold")]
+    keep: Keep,
+    /// Listen on this address
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338")]
+    listen: SocketAddr,
+    /// Listen beyond loopback, where requests and keys cross the network unencrypted
+    #[arg(long)]
+    allow_remote: bool,
+    /// Trust the authorities in this PEM file, in the place of Mozilla's
+    #[arg(long, value_name = "FILE")]
+    upstream_ca: Option<PathBuf>,
+    #[command(flatten)]
+    log: LogArgs,
+}
+
+/// Runs the command.
+pub(crate) fn run(args: &Args) -> Outcome {
+    match &args.command {
+        Some(command) => ledger::run(command),
+        None => serve(&args.serve),
+    }
+}
+
+/// Runs a gateway until it is interrupted.
+fn serve(args: &ServeArgs) -> Outcome {
+    let mut config = Config {
+        listen: args.listen,
+        allow_remote: args.allow_remote,
+        policy: args.policy,
+        holdout: args.holdout,
+        keep: args.keep,
+        authority: args.upstream_ca.clone(),
+        ..Config::default()
+    };
+    for upstream in &args.upstream {
+        match upstream.split_once('=') {
+            Some(("anthropic", url)) => url.clone_into(&mut config.anthropic),
+            Some(("openai", url)) => url.clone_into(&mut config.openai),
+            _ => {
+                let message = format!(
+                    "--upstream {upstream}: expected anthropic=URL or openai=URL, such as openai=https://llm.example.com"
+                );
+                return Err(Failure::Misuse(message));
+            }
+        }
+    }
+    let _log = args.log.start(None);
+    runtime()?.block_on(async {
+        let policy = config.policy;
+        let gateway = Gateway::bind(config, &args.ledger).await;
+        let gateway = gateway.map_err(|error| match error {
+            GatewayError::Ledger(error) => {
+                Failure::Input(format!("{}: {error}", args.ledger.display()))
+            }
+            error => Failure::Misuse(error.to_string()),
+        })?;
+        let url = gateway.url();
+        note(format_args!(
+            "gateway at {url}, policy {policy}, ledger {}; Ctrl-C ends it",
+            args.ledger.display()
+        ));
+        note(format_args!(
+            "export ANTHROPIC_BASE_URL={url} OPENAI_BASE_URL={url}/v1"
+        ));
+        let ended = gateway.run(interrupted()).await;
+        ended.map_err(|error| Failure::Io(url, error))?;
+        Ok(Verdict::Fine)
+    })
+}

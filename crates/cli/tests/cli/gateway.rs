@@ -1,0 +1,238 @@
+//! `accp gateway` as a process of its own, before a provider of a few lines: it is killed, and goes on.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+use serde_json::{Value as Json, json};
+
+use super::{Folder, Run, Words as _, command, finish};
+
+/// A message of HTTP: its head, and its body by its length.
+fn read_message(stream: &TcpStream) -> Option<(String, String)> {
+    let mut reader = BufReader::new(stream);
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let length = head.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse().ok())?
+    });
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body).ok()?;
+    Some((head, String::from_utf8(body).ok()?))
+}
+
+/// Starts a provider that answers each request with a count, and says what it got.
+fn provider() -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let (got, gets) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let got = got.clone();
+            thread::spawn(move || {
+                while let Some((_, body)) = read_message(&stream) {
+                    let tokens = body.len() / 4;
+                    let answer = json!({"model": "claude-m", "content": [],
+                        "usage": {"input_tokens": tokens, "output_tokens": 5}});
+                    let answer = answer.to_string();
+                    let head = format!(
+                        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n",
+                        answer.len()
+                    );
+                    if got.send(body).is_err() || write!(&stream, "{head}{answer}").is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+    });
+    (url, gets)
+}
+
+struct Gateway {
+    process: Child,
+    address: String,
+}
+
+impl Gateway {
+    fn start(folder: &Path, args: &str) -> Self {
+        let mut command = command();
+        let args = format!("gateway --listen 127.0.0.1:0 {args}");
+        command
+            .current_dir(folder)
+            .args(args.words())
+            .stderr(Stdio::piped());
+        let mut process = command.spawn().unwrap();
+        let lines = BufReader::new(process.stderr.take().unwrap()).lines();
+        let mut lines = lines.map_while(Result::ok);
+        let first = lines
+            .find(|line| line.contains("gateway at http://"))
+            .unwrap();
+        let address = first
+            .split("http://")
+            .nth(1)
+            .unwrap()
+            .split(',')
+            .next()
+            .unwrap()
+            .to_owned();
+        let second = lines.next().unwrap();
+        assert!(
+            second.contains(&format!("ANTHROPIC_BASE_URL=http://{address} ")),
+            "{second}"
+        );
+        Self { process, address }
+    }
+
+    fn ask(&self, body: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let head = format!(
+            "POST /v1/messages HTTP/1.1\r\nhost: {}\r\nx-api-key: sk-1\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        stream
+            .write_all(format!("{head}{body}").as_bytes())
+            .unwrap();
+        let (head, body) = read_message(&stream).unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{head}{body}");
+        let session = head
+            .lines()
+            .find_map(|line| line.strip_prefix("x-accp-session: "));
+        session.unwrap_or_default().to_owned()
+    }
+
+    fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+/// Returns a request after so many calls of a tool, whose results are records.
+fn request(calls: usize) -> String {
+    let mut messages = vec![json!({"role": "user", "content": "Which slots are free?"})];
+    for call in 0..calls {
+        let rows = (0..40).map(
+            |n| json!({"slot": format!("K{call}-{n}"), "day": "2031-06-01", "free": n % 3 == 0}),
+        );
+        let rows = Json::Array(rows.collect()).to_string();
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": format!("c{call}"), "name": "slots", "input": {}}]}));
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": format!("c{call}"), "content": rows}]}));
+    }
+    // A cache keeps no list of fewer than 1,024 tokens, and the gateway makes none smaller than that.
+    let system = "You book tables. ".repeat(400);
+    json!({"model": "claude-m", "max_tokens": 9, "system": system, "messages": messages})
+        .to_string()
+}
+
+fn accp(folder: &Path, line: &str) -> Run {
+    finish(command().current_dir(folder).args(line.words()), b"")
+}
+
+#[test]
+fn a_gateway_that_is_killed_goes_on_with_the_same_lists() {
+    let folder = Folder::with(&[]);
+    let folder = folder.0.path();
+    let (url, gets) = provider();
+    let args = format!("--upstream anthropic={url}");
+    let mut before: Vec<Json> = Vec::new();
+    for calls in 1..5 {
+        let gateway = Gateway::start(folder, &args);
+        for _ in 0..2 {
+            let given = request(calls);
+            let session = gateway.ask(&given);
+            assert_eq!(session.len(), 32);
+            let sent = gets.recv().unwrap();
+            assert!(
+                sent.len() * 10 < given.len() * 9,
+                "{} of {}",
+                sent.len(),
+                given.len()
+            );
+            let sent: Json = serde_json::from_str(&sent).unwrap();
+            let messages = sent["messages"].as_array().unwrap();
+            assert!(messages.starts_with(&before));
+            before.clone_from(messages);
+        }
+        gateway.kill();
+    }
+}
+
+#[test]
+fn a_ledger_says_what_was_saved_and_signs_it() {
+    let folder = Folder::with(&[]);
+    let folder = folder.0.path();
+    let (url, _gets) = provider();
+    let missing = accp(folder, "gateway report");
+    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("gateway.accp"),
+        "{}",
+        missing.stderr
+    );
+    let gateway = Gateway::start(folder, &format!("--upstream anthropic={url}"));
+    let session = gateway.ask(&request(3));
+    let rows = || accp(folder, "gateway report --by session --json").stdout;
+    let mut report = rows();
+    while serde_json::from_str::<Json>(&report).unwrap()["all"]["requests"] != 1 {
+        report = rows();
+    }
+    let report: Json = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["rows"][0]["of"], session);
+    assert!(report["all"]["cost"].as_f64() < report["all"]["plain"].as_f64());
+    let table = accp(folder, "gateway report --by model").stdout;
+    assert!(table.contains("claude-m"), "{table}");
+    let receipt = accp(folder, &format!("gateway receipt {session}"));
+    assert_eq!(receipt.code, Some(0), "{}", receipt.stderr);
+    std::fs::write(folder.join("receipt.json"), &receipt.stdout).unwrap();
+    let key = accp(folder, "gateway key").stdout;
+    let checked = accp(
+        folder,
+        &format!("gateway verify receipt.json --key {}", key.trim()),
+    );
+    assert!(
+        checked.stdout.starts_with("The signature holds."),
+        "{}{}",
+        checked.stdout,
+        checked.stderr
+    );
+    let forged = receipt.stdout.replace("\"requests\":1", "\"requests\":7");
+    std::fs::write(folder.join("receipt.json"), forged).unwrap();
+    let checked = accp(folder, "gateway verify receipt.json");
+    assert_eq!(checked.code, Some(1));
+    assert!(
+        checked.stderr.contains("the receipt has changed"),
+        "{}",
+        checked.stderr
+    );
+    gateway.kill();
+}
+
+#[test]
+fn settings_that_do_not_fit_are_refused_with_a_cure() {
+    let folder = Folder::with(&[]);
+    for (args, cure) in [
+        ("--upstream openai", "anthropic=URL or openai=URL"),
+        ("--upstream openai=llm.example.com", "the URL of an API"),
+        ("--keep none", "off or shadow"),
+        ("--holdout 2", "from 0 to 1"),
+        ("--listen 0.0.0.0:0", "--allow-remote"),
+        ("--policy less", "off, shadow or append"),
+        ("--upstream-ca none.pem", "none.pem"),
+    ] {
+        let run = accp(folder.0.path(), &format!("gateway {args}"));
+        assert_eq!(run.code, Some(2), "{args}: {}", run.stderr);
+        assert!(run.stderr.contains(cure), "{args}: {}", run.stderr);
+    }
+}

@@ -1,0 +1,39 @@
+//! The answers of the gateway itself, in the words of the provider that was asked.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::Response;
+use serde_json::json;
+
+use crate::route::Provider;
+
+/// Returns an error as a client of this provider reads it.
+pub(crate) fn error(provider: Provider, status: StatusCode, message: &str) -> Response {
+    let kind = if status == StatusCode::PAYLOAD_TOO_LARGE {
+        "request_too_large"
+    } else if status.is_client_error() {
+        "invalid_request_error"
+    } else {
+        "api_error"
+    };
+    let message = format!("accp gateway: {message}");
+    let json = match provider {
+        Provider::Anthropic => json!({
+            "type": "error",
+            "error": { "type": kind, "message": message },
+        }),
+        Provider::OpenAi => json!({
+            "error": { "message": message, "type": kind, "param": null, "code": null },
+        }),
+    };
+    of_json(status, json.to_string())
+}
+
+/// Returns an answer of JSON.
+pub(crate) fn of_json(status: StatusCode, text: String) -> Response {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}

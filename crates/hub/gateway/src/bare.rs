@@ -1,0 +1,113 @@
+//! A request without what clients change in a message while it stays the same: marks for caches, which move from one message to
+//! the next, and a text in a block of its own, which is needed for a mark.
+
+use serde_json::Value as Json;
+
+/// The member that marks a place for a cache.
+pub(crate) const MARK: &str = "cache_control";
+
+/// Takes the marks out of a value.
+pub(crate) fn unmark(json: &mut Json) {
+    match json {
+        Json::Array(items) => items.iter_mut().for_each(unmark),
+        Json::Object(map) => {
+            map.shift_remove(MARK);
+            map.values_mut().for_each(unmark);
+        }
+        _ => {}
+    }
+}
+
+/// Writes words that stand in a single block of text as that text.
+pub(crate) fn unwrap_words(message: &mut Json) {
+    if !matches!(
+        message["role"].as_str(),
+        Some("user" | "assistant" | "system" | "developer")
+    ) {
+        return;
+    }
+    let text = match message["content"].as_array().map(Vec::as_slice) {
+        Some([Json::Object(block)]) if block.len() == 2 && is_text(block.get("type")) => {
+            block.get("text").filter(|text| text.is_string()).cloned()
+        }
+        _ => None,
+    };
+    if let Some(text) = text {
+        message["content"] = text;
+    }
+}
+
+/// Returns whether a message has a thought that its provider binds to the exact list before it.
+pub(crate) fn is_bound(message: &Json) -> bool {
+    let blocks = message["content"].as_array().into_iter().flatten();
+    let mut kinds = blocks.map(|block| block["type"].as_str());
+    message["type"] == "reasoning" && message["encrypted_content"].is_string()
+        || kinds.any(|kind| matches!(kind, Some("thinking" | "redacted_thinking")))
+}
+
+/// Signs a message, so that the memory leaves it as it is. (The memory reads over marks for caches.)
+pub(crate) fn sign(message: &mut Json) {
+    let last = message["content"]
+        .as_array_mut()
+        .and_then(|blocks| blocks.last_mut());
+    let place = match last {
+        Some(block) if block.is_object() => block,
+        _ => message,
+    };
+    place["signature"] = Json::from("kept");
+}
+
+fn is_text(kind: Option<&Json>) -> bool {
+    let kind = kind.and_then(Json::as_str);
+    matches!(kind, Some("text" | "input_text" | "output_text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn marks_leave_and_the_order_stays() {
+        let mut json = json!([{"b": 1, "cache_control": {"type": "ephemeral"}, "a": [{"cache_control": null, "c": 2}]}]);
+        unmark(&mut json);
+        assert_eq!(json.to_string(), r#"[{"b":1,"a":[{"c":2}]}]"#);
+    }
+
+    #[test]
+    fn a_thought_binds_its_list() {
+        let thought =
+            json!({"role": "assistant", "content": [{"type": "thinking", "signature": "s"}]});
+        assert!(is_bound(&thought));
+        assert!(is_bound(
+            &json!({"type": "reasoning", "encrypted_content": "s"})
+        ));
+        assert!(!is_bound(&json!({"type": "reasoning", "summary": []})));
+        assert!(!is_bound(
+            &json!({"role": "assistant", "content": "thinking"})
+        ));
+    }
+
+    #[test]
+    fn words_in_a_block_of_their_own_are_these_words() {
+        let unwrapped = |mut json: Json| {
+            unwrap_words(&mut json);
+            json["content"].take()
+        };
+        let block = json!({"type": "text", "text": "Rye?"});
+        assert_eq!(
+            unwrapped(json!({"role": "user", "content": [block]})),
+            "Rye?"
+        );
+        for other in [
+            json!([block, block]),
+            json!([{"type": "image", "text": "Rye?"}]),
+            json!([{"type": "text", "text": "Rye?", "citations": []}]),
+            json!([{"type": "tool_result", "content": "Rye?"}]),
+        ] {
+            assert_eq!(unwrapped(json!({"role": "user", "content": other})), other);
+        }
+        assert!(unwrapped(json!({"role": "tool", "content": [block]})).is_array());
+    }
+}

@@ -1,0 +1,129 @@
+//! The settings of a gateway.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::route::Provider;
+
+/// The settings of a gateway.
+///
+/// ```
+/// use accp_gateway::{Config, Provider};
+///
+/// let config = Config::default();
+/// assert_eq!(config.upstream(Provider::Anthropic), "https://api.anthropic.com");
+/// assert!(config.listen.ip().is_loopback());
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    /// The address to listen on.
+    pub listen: SocketAddr,
+    /// Whether to listen on an address that is not loopback. Whoever reaches the gateway may use it with a key of their own.
+    pub allow_remote: bool,
+    /// The URL of Anthropic's API, without a path.
+    pub anthropic: String,
+    /// The URL of OpenAI's API, without a path.
+    pub openai: String,
+    /// What happens to requests.
+    pub policy: Policy,
+    /// The share of the sessions whose requests stay as they are, from 0 to 1. Their bills are what the others are compared with.
+    pub holdout: f64,
+    /// What of requests is kept on disk.
+    pub keep: Keep,
+    /// A PEM file with the authorities that the providers' certificates are checked against, in the place of Mozilla's.
+    pub authority: Option<PathBuf>,
+    /// A request with more bytes is passed on unread.
+    pub body_bytes: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 7338)),
+            allow_remote: false,
+            anthropic: "https://api.anthropic.com".to_owned(),
+            openai: "https://api.openai.com".to_owned(),
+            policy: Policy::Append,
+            holdout: 0.0,
+            keep: Keep::Cold,
+            authority: None,
+            body_bytes: 64 << 20,
+        }
+    }
+}
+
+impl Config {
+    /// Returns the URL of a provider.
+    pub fn upstream(&self, provider: Provider) -> &str {
+        let url = match provider {
+            Provider::Anthropic => &self.anthropic,
+            Provider::OpenAi => &self.openai,
+        };
+        url.trim_end_matches('/')
+    }
+}
+
+/// What a gateway does to requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Policy {
+    /// Nothing: requests go out unread.
+    Off,
+    /// Nothing, but the ledger says what [`Policy::Append`] would have done.
+    Shadow,
+    /// Results of tools get their cheapest form when they enter a list, and keep it.
+    #[default]
+    Append,
+}
+
+impl Policy {
+    /// All policies.
+    pub const ALL: [Self; 3] = [Self::Off, Self::Shadow, Self::Append];
+
+    /// Returns the name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Shadow => "shadow",
+            Self::Append => "append",
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Self::ALL.into_iter().find(|policy| policy.name() == text);
+        found.ok_or_else(|| format!("expected off, shadow or append, found {text:?}"))
+    }
+}
+
+/// What of requests a gateway keeps on disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Keep {
+    /// Digests, numbers and names alone. A gateway that keeps nothing changes nothing: its policy has to be off or shadow.
+    None,
+    /// Also the forms of results that were changed.
+    #[default]
+    Cold,
+}
+
+impl FromStr for Keep {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "none" => Ok(Self::None),
+            "cold" => Ok(Self::Cold),
+            _ => Err(format!("expected none or cold, found {text:?}")),
+        }
+    }
+}

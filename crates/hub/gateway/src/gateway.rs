@@ -1,0 +1,261 @@
+//! The server of a gateway.
+
+use std::fmt;
+use std::future::{Future, IntoFuture as _};
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use axum::Router;
+use axum::extract::{Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{Html, IntoResponse as _, Response};
+use axum::routing::get;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use crate::answer;
+use crate::branches::Branches;
+use crate::config::{Config, Keep, Policy};
+use crate::ledger::{Ledger, LedgerError};
+use crate::proxy;
+use crate::report::{By, Report};
+use crate::route::Provider;
+use crate::state::{App, Writer};
+
+/// How long answers under way may go on when the gateway ends.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// A gateway that listens.
+pub struct Gateway {
+    listener: TcpListener,
+    address: SocketAddr,
+    app: Arc<App>,
+    writing: thread::JoinHandle<()>,
+}
+
+/// Why a gateway does not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GatewayError {
+    /// The address cannot be listened on.
+    #[error("{0}: {1}; choose another address with --listen")]
+    Address(SocketAddr, #[source] io::Error),
+    /// The gateway would be open to other machines.
+    #[error(
+        "{0} is not loopback, and requests and their keys would cross the network unencrypted: say --allow-remote if that is meant"
+    )]
+    Remote(SocketAddr),
+    /// Nothing is kept, and requests are to change.
+    #[error(
+        "with --keep none the policy has to be off or shadow, found {0}: what leaves a request could not come back after a restart"
+    )]
+    NothingKept(Policy),
+    /// A setting cannot be used.
+    #[error("{0}")]
+    Setting(String),
+    /// The ledger cannot be used.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+impl Gateway {
+    /// Listens, with a ledger in a file.
+    ///
+    /// # Errors
+    /// [`GatewayError`].
+    pub async fn bind(config: Config, ledger: impl AsRef<Path>) -> Result<Self, GatewayError> {
+        Self::with_ledger(config, Ledger::open(ledger)?).await
+    }
+
+    /// Listens, with this ledger.
+    ///
+    /// # Errors
+    /// [`GatewayError`].
+    pub async fn with_ledger(config: Config, ledger: Ledger) -> Result<Self, GatewayError> {
+        let at = config.listen;
+        if !at.ip().is_loopback() && !config.allow_remote {
+            return Err(GatewayError::Remote(at));
+        }
+        if config.keep == Keep::None && config.policy == Policy::Append {
+            return Err(GatewayError::NothingKept(config.policy));
+        }
+        if !(0.0..=1.0).contains(&config.holdout) {
+            let message = format!("--holdout is a share from 0 to 1, found {}", config.holdout);
+            return Err(GatewayError::Setting(message));
+        }
+        for provider in [Provider::Anthropic, Provider::OpenAi] {
+            let url = config.upstream(provider);
+            let read = reqwest::Url::parse(url);
+            if !read.is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host()) {
+                let message = format!(
+                    "--upstream {provider}={url}: expected the URL of an API, such as https://api.example"
+                );
+                return Err(GatewayError::Setting(message));
+            }
+        }
+        let listener = TcpListener::bind(at).await;
+        let listener = listener.map_err(|error| GatewayError::Address(at, error))?;
+        let address = listener.local_addr().unwrap_or(at);
+        let ledger = Arc::new(ledger);
+        let branches =
+            Branches::new(&config, Arc::clone(&ledger)).map_err(GatewayError::Setting)?;
+        let (writer, writing) = Writer::start(Arc::clone(&ledger));
+        let app = App {
+            client: client(&config, false).map_err(GatewayError::Setting)?,
+            sockets: client(&config, true).map_err(GatewayError::Setting)?,
+            branches: Arc::new(branches),
+            config,
+            ledger,
+            writer,
+        };
+        Ok(Self {
+            listener,
+            address,
+            app: Arc::new(app),
+            writing,
+        })
+    }
+
+    /// Returns the URL that clients use in the place of the provider's.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Serves until `end` is ready and the answers that are under way have passed, or ten seconds are over. Then the ledger has
+    /// all of them, and an answer that broke off stands there as one.
+    ///
+    /// # Errors
+    /// When the socket fails.
+    pub async fn run(self, end: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+        let own = Router::new()
+            .route("/ui/gateway", get(page))
+            .route("/accp/v1/gateway/report", get(report))
+            .route("/accp/v1/gateway/ready", get(async || "ready\n"))
+            .layer(middleware::from_fn(for_this_machine));
+        let writer = self.app.writer.clone();
+        let routes = own.fallback(proxy::pass).with_state(self.app);
+        let (ending, ended) = oneshot::channel();
+        let end = async {
+            end.await;
+            // Nobody waits for the answers if the server has failed.
+            let _ = ending.send(());
+        };
+        let over = async {
+            match ended.await {
+                Ok(()) => tokio::time::sleep(DRAIN).await,
+                Err(_) => std::future::pending().await,
+            }
+        };
+        let served = axum::serve(self.listener, routes).with_graceful_shutdown(end);
+        tokio::select! {
+            served = served.into_future() => served?,
+            () = over => tracing::warn!("answers that are under way break off"),
+        }
+        writer.end();
+        let joined = tokio::task::spawn_blocking(|| self.writing.join()).await;
+        if !matches!(joined, Ok(Ok(()))) {
+            tracing::error!("the thread of the ledger failed");
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Returns a client for requests. It takes proxies from the environment.
+fn client(config: &Config, for_sockets: bool) -> Result<reqwest::Client, String> {
+    let mut tls =
+        rustls::ClientConfig::clone(&*accp_client::tls_settings(config.authority.as_deref())?);
+    let mut client = reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .tcp_nodelay(true);
+    if for_sockets {
+        client = client.http1_only();
+    } else {
+        tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    }
+    let client = client.tls_backend_preconfigured(tls).build();
+    client.map_err(|error| format!("the client of the providers cannot start: {error}"))
+}
+
+/// Refuses pages of other sites that a browser on this machine shows: they could read the report under another name.
+async fn for_this_machine(request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let host = headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let host = host.unwrap_or_default();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_address = name
+        .trim_matches(['[', ']'])
+        .parse::<std::net::IpAddr>()
+        .is_ok();
+    if (is_address || name == "localhost") && !headers.contains_key(header::ORIGIN) {
+        return next.run(request).await;
+    }
+    let message = "expected an address or localhost as the host, and no page of another site";
+    answer::error(Provider::OpenAi, StatusCode::FORBIDDEN, message)
+}
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    by: Option<String>,
+}
+
+/// Reads the report on a thread that may wait for the disk.
+async fn read(app: Arc<App>, by: By) -> Result<Report, Response> {
+    let read = tokio::task::spawn_blocking(move || Report::of(&app.ledger, by)).await;
+    let failed = |message: String| {
+        answer::error(
+            Provider::OpenAi,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &message,
+        )
+    };
+    match read {
+        Ok(report) => report.map_err(|error| failed(error.to_string())),
+        Err(error) => Err(failed(error.to_string())),
+    }
+}
+
+async fn report(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Response {
+    let by = match asked.by.as_deref().unwrap_or("session").parse() {
+        Ok(by) => by,
+        Err(message) => {
+            let message: String = message;
+            return answer::error(Provider::OpenAi, StatusCode::BAD_REQUEST, &message);
+        }
+    };
+    match read(app, by).await {
+        Ok(report) => answer::of_json(StatusCode::OK, report.to_json()),
+        Err(response) => response,
+    }
+}
+
+async fn page(State(app): State<Arc<App>>) -> Response {
+    let mut tables = String::new();
+    for by in By::ALL {
+        match read(Arc::clone(&app), by).await {
+            Ok(report) => tables.push_str(&report.to_html()),
+            Err(response) => return response,
+        }
+    }
+    let policy = app.config.policy;
+    let mut headers = HeaderMap::new();
+    let only = header::HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'");
+    headers.insert(header::CONTENT_SECURITY_POLICY, only);
+    let page = format!(include_str!("page.html"), policy = policy, tables = tables);
+    (headers, Html(page)).into_response()
+}

@@ -1,0 +1,146 @@
+//! Headers: which are passed on, whose request it is, and which session it says.
+
+use accp_memory::Form;
+use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use ring::hmac;
+use serde_json::Value as Json;
+
+/// The header with which a client turns the gateway off for a request: `x-accp: off`.
+pub(crate) const SWITCH: HeaderName = HeaderName::from_static("x-accp");
+
+/// Headers of a connection, which the next one does not have.
+const OF_CONNECTION: [HeaderName; 8] = [
+    header::CONNECTION,
+    header::PROXY_AUTHENTICATE,
+    header::PROXY_AUTHORIZATION,
+    header::TE,
+    header::TRAILER,
+    header::TRANSFER_ENCODING,
+    header::UPGRADE,
+    HeaderName::from_static("keep-alive"),
+];
+
+/// Headers in which clients name their session.
+const SESSION: [&str; 6] = [
+    "x-claude-code-session-id",
+    "session_id",
+    "session-id",
+    "x-session-id",
+    "conversation_id",
+    "x-codex-turn-state",
+];
+
+/// Takes out what belongs to a connection, among it what `connection` names.
+pub(crate) fn remove_of_connection(headers: &mut HeaderMap) {
+    let named = headers.get_all(header::CONNECTION).iter();
+    let named: Vec<HeaderName> = named
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|name| name.trim().parse().ok())
+        .collect();
+    for name in named.iter().chain(&OF_CONNECTION) {
+        headers.remove(name);
+    }
+}
+
+/// Takes out what is between a client and the gateway alone, and asks for an answer that the gateway can read.
+pub(crate) fn prepare(headers: &mut HeaderMap) {
+    remove_of_connection(headers);
+    headers.remove(header::HOST);
+    headers.remove(SWITCH);
+    if let Some(accepted) = headers.get(header::ACCEPT_ENCODING) {
+        let takes_gzip = accepted.to_str().is_ok_and(|text| text.contains("gzip"));
+        let value = if takes_gzip { "gzip" } else { "identity" };
+        headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
+    }
+}
+
+/// Returns whether the client has turned the gateway off.
+pub(crate) fn is_off(headers: &HeaderMap) -> bool {
+    headers
+        .get(SWITCH)
+        .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"off"))
+}
+
+/// Returns the digest of the credentials of a request, under the secret of a ledger. Requests without any have one in common.
+pub(crate) fn owner(secret: &hmac::Key, headers: &HeaderMap) -> [u8; 16] {
+    let mut context = hmac::Context::with_key(secret);
+    for name in [header::AUTHORIZATION.as_str(), "x-api-key", "api-key"] {
+        let value = headers.get(name).map_or(&b""[..], |value| value.as_bytes());
+        context.update(&(value.len() as u64).to_le_bytes());
+        context.update(value);
+    }
+    first_half(context.sign().as_ref())
+}
+
+/// Returns what a request says of its session: a header of its client, or a member of its body. `None` if it says nothing.
+pub(crate) fn session_hint(headers: &HeaderMap, form: Form, body: &Json) -> Option<String> {
+    let of_header = SESSION.iter().find_map(|name| headers.get(*name));
+    if let Some(value) = of_header.and_then(|value| value.to_str().ok()) {
+        return Some(value.to_owned());
+    }
+    let members: &[&str] = match form {
+        Form::Anthropic => &["/metadata/user_id"],
+        Form::OpenAi => &["/prompt_cache_key"],
+        Form::Responses => &["/prompt_cache_key", "/conversation", "/conversation/id"],
+    };
+    let found = members
+        .iter()
+        .find_map(|place| body.pointer(place)?.as_str());
+    found.map(str::to_owned)
+}
+
+/// Returns the first half of a digest.
+pub(crate) fn first_half(digest: &[u8]) -> [u8; 16] {
+    let half = digest.first_chunk::<16>();
+    half.copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pairs = pairs.iter();
+        pairs
+            .map(|(name, value)| {
+                let name = HeaderName::from_static(name);
+                (name, HeaderValue::from_static(value))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn what_belongs_to_a_connection_ends_there() {
+        let mut all = headers(&[
+            ("connection", "x-hop, keep-alive"),
+            ("x-hop", "1"),
+            ("keep-alive", "5"),
+            ("host", "127.0.0.1"),
+            ("x-accp", "shadow"),
+            ("accept-encoding", "br, gzip, zstd"),
+            ("anthropic-beta", "a,b"),
+        ]);
+        prepare(&mut all);
+        let left: Vec<_> = all
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+            .collect();
+        assert_eq!(
+            left,
+            [("accept-encoding", "gzip"), ("anthropic-beta", "a,b")]
+        );
+    }
+
+    #[test]
+    fn a_session_belongs_to_the_key_that_uses_it() {
+        let secret = hmac::Key::new(hmac::HMAC_SHA256, b"s");
+        let of = |pairs| owner(&secret, &headers(pairs));
+        let one = of(&[("x-api-key", "k1")]);
+        assert_eq!(one, of(&[("x-api-key", "k1"), ("x-other", "1")]));
+        assert_ne!(one, of(&[("x-api-key", "k2")]));
+        assert_ne!(one, of(&[("authorization", "k1")]));
+        let other = hmac::Key::new(hmac::HMAC_SHA256, b"t");
+        assert_ne!(one, owner(&other, &headers(&[("x-api-key", "k1")])));
+    }
+}

@@ -1,0 +1,342 @@
+//! The ledger: a row for each request, and what sessions go on with after a restart.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use ring::hmac;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use crate::bill::Bill;
+use crate::usage::Usage;
+
+/// The version of the tables.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+CREATE TABLE session (id TEXT PRIMARY KEY, plain INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE TABLE branch (session TEXT NOT NULL, number INTEGER NOT NULL, digests BLOB NOT NULL, removed INTEGER NOT NULL,
+    memory TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (session, number)) STRICT;
+CREATE TABLE request (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, provider TEXT NOT NULL,
+    model TEXT NOT NULL, policy TEXT NOT NULL, status INTEGER NOT NULL, given INTEGER NOT NULL, sent INTEGER NOT NULL,
+    input INTEGER, written INTEGER, read INTEGER, output INTEGER, cost REAL, plain REAL, changed REAL,
+    added_us INTEGER NOT NULL, repeated INTEGER NOT NULL, whole INTEGER NOT NULL, fault TEXT,
+    given_digest BLOB NOT NULL, sent_digest BLOB NOT NULL) STRICT;
+CREATE INDEX request_session ON request (session, id);
+";
+
+/// The file of a gateway's requests and sessions.
+///
+/// ```
+/// use accp_gateway::{By, Ledger, Report};
+///
+/// let ledger = Ledger::in_memory()?;
+/// assert_eq!(ledger.entries(None)?.len(), 0);
+/// assert_eq!(Report::of(&ledger, By::Session)?.rows.len(), 0);
+/// # Ok::<(), accp_gateway::LedgerError>(())
+/// ```
+pub struct Ledger {
+    connection: Mutex<Connection>,
+}
+
+/// Why a ledger cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// SQLite says so.
+    #[error("the ledger: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// Another version of the gateway wrote it.
+    #[error(
+        "the ledger has version {0}, and this gateway reads version {VERSION}; use another file"
+    )]
+    Version(i64),
+    /// The system gives no random bytes.
+    #[error("the system gives no random bytes: {0}")]
+    Random(String),
+}
+
+type Result<T> = std::result::Result<T, LedgerError>;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Entry {
+    /// When it came, in milliseconds of Unix time.
+    pub at: i64,
+    /// The session; empty if the gateway did not read the request.
+    pub session: String,
+    /// The provider.
+    pub provider: String,
+    /// The model, as the provider named it.
+    pub model: String,
+    /// What happened to it: `off`, `shadow`, `append`, `holdout` (its session stays as it is, for comparison) or `plain` (its
+    /// session went back to that).
+    pub policy: String,
+    /// The status of the answer; 0 if there was none.
+    pub status: u16,
+    /// The tokens of the list as it was given and as the policy makes it, by the gateway's count.
+    pub given: u64,
+    /// See [`given`](Self::given).
+    pub sent: u64,
+    /// The provider's own count, if the answer had one.
+    pub usage: Option<Usage>,
+    /// What it has cost, if the answer had a count.
+    pub bill: Option<Bill>,
+    /// The time that the gateway took before it sent the request on, in microseconds.
+    pub added_us: u64,
+    /// Whether the provider refused the changed request, and got the original.
+    pub repeated: bool,
+    /// Whether the whole answer has passed.
+    pub whole: bool,
+    /// Why the request went out as it was, if that was a fault.
+    pub fault: Option<String>,
+    /// The first half of the SHA-256 of the body as it was given and as it was sent; empty if it was not read.
+    pub given_digest: Vec<u8>,
+    /// See [`given_digest`](Self::given_digest).
+    pub sent_digest: Vec<u8>,
+}
+
+/// A branch of a session as it is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StoredBranch {
+    pub(crate) number: i64,
+    /// Eight bytes for each message.
+    pub(crate) digests: Vec<u8>,
+    /// The tokens that the last list of it was shorter by.
+    pub(crate) removed: u64,
+    pub(crate) memory: String,
+}
+
+impl Ledger {
+    /// Opens a ledger, and makes it if there is none.
+    ///
+    /// # Errors
+    /// If the file is none of this version, or cannot be written.
+    pub fn open(file: impl AsRef<Path>) -> Result<Self> {
+        Self::with(Connection::open(file)?)
+    }
+
+    /// Makes a ledger that is gone when it is dropped.
+    ///
+    /// # Errors
+    /// If SQLite gives none.
+    pub fn in_memory() -> Result<Self> {
+        Self::with(Connection::open_in_memory()?)
+    }
+
+    fn with(mut connection: Connection) -> Result<Self> {
+        connection.busy_timeout(Duration::from_secs(5))?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        connection.pragma_update(None, "synchronous", "NORMAL")?;
+        let making =
+            connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        let version: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        match version {
+            0 => {
+                making.execute_batch(TABLES)?;
+                making.pragma_update(None, "user_version", VERSION)?;
+            }
+            VERSION => {}
+            other => return Err(LedgerError::Version(other)),
+        }
+        making.commit()?;
+        Ok(Self {
+            connection: Mutex::new(connection),
+        })
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        self.connection
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the secret under which credentials get their digests, and makes it once.
+    pub(crate) fn secret(&self) -> Result<hmac::Key> {
+        let mut new = [0; 32];
+        getrandom::fill(&mut new).map_err(|error| LedgerError::Random(error.to_string()))?;
+        let value = self.kept("owner", &new)?;
+        Ok(hmac::Key::new(hmac::HMAC_SHA256, &value))
+    }
+
+    /// Returns the secret of this name, which is `new` if there is none yet.
+    pub(crate) fn kept(&self, name: &str, new: &[u8]) -> Result<Vec<u8>> {
+        let connection = self.connection();
+        connection.execute(
+            "INSERT OR IGNORE INTO secret VALUES (?1, ?2)",
+            params![name, new],
+        )?;
+        let value = "SELECT value FROM secret WHERE name = ?1";
+        Ok(connection.query_row(value, [name], |row| row.get(0))?)
+    }
+
+    /// Returns the secret of this name, if there is one.
+    pub(crate) fn found(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        let value = "SELECT value FROM secret WHERE name = ?1";
+        let connection = self.connection();
+        Ok(connection
+            .query_row(value, [name], |row| row.get(0))
+            .optional()?)
+    }
+
+    /// Writes requests.
+    pub(crate) fn write(&self, entries: &[Entry]) -> Result<()> {
+        let mut connection = self.connection();
+        let writing = connection.transaction()?;
+        {
+            let mut row = writing.prepare_cached(
+                "INSERT INTO request (at, session, provider, model, policy, status, given, sent, input, written, read, output, \
+                 cost, plain, changed, added_us, repeated, whole, fault, given_digest, sent_digest) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+            )?;
+            for entry in entries {
+                let usage = entry.usage;
+                let bill = entry.bill;
+                row.execute(params![
+                    entry.at,
+                    entry.session,
+                    entry.provider,
+                    entry.model,
+                    entry.policy,
+                    entry.status,
+                    entry.given,
+                    entry.sent,
+                    usage.map(|usage| usage.input),
+                    usage.map(|usage| usage.written),
+                    usage.map(|usage| usage.read),
+                    usage.map(|usage| usage.output),
+                    bill.map(|bill| bill.cost),
+                    bill.map(|bill| bill.plain),
+                    bill.map(|bill| bill.changed),
+                    entry.added_us,
+                    entry.repeated,
+                    entry.whole,
+                    entry.fault,
+                    entry.given_digest,
+                    entry.sent_digest,
+                ])?;
+            }
+        }
+        Ok(writing.commit()?)
+    }
+
+    /// Returns the requests of a session, or all, in order.
+    ///
+    /// # Errors
+    /// If the ledger cannot be read.
+    pub fn entries(&self, session: Option<&str>) -> Result<Vec<Entry>> {
+        let connection = self.connection();
+        let mut rows = connection.prepare_cached(
+            "SELECT at, session, provider, model, policy, status, given, sent, input, written, read, output, cost, plain, \
+             changed, added_us, repeated, whole, fault, given_digest, sent_digest FROM request \
+             WHERE ?1 IS NULL OR session = ?1 ORDER BY id",
+        )?;
+        let rows = rows.query_map([session], |row| {
+            let input: Option<u64> = row.get(8)?;
+            let usage = match input {
+                None => None,
+                Some(input) => Some(Usage {
+                    input,
+                    written: row.get(9)?,
+                    read: row.get(10)?,
+                    output: row.get(11)?,
+                }),
+            };
+            let cost: Option<f64> = row.get(12)?;
+            let bill = match cost {
+                None => None,
+                Some(cost) => Some(Bill {
+                    cost,
+                    plain: row.get(13)?,
+                    changed: row.get(14)?,
+                }),
+            };
+            Ok(Entry {
+                at: row.get(0)?,
+                session: row.get(1)?,
+                provider: row.get(2)?,
+                model: row.get(3)?,
+                policy: row.get(4)?,
+                status: row.get(5)?,
+                given: row.get(6)?,
+                sent: row.get(7)?,
+                usage,
+                bill,
+                added_us: row.get(15)?,
+                repeated: row.get(16)?,
+                whole: row.get(17)?,
+                fault: row.get(18)?,
+                given_digest: row.get(19)?,
+                sent_digest: row.get(20)?,
+            })
+        })?;
+        Ok(rows.collect::<std::result::Result<_, _>>()?)
+    }
+
+    /// Returns whether a session stays plain, what it has saved so far, and its branches.
+    pub(crate) fn session(&self, id: &str) -> Result<(bool, f64, Vec<StoredBranch>)> {
+        let connection = self.connection();
+        let plain = "SELECT plain FROM session WHERE id = ?1";
+        let plain = connection
+            .query_row(plain, [id], |row| row.get(0))
+            .optional()?;
+        let saved = "SELECT coalesce(sum(plain - cost), 0.0) FROM request WHERE session = ?1";
+        let saved = connection.query_row(saved, [id], |row| row.get(0))?;
+        let mut rows = connection.prepare_cached(
+            "SELECT number, digests, removed, memory FROM branch WHERE session = ?1 ORDER BY used",
+        )?;
+        let rows = rows.query_map([id], |row| {
+            Ok(StoredBranch {
+                number: row.get(0)?,
+                digests: row.get(1)?,
+                removed: row.get(2)?,
+                memory: row.get(3)?,
+            })
+        })?;
+        let branches = rows.collect::<std::result::Result<_, _>>()?;
+        Ok((plain.unwrap_or(false), saved, branches))
+    }
+
+    /// Keeps a branch. `used` orders the branches of a session.
+    pub(crate) fn keep_branch(
+        &self,
+        session: &str,
+        branch: &StoredBranch,
+        used: i64,
+    ) -> Result<()> {
+        let row = "INSERT OR REPLACE INTO branch VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let StoredBranch {
+            number,
+            digests,
+            removed,
+            memory,
+        } = branch;
+        let connection = self.connection();
+        let mut row = connection.prepare_cached(row)?;
+        row.execute(params![session, number, digests, removed, memory, used])?;
+        Ok(())
+    }
+
+    /// Forgets a branch.
+    pub(crate) fn drop_branch(&self, session: &str, number: i64) -> Result<()> {
+        let row = "DELETE FROM branch WHERE session = ?1 AND number = ?2";
+        self.connection().execute(row, params![session, number])?;
+        Ok(())
+    }
+
+    /// Lets a session stay plain from now on.
+    pub(crate) fn make_plain(&self, session: &str, now: i64) -> Result<()> {
+        let row = "INSERT OR REPLACE INTO session VALUES (?1, 1, ?2)";
+        self.connection().execute(row, params![session, now])?;
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Ledger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ledger").finish_non_exhaustive()
+    }
+}

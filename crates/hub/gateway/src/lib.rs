@@ -1,0 +1,60 @@
+//! A gateway between agents and the API of a model. An agent needs another base URL and nothing else.
+//!
+//! The gateway reads the list of messages in a request, and gives results of tools a cheaper form, as
+//! [`accp_memory::Memory`] does. Everything else of the request stays as it is, to the byte. Answers pass as they come. What a
+//! request has cost, and what it would have cost as it was, stands in a [`Ledger`].
+//!
+//! - **Nothing changes without cause.** A request that becomes no smaller goes out as the same bytes. With
+//!   [`Policy::Off`] the gateway reads no request.
+//! - **A fault of the gateway is no fault of the client.** If a request cannot be read, it goes out as it is, and the ledger says
+//!   why. If the provider refuses a changed request with 400, the original follows once.
+//! - **The gateway keeps no key.** It passes keys on. A session belongs to the digest of its key, under a secret of the ledger.
+//!
+//! ```no_run
+//! use accp_gateway::{Config, Gateway, Policy};
+//!
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = Config { policy: Policy::Append, ..Config::default() };
+//! let gateway = Gateway::bind(config, "gateway.accp").await?;
+//! println!("export ANTHROPIC_BASE_URL={}", gateway.url());
+//! gateway.run(std::future::pending()).await?;
+//! # Ok(())
+//! # }
+//! ```
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod answer;
+mod bare;
+mod bill;
+mod body;
+mod branches;
+mod config;
+mod gateway;
+mod headers;
+mod ledger;
+mod plan;
+mod prices;
+mod proxy;
+mod receipt;
+mod report;
+mod route;
+mod splice;
+mod state;
+mod tunnel;
+mod usage;
+
+pub use bill::Bill;
+pub use config::{Config, Keep, Policy};
+pub use gateway::{Gateway, GatewayError};
+pub use ledger::{Entry, Ledger, LedgerError};
+pub use prices::Prices;
+pub use receipt::{Receipt, ReceiptError};
+pub use report::{By, Report, Row};
+pub use route::Provider;
+pub use usage::Usage;
+
+/// The example of the README, compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

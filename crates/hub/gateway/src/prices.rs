@@ -1,0 +1,114 @@
+//! The prices of models, each with its source and date.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::route::Provider;
+
+/// The prices of a model, each relative to a token of input that no cache has anything to do with.
+///
+/// ```
+/// use accp_gateway::{Prices, Provider};
+///
+/// let prices = Prices::of(Provider::Anthropic, "claude-some-model");
+/// assert_eq!((prices.read, prices.write), (0.1, 1.25));
+/// assert!(prices.source.starts_with("https://"));
+/// ```
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Prices {
+    provider: String,
+    models: Vec<String>,
+    /// A token that a cache has.
+    pub read: f64,
+    /// A token that is written to a cache.
+    pub write: f64,
+    /// A token of output.
+    pub output: f64,
+    /// How long a cache keeps a beginning that nobody reads.
+    pub seconds: u32,
+    /// The fewest tokens that a cache keeps, and the steps in which it keeps them.
+    pub minimum: u64,
+    /// See [`minimum`](Self::minimum).
+    pub step: u64,
+    /// A request with more tokens is dearer as a whole.
+    pub tier: Option<u64>,
+    /// Where this was read.
+    pub source: String,
+    /// When it was read.
+    pub date: String,
+}
+
+static ALL: LazyLock<Vec<Prices>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("prices.json")).unwrap_or_default());
+
+impl Prices {
+    /// Returns the prices of a model: those of the first row that names the beginning of the model's name, without a path
+    /// before it.
+    pub fn of(provider: Provider, model: &str) -> &'static Self {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        let is_it = |row: &&Self| {
+            row.provider == provider.name()
+                && row
+                    .models
+                    .iter()
+                    .any(|begin| name.starts_with(begin.as_str()))
+        };
+        // A test reads the rows: each provider has one for every name.
+        ALL.iter().find(is_it).unwrap_or_else(|| other())
+    }
+
+    /// Returns these prices as a memory takes them.
+    pub(crate) fn for_memory(&self) -> accp_memory::Prices {
+        // A test reads the rows: each has prices that a memory takes.
+        let prices = accp_memory::Prices::new(self.read, self.write).unwrap_or_default();
+        prices
+            .with_seconds(Some(self.seconds))
+            .with_minimum(self.minimum)
+            .with_step(self.step)
+    }
+}
+
+/// Returns prices that make a cache worth nothing.
+fn other() -> &'static Prices {
+    static OTHER: LazyLock<Prices> = LazyLock::new(|| Prices {
+        provider: String::new(),
+        models: Vec::new(),
+        read: 1.0,
+        write: 1.0,
+        output: 1.0,
+        seconds: 0,
+        minimum: 0,
+        step: 1,
+        tier: None,
+        source: String::new(),
+        date: String::new(),
+    });
+    &OTHER
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_model_has_prices_with_a_source() {
+        assert!(ALL.len() > 3);
+        for row in ALL.iter() {
+            let prices = row.for_memory();
+            // Prices that a memory refuses would become others.
+            assert!((prices.read() - row.read).abs() + (prices.write() - row.write).abs() < 1e-9);
+        }
+        for provider in [Provider::Anthropic, Provider::OpenAi] {
+            let prices = Prices::of(provider, "no such model");
+            assert_eq!(prices.provider, provider.name());
+        }
+        let write = |model| Prices::of(Provider::OpenAi, model).write.to_string();
+        assert_eq!(write("openai/gpt-5.6-mini"), "1.25");
+        assert_eq!(write("gpt-5"), "1");
+        assert!(
+            ALL.iter()
+                .all(|row| row.date.starts_with("20") && row.source.starts_with("https://"))
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! What all requests of a gateway share.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::branches::Branches;
+use crate::config::Config;
+use crate::ledger::{Entry, Ledger};
+
+/// The requests that one transaction writes at most.
+const TOGETHER: usize = 256;
+
+/// What all requests of a gateway share.
+pub(crate) struct App {
+    pub(crate) config: Config,
+    pub(crate) client: reqwest::Client,
+    /// The client for sockets, which are of HTTP/1.1.
+    pub(crate) sockets: reqwest::Client,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) branches: Arc<Branches>,
+    pub(crate) writer: Writer,
+}
+
+/// Writes the rows of the ledger, one after the other, on a thread of its own.
+#[derive(Clone)]
+pub(crate) struct Writer {
+    rows: mpsc::Sender<Row>,
+}
+
+enum Row {
+    Entry(Box<Entry>),
+    /// There are no more rows.
+    End,
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub(crate) fn start(ledger: Arc<Ledger>) -> (Self, thread::JoinHandle<()>) {
+        let (rows, waiting) = mpsc::channel();
+        let thread = thread::spawn(move || write_all(&ledger, &waiting));
+        (Self { rows }, thread)
+    }
+
+    pub(crate) fn write(&self, entry: Entry) {
+        if self.rows.send(Row::Entry(Box::new(entry))).is_err() {
+            tracing::error!("a row of the ledger is lost: its thread has ended");
+        }
+    }
+
+    /// Lets the thread end once it has written all rows.
+    pub(crate) fn end(&self) {
+        // A thread that has ended needs no end.
+        let _ = self.rows.send(Row::End);
+    }
+}
+
+fn write_all(ledger: &Ledger, waiting: &mpsc::Receiver<Row>) {
+    while let Ok(first) = waiting.recv() {
+        let mut ends = false;
+        let mut entries = Vec::new();
+        for row in std::iter::once(first).chain(waiting.try_iter().take(TOGETHER - 1)) {
+            match row {
+                Row::Entry(entry) => entries.push(*entry),
+                Row::End => ends = true,
+            }
+        }
+        if let Err(error) = ledger.write(&entries) {
+            tracing::error!(rows = entries.len(), %error, "rows of the ledger are lost");
+        }
+        if ends {
+            return;
+        }
+    }
+}
+
+/// Returns the time in milliseconds of Unix time.
+pub(crate) fn now() -> i64 {
+    let age = SystemTime::now().duration_since(UNIX_EPOCH);
+    age.map_or(0, |age| i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
+}

@@ -1,0 +1,250 @@
+//! What a provider says it has billed, read off an answer as it passes.
+
+use std::io::Write as _;
+
+use axum::http::HeaderMap;
+use axum::http::header;
+use flate2::write::GzDecoder;
+use serde_json::Value as Json;
+
+/// An answer with more bytes in one event, or in all if it is no stream, is passed on and not read.
+const MOST: usize = 32 << 20;
+
+/// The tokens of a request by the provider's own count.
+///
+/// Anthropic's `input_tokens` are `input`. OpenAI counts cached tokens among those of the prompt, so that `input` is the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Input that no cache had, and that was not written to one.
+    pub input: u64,
+    /// Input that was written to a cache.
+    pub written: u64,
+    /// Input that a cache had.
+    pub read: u64,
+    /// Output.
+    pub output: u64,
+}
+
+impl Usage {
+    /// Returns all tokens of the input.
+    pub const fn prompt(&self) -> u64 {
+        self.input + self.written + self.read
+    }
+}
+
+/// What an answer says of its bill.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Told {
+    pub(crate) usage: Option<Usage>,
+    pub(crate) model: Option<String>,
+}
+
+impl Told {
+    /// Takes what an answer, or an event of one, says.
+    fn take(&mut self, json: &Json) {
+        for whole in [json, &json["message"], &json["response"]] {
+            if let Some(model) = whole["model"].as_str() {
+                self.model = Some(model.to_owned());
+            }
+            if whole["usage"].is_object() {
+                self.add(&whole["usage"]);
+            }
+        }
+    }
+
+    fn add(&mut self, usage: &Json) {
+        let number = |place: &str| usage.pointer(place).and_then(Json::as_u64);
+        let mut now = self.usage.unwrap_or_default();
+        // Events of a stream count up, and say again what they said before.
+        let details = ["/prompt_tokens_details", "/input_tokens_details"];
+        let detail = |key: &str| {
+            let mut places = details.iter().map(|place| format!("{place}/{key}"));
+            places.find_map(|place| number(&place))
+        };
+        let cached = detail("cached_tokens");
+        let stored = detail("cache_write_tokens");
+        if let Some(read) = number("/cache_read_input_tokens").or(cached) {
+            now.read = read;
+        }
+        if let Some(written) = number("/cache_creation_input_tokens").or(stored) {
+            now.written = written;
+        }
+        if let Some(prompt) = number("/prompt_tokens") {
+            now.input = prompt.saturating_sub(now.read + now.written);
+        }
+        if let Some(input) = number("/input_tokens") {
+            let among = cached.unwrap_or(0) + stored.unwrap_or(0);
+            now.input = input.saturating_sub(among);
+        }
+        if let Some(output) = number("/output_tokens").or(number("/completion_tokens")) {
+            now.output = output;
+        }
+        self.usage = Some(now);
+    }
+}
+
+/// Reads an answer while it passes.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    packed: Option<GzDecoder<Vec<u8>>>,
+    is_stream: bool,
+    /// What does not end a line yet, or the whole answer.
+    open: Vec<u8>,
+    /// Whether it cannot be read any more.
+    is_blind: bool,
+    told: Told,
+}
+
+impl Watch {
+    pub(crate) fn new(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let encoding = text(header::CONTENT_ENCODING).unwrap_or("identity");
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        Self {
+            packed: (encoding == "gzip").then(|| GzDecoder::new(Vec::new())),
+            is_stream: kind.starts_with("text/event-stream"),
+            open: Vec::new(),
+            is_blind: !matches!(encoding, "gzip" | "identity"),
+            told: Told::default(),
+        }
+    }
+
+    /// Reads the next bytes.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        if self.is_blind {
+            return;
+        }
+        match &mut self.packed {
+            None => self.open.extend_from_slice(bytes),
+            Some(packed) => {
+                let read = packed.write_all(bytes).and_then(|()| packed.flush());
+                self.is_blind |= read.is_err();
+                self.open.append(packed.get_mut());
+            }
+        }
+        if self.is_stream {
+            self.lines();
+        }
+        if self.open.len() > MOST {
+            self.is_blind = true;
+            self.open = Vec::new();
+        }
+    }
+
+    /// Takes the lines that have ended.
+    fn lines(&mut self) {
+        let Some(end) = self.open.iter().rposition(|byte| *byte == b'\n') else {
+            return;
+        };
+        let rest = self.open.split_off(end + 1);
+        let ended = std::mem::replace(&mut self.open, rest);
+        for line in ended.split(|byte| *byte == b'\n') {
+            let data = line.strip_prefix(b"data:").unwrap_or_default();
+            // Most events are pieces of a text, which need no reading.
+            if has(data, b"\"usage\"") || has(data, b"\"model\"") && self.told.model.is_none() {
+                self.take(data);
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        if let Ok(json) = serde_json::from_slice(bytes) {
+            self.told.take(&json);
+        }
+    }
+
+    /// Returns what the answer has said, at its end.
+    pub(crate) fn told(mut self) -> Told {
+        let open = std::mem::take(&mut self.open);
+        let rest = if self.is_stream {
+            open.strip_prefix(b"data:").unwrap_or_default()
+        } else {
+            &open
+        };
+        if !rest.is_empty() {
+            self.take(rest);
+        }
+        self.told
+    }
+}
+
+fn has(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn told(kind: &'static str, encoding: Option<&'static str>, bytes: &[u8], step: usize) -> Told {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        if let Some(encoding) = encoding {
+            headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static(encoding));
+        }
+        let mut watch = Watch::new(&headers);
+        bytes.chunks(step).for_each(|piece| watch.feed(piece));
+        watch.told()
+    }
+
+    const ANTHROPIC: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-m\",\
+        \"usage\":{\"input_tokens\":3,\"cache_creation_input_tokens\":40,\"cache_read_input_tokens\":500,\"output_tokens\":1}}}\n\n\
+        event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":77}}\n\n";
+
+    #[test]
+    fn the_events_of_a_stream_are_read_in_any_pieces() {
+        let expected = Told {
+            usage: Some(Usage {
+                input: 3,
+                written: 40,
+                read: 500,
+                output: 77,
+            }),
+            model: Some("claude-m".into()),
+        };
+        for step in [1, 7, 64, 4096] {
+            let of = told("text/event-stream", None, ANTHROPIC.as_bytes(), step);
+            assert_eq!(of, expected, "{step}");
+        }
+    }
+
+    #[test]
+    fn a_packed_answer_is_read_as_well() {
+        let answer = br#"{"model":"gpt-m","usage":{"prompt_tokens":900,"completion_tokens":5,
+            "prompt_tokens_details":{"cached_tokens":640}}}"#;
+        let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+        packed.write_all(answer).unwrap();
+        let packed = packed.finish().unwrap();
+        let expected = Usage {
+            input: 260,
+            written: 0,
+            read: 640,
+            output: 5,
+        };
+        for step in [1, 9, 999] {
+            let of = told("application/json", Some("gzip"), &packed, step);
+            assert_eq!(of.usage, Some(expected));
+        }
+        assert_eq!(
+            told("application/json", Some("br"), &packed, 9),
+            Told::default()
+        );
+        let responses = br#"data: {"type":"response.completed","response":{"model":"gpt-r","usage":{"input_tokens":100,
+            "input_tokens_details":{"cached_tokens":60},"output_tokens":9}}}"#;
+        let line: Vec<u8> = responses
+            .iter()
+            .copied()
+            .filter(|byte| *byte != b'\n')
+            .collect();
+        let of = told("text/event-stream; charset=utf-8", None, &line, 5);
+        assert_eq!(
+            of.usage
+                .map(|usage| (usage.input, usage.read, usage.output)),
+            Some((40, 60, 9))
+        );
+    }
+}

@@ -1,0 +1,13 @@
+//! The tests of the gateway: each in front of a provider that reads, refuses and bills as the real ones do.
+
+#![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
+
+mod bills;
+mod changes;
+mod conversation;
+mod faults;
+mod passes;
+mod receipts;
+mod sockets;
+mod thoughts;
+mod upstream;

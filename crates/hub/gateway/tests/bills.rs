@@ -1,0 +1,88 @@
+//! What the ledger says of the bill, beside the bill of a twin that is sent as it is.
+
+use accp_gateway::{By, Ledger, Policy, Report};
+use serde_json::Value as Json;
+
+use crate::conversation::{Bench, messages, request};
+
+/// Sends a growing conversation, and returns the ledger.
+async fn grown(policy: Policy, lists: &[Json]) -> Ledger {
+    let mut bench = Bench::start(policy).await;
+    for list in lists {
+        bench.ask(list).await;
+    }
+    bench.stop().await
+}
+
+#[tokio::test]
+async fn the_plain_bill_is_that_of_the_plain_twin() {
+    let lists: Vec<Json> = (0..12).map(|calls| request(messages(calls))).collect();
+    let plain = Report::of(&grown(Policy::Off, &lists).await, By::Model)
+        .unwrap()
+        .all;
+    let shadow = Report::of(&grown(Policy::Shadow, &lists).await, By::Model)
+        .unwrap()
+        .all;
+    let append = Report::of(&grown(Policy::Append, &lists).await, By::Model)
+        .unwrap()
+        .all;
+    assert_eq!(plain.requests, 12);
+    assert!((plain.cost - shadow.cost).abs() < 1e-6);
+    let near = |one: f64, other: f64| (one - other).abs() < other * 0.02;
+    assert!(append.cost < plain.cost * 0.9, "{append:?} {plain:?}");
+    assert!(near(append.plain, plain.cost), "{append:?} {plain:?}");
+    assert!(near(shadow.changed, append.cost), "{shadow:?} {append:?}");
+}
+
+#[tokio::test]
+async fn a_report_is_read_by_people_programs_and_the_page() {
+    let bench = Bench::start(Policy::Append).await;
+    for calls in 0..3 {
+        bench.ask(&request(messages(calls))).await;
+    }
+    let get = async |path: &str| {
+        let answer = bench.client.get(bench.url(path)).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    // Rows are written one after the other behind the answers.
+    let (_, mut text) = get("/accp/v1/gateway/report?by=day").await;
+    while serde_json::from_str::<Json>(&text).unwrap()["all"]["requests"] != 3 {
+        text = get("/accp/v1/gateway/report?by=day").await.1;
+    }
+    let report: Json = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["rows"].as_array().unwrap().len(), 1);
+    assert!(report["all"]["cost"].as_f64() < report["all"]["plain"].as_f64());
+    let (status, text) = get("/accp/v1/gateway/report?by=moon").await;
+    assert_eq!(status, 400);
+    assert!(
+        text.contains("expected session, day or model, found \\\"moon\\\""),
+        "{text}"
+    );
+    let (status, page) = get("/ui/gateway").await;
+    assert_eq!(status, 200);
+    assert!(page.contains("<td>claude-m<td>3<td>"), "{page}");
+    let of_a_site = bench
+        .client
+        .get(bench.url("/ui/gateway"))
+        .header("host", "evil.example:7338");
+    assert_eq!(of_a_site.send().await.unwrap().status(), 403);
+    // The provider has seen none of these.
+    assert_eq!(bench.upstream.got().len(), 3);
+}
+
+#[tokio::test]
+async fn a_table_for_people_has_a_line_for_each_row() {
+    let lists = [request(messages(2)), request(messages(3))];
+    let ledger = grown(Policy::Append, &lists).await;
+    let text = Report::of(&ledger, By::Model).unwrap().to_text();
+    let lines: Vec<_> = text.lines().collect();
+    assert!(
+        lines[0].starts_with("model") && lines[0].ends_with("saved"),
+        "{text}"
+    );
+    assert!(
+        lines[1].starts_with("claude-m") && lines[1].ends_with(" %"),
+        "{text}"
+    );
+    assert!(text.contains("tokens of plain input"), "{text}");
+}

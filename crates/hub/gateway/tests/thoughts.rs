@@ -1,0 +1,178 @@
+//! Thoughts that are bound to the list before them: nothing before one changes after it was made.
+
+use accp_gateway::{Config, Policy};
+use serde_json::{Value as Json, json};
+
+use crate::conversation::{Bench, request, rows};
+
+/// A client that thinks, and a tool that answers in records.
+struct Client {
+    messages: Vec<Json>,
+    statuses: Vec<u16>,
+}
+
+impl Client {
+    fn new() -> Self {
+        Self {
+            messages: vec![json!({"role": "user", "content": "Which slots are free?"})],
+            statuses: Vec::new(),
+        }
+    }
+
+    fn body(&self) -> Json {
+        let mut body = request(self.messages.clone());
+        body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
+        body
+    }
+
+    /// Takes a turn, at the gateway or at the provider itself: it asks, and answers the call.
+    async fn turn(&mut self, bench: &Bench, is_direct: bool) {
+        let body = self.body().to_string();
+        let answer = if is_direct {
+            let url = format!("{}/v1/messages", bench.upstream_url());
+            let request = bench.client.post(url).header("x-api-key", "k1");
+            request.body(body).send().await.unwrap()
+        } else {
+            bench.post("/v1/messages", "k1", body).await
+        };
+        self.statuses.push(answer.status().as_u16());
+        let answer: Json = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        let Some(content) = answer["content"].as_array() else {
+            return;
+        };
+        let call = content.iter().find(|block| block["type"] == "tool_use");
+        let id = call.unwrap()["id"].clone();
+        let page = self.messages.len() as u64 * 100;
+        self.messages
+            .push(json!({"role": "assistant", "content": content}));
+        self.messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": id, "content": rows(page, 30)}]}));
+    }
+}
+
+async fn bench(config: Config) -> Bench {
+    let bench = Bench::with(config).await;
+    bench.upstream.calls("slots", json!({"page": "{n}"}), 99);
+    bench
+}
+
+/// Returns how many results of the last request stand there in another form than the client's.
+fn changed(bench: &Bench, client: &Client) -> usize {
+    let given = client.body();
+    let sent = bench.upstream.last().json();
+    let pairs = given["messages"].as_array().unwrap().iter();
+    let pairs = pairs.zip(sent["messages"].as_array().unwrap());
+    pairs
+        .filter(|(given, sent)| {
+            let text = |json: &Json| json["content"][0]["content"].clone();
+            text(given) != text(sent)
+        })
+        .count()
+}
+
+#[tokio::test]
+async fn a_bound_list_is_never_refused_over_restarts() {
+    let mut bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    for turn in 0..8 {
+        if turn % 3 == 2 {
+            bench.restart().await;
+        }
+        client.turn(&bench, false).await;
+    }
+    assert_eq!(client.statuses, [200; 8]);
+    client.turn(&bench, false).await;
+    assert_eq!(bench.upstream.got().len(), 9, "none was sent twice");
+    client.messages.truncate(client.messages.len() - 2);
+    assert_eq!(changed(&bench, &client), 8);
+}
+
+#[tokio::test]
+async fn what_stood_before_a_thought_that_was_made_elsewhere_stays() {
+    for policy in [None, Some(Policy::Shadow), Some(Policy::Off)] {
+        let config = |policy| Config {
+            policy,
+            ..Config::default()
+        };
+        let mut bench = bench(config(policy.unwrap_or_default())).await;
+        let mut client = Client::new();
+        for _ in 0..3 {
+            client.turn(&bench, policy.is_none()).await;
+        }
+        bench.restart_as(Policy::Append).await;
+        for _ in 0..4 {
+            client.turn(&bench, false).await;
+        }
+        bench.restart().await;
+        client.turn(&bench, false).await;
+        assert_eq!(client.statuses, [200; 8], "{policy:?}");
+        assert_eq!(bench.upstream.got().len(), 8, "{policy:?}");
+        client.messages.truncate(client.messages.len() - 2);
+        // The third result came behind the last thought that was made elsewhere.
+        assert_eq!(changed(&bench, &client), 5, "{policy:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_mistake_of_the_client_does_not_end_a_bound_list() {
+    let mut bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    for _ in 0..3 {
+        client.turn(&bench, false).await;
+    }
+    let good = client.messages.clone();
+    client
+        .messages
+        .push(json!({"role": "robot", "content": "Hi"}));
+    client.turn(&bench, false).await;
+    client.messages = good;
+    for _ in 0..2 {
+        client.turn(&bench, false).await;
+    }
+    bench.restart().await;
+    client.turn(&bench, false).await;
+    assert_eq!(client.statuses, [200, 200, 200, 400, 200, 200, 200]);
+    client.messages.truncate(client.messages.len() - 2);
+    // What had another form before keeps it, and nothing new gets one.
+    assert_eq!(changed(&bench, &client), 2);
+}
+
+#[tokio::test]
+async fn a_list_that_somebody_else_changes_is_refused_in_the_provider_s_words() {
+    let bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    for _ in 0..2 {
+        client.turn(&bench, true).await;
+    }
+    client.messages[0]["content"] = json!("Which are taken?");
+    client.turn(&bench, true).await;
+    assert_eq!(client.statuses, [200, 200, 400]);
+    let refused = bench.upstream.last().refused.unwrap();
+    assert!(
+        refused.starts_with("messages.1.content.0: Invalid `signature` in `thinking` block."),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn reasoning_of_responses_is_bound_as_well() {
+    let bench = bench(Config::default()).await;
+    let mut items = vec![json!({"role": "user", "content": "Which slots are free?"})];
+    for turn in 0..6 {
+        let body = json!({"model": "gpt-m", "store": false, "include": ["reasoning.encrypted_content"],
+            "reasoning": {"effort": "low"}, "tools": [{"type": "function", "name": "slots"}], "input": items});
+        let answer = bench.post("/v1/responses", "k1", body.to_string()).await;
+        assert_eq!(answer.status(), 200, "turn {turn}");
+        let answer: Json = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+        let output = answer["output"].as_array().unwrap();
+        let call = output.iter().find(|item| item["type"] == "function_call");
+        let id = call.unwrap()["call_id"].clone();
+        items.extend(output.iter().cloned());
+        items.push(
+            json!({"type": "function_call_output", "call_id": id, "output": rows(turn * 100, 30)}),
+        );
+    }
+    assert_eq!(bench.upstream.got().len(), 6);
+    let sent = bench.upstream.last().body.len();
+    assert!(sent * 10 < json!(items).to_string().len() * 9, "{sent}");
+}

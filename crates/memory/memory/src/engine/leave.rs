@@ -1,0 +1,211 @@
+//! Whole messages that leave a list that has no room for them, and the summary that stands for them.
+
+use super::again::Standing;
+use super::known::Left;
+use super::mark::{MESSAGE, TOOL};
+use super::result::Given;
+use super::table::Shapes;
+use super::{Memory, cut};
+use crate::list::MessageList;
+use crate::message::Role;
+use crate::parsed::{Parsed, parse};
+use crate::summary::{Item, clipped, quoted, typed};
+use crate::unit::{Unit, last, units};
+
+/// The share of the limit that a list has after messages have left, in percent.
+const GOAL: u64 = 38;
+/// The most of the limit that the summary has beside the words of persons, in percent.
+const SUMMARY: u64 = 10;
+/// The most of the limit that the words of persons have, in percent.
+const REQUESTS: u64 = 40;
+/// The tokens of a summary beside what it tells.
+const SEAM: u64 = 80;
+/// The characters of a message that a summary shows: the first of these with which there is room for all.
+const CHARACTERS: [usize; 5] = [400, 240, 120, 60, 30];
+
+impl Memory {
+    /// Lets the oldest messages leave until the list has room again. Returns whether one has left.
+    pub(super) fn leave(&mut self, list: &MessageList, limit: u64) -> bool {
+        let units = units(list);
+        let newest = last(&units);
+        let all = parse(list.form(), None, list.messages());
+        let before = self.state.end();
+        let aim = limit * GOAL / 100;
+        let room = limit * SUMMARY / 100;
+        // What the agent has not seen yet stays, too, as long as there is room.
+        let messages = &self.state.messages;
+        let seen = messages.iter().rposition(|known| known.is_agent);
+        let mut unseen = units.iter();
+        let unseen = unseen.position(|unit| Some(unit.messages.start) > seen);
+        let stays = unseen.map_or(newest, |at| at.min(newest));
+        let mut first = self.first_kept(&units, stays, aim.saturating_sub(room));
+        let mut has_left = false;
+        while first <= newest && (!has_left || self.tokens() > limit) {
+            let end = units.get(first).map_or(0, |unit| unit.messages.start);
+            first += 1;
+            if end > before {
+                has_left = true;
+                self.state.needs_tool = true;
+                let most = limit * REQUESTS / 100;
+                self.state.left = Some(self.summed_up(&all, end, most, room));
+                self.form_anew(list, end);
+            }
+        }
+        has_left
+    }
+
+    /// Writes a shorter summary, if what has to stay leaves no room for the one that stands: without what was said and done, and
+    /// then with less of the words of persons.
+    pub(super) fn sum_up_shorter(&mut self, list: &MessageList, limit: u64, cuts_words: bool) {
+        let over = self.tokens().saturating_sub(limit);
+        let Some(left) = self.state.left.as_ref().filter(|_| over > 0) else {
+            return;
+        };
+        let all = parse(list.form(), None, list.messages());
+        let [most, room] = if cuts_words {
+            [left.tokens.saturating_sub(over + SEAM), 0]
+        } else {
+            let room = limit * SUMMARY / 100;
+            [limit * REQUESTS / 100, room.saturating_sub(over + SEAM)]
+        };
+        self.state.left = Some(self.summed_up(&all, left.end, most, room));
+    }
+
+    /// Returns the first unit that stays in a list of so many tokens.
+    fn first_kept(&self, units: &[Unit], newest: usize, goal: u64) -> usize {
+        let tokens = |unit: &Unit| -> u64 {
+            let known = &self.state.messages[unit.messages.clone()];
+            known.iter().map(|known| known.tokens_sent).sum()
+        };
+        let system = units.iter().filter(|unit| unit.is_system);
+        let mut used = self.beside.1 + self.definition() + system.map(tokens).sum::<u64>();
+        let mut first = units.len();
+        for (at, unit) in units.iter().enumerate().rev() {
+            used += if unit.is_system { 0 } else { tokens(unit) };
+            if at < newest && used > goal {
+                break;
+            }
+            first = at;
+        }
+        first
+    }
+
+    /// Gives the results from a message on their forms again, as if those before had never been there.
+    fn form_anew(&mut self, list: &MessageList, end: usize) {
+        self.standing = Standing::default();
+        self.shapes = Shapes::default();
+        let mut sent = self.beside.1;
+        for (at, message) in list.messages().iter().enumerate().skip(end) {
+            let Some(mut known) = self.state.messages.get(at).cloned() else {
+                break;
+            };
+            known.change();
+            known.tokens_sent = known.tokens;
+            for (index, given) in Given::of(message, &self.named).into_iter().enumerate() {
+                let Some(mut result) = known.results.get(index).cloned() else {
+                    break;
+                };
+                let was_cut = result.is_cut();
+                result.reset();
+                result.tokens = self.counter.count(&given.text) as u64;
+                let whole = result.tokens;
+                if given.may_change && !self.edits.quotes(list, &given.id) {
+                    self.shape(&given.text, sent + known.tokens_sent, whole, &mut result);
+                }
+                if was_cut {
+                    result.cut(cut::ends(&result.name, result.first(), &*self.counter));
+                } else {
+                    self.standing.add(&result.name, result.first());
+                    self.shapes
+                        .add(&result.name, result.first(), result.given());
+                }
+                result.tokens = self.counter.count(result.now()) as u64;
+                known.tokens_sent = (known.tokens_sent + result.tokens).saturating_sub(whole);
+                known.results[index] = result;
+            }
+            sent += known.tokens_sent;
+            self.state.messages[at] = known;
+        }
+    }
+
+    /// Returns the summary of the messages before one: in at most so many tokens the words of persons, and in at most `room`
+    /// what was said and done.
+    fn summed_up(&self, all: &[Parsed], end: usize, most: u64, room: u64) -> Left {
+        let count = |text: &str| self.counter.count(text) as u64;
+        let typed = typed(all);
+        // If only agents speak, the first of them gives the task.
+        let first = all.iter().find(|one| one.role != Role::System);
+        let typed = match first {
+            Some(first) if typed.is_empty() => vec![Item::whole(first)],
+            _ => typed,
+        };
+        let asked: Vec<_> = typed.iter().filter(|item| item.message < end).collect();
+        let requests = |characters: Option<usize>| {
+            let requests = asked.iter().map(|item| {
+                let text = match characters {
+                    Some(characters) => clipped(&item.text, characters),
+                    None => item.text.clone(),
+                };
+                format!("{MESSAGE}{}:\n{}", item.message, quoted(&text))
+            });
+            requests.collect::<Vec<_>>().join("\n")
+        };
+        let whole = Some(requests(None)).filter(|text| count(text) <= most);
+        let shorter = || {
+            let mut shorter = [2_000, 800, 400, 200, 80].map(|most| requests(Some(most)));
+            let fits = shorter.iter().position(|text| count(text) <= most);
+            std::mem::take(&mut shorter[fits.unwrap_or(4)])
+        };
+        let requests = whole.unwrap_or_else(shorter);
+        let said = |characters: usize| {
+            let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
+            let others = all[..end].iter().filter(is_asked);
+            let others = others.filter(|one| one.role != Role::System);
+            let lines = others.filter_map(|one| line(one, characters));
+            lines.collect::<Vec<_>>()
+        };
+        let mut said = CHARACTERS.map(said);
+        let fits = said
+            .iter()
+            .position(|lines| count(&lines.join("\n")) <= room);
+        let mut lines = std::mem::take(&mut said[fits.unwrap_or(CHARACTERS.len() - 1)]);
+        // The oldest lines give way.
+        let mut used = 0;
+        let kept = lines.iter().rev().take_while(|line| {
+            used += count(line) + 1;
+            used <= room
+        });
+        let kept = kept.count();
+        lines.drain(..lines.len() - kept);
+        let head = format!(
+            "[messages 0 to {0} left out; {TOOL}(\"{MESSAGE}{0}\", 1, 40) shows lines of message {0}]",
+            end - 1
+        );
+        let mut text = vec![head];
+        if !requests.is_empty() {
+            text.push(format!(
+                "Requests so far, in order; the later one counts:\n{requests}"
+            ));
+        }
+        if !lines.is_empty() {
+            text.push(format!("What was said and done:\n{}", lines.join("\n")));
+        }
+        let text = text.join("\n");
+        let tokens = count(&text) + crate::bill::AROUND;
+        Left { end, text, tokens }
+    }
+}
+
+/// Returns what a message said and did, in one line.
+fn line(message: &Parsed, characters: usize) -> Option<String> {
+    let calls = message.calls.iter();
+    let calls = calls.map(|call| format!("{}({})", call.tool, call.arguments));
+    let results = message.results.iter();
+    let results = results.map(|result| format!("-> {}", result.text));
+    let words = Some(message.text.clone()).filter(|text| !text.trim().is_empty());
+    let parts: Vec<_> = words.into_iter().chain(calls).chain(results).collect();
+    let text = clipped(&parts.join(" "), characters);
+    let name = message.name.as_deref().map(|name| format!(" ({name})"));
+    let name = name.unwrap_or_default();
+    (!text.is_empty()).then(|| format!("{MESSAGE}{}{name}: {text}", message.index))
+}

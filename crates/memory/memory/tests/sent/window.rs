@@ -1,0 +1,144 @@
+//! Lists inside a window: what leaves, the summary in its place, and that nothing is lost.
+
+use accp_memory::{AROUND, Form, Memory, MessageList, Promise, Report, Why, Window, check};
+use proptest::prelude::*;
+use serde_json::{Value as Json, json};
+
+use super::{NOW, any_form, conversation, page, prices, raws};
+use crate::common::lists::{any_messages, list};
+
+fn memory(size: u64) -> Memory {
+    Memory::new(Window::of(size).unwrap(), prices(), Promise::Window)
+}
+
+/// Requests of a person between calls with results.
+fn talk(form: Form, requests: &[String]) -> Vec<Json> {
+    let mut out = Vec::new();
+    for (at, request) in requests.iter().enumerate() {
+        let mut part = conversation(form, &[page(at * 100, 60)]);
+        part[0]["content"] = request.as_str().into();
+        // Each call has an id of its own.
+        let part = part.into_iter().map(|message| {
+            let text = message.to_string();
+            serde_json::from_str(&text.replace("c0", &format!("c{at}"))).unwrap()
+        });
+        out.extend(part);
+        out.push(json!({ "role": "assistant", "content": format!("Table {at} is read.") }));
+    }
+    out
+}
+
+/// Returns the text of the message that stands for those that left.
+fn summary(sent: &MessageList) -> Option<String> {
+    let mut texts = sent.messages().iter().filter_map(|message| {
+        let content = &message.json()["content"];
+        Some(content.as_str()?.to_owned())
+    });
+    texts.find(|text| text.starts_with("[messages 0 to "))
+}
+
+fn assert_whole(memory: &Memory, given: &MessageList, report: &Report) {
+    for (at, message) in given.messages().iter().enumerate().take(report.left) {
+        let text = message.billed(given.form()).text;
+        let read = memory.read(&format!("message {at}"), 1, usize::MAX);
+        assert_eq!(read.unwrap_or_default(), text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A list inside a window is valid, has all requests, and over a restart the same bytes; what left can be read.
+    #[test]
+    fn a_list_stays_inside_and_loses_nothing(
+        form in any_form(),
+        requests in prop::collection::vec("Read table [a-z]{3,9} and say which are free\\.", 6..14),
+        restarts in prop::collection::vec(any::<bool>(), 60),
+    ) {
+        let messages = talk(form, &requests);
+        let mut kept = memory(3_000);
+        let mut steps = 0;
+        for end in (1..=messages.len()).filter(|end| messages[end - 1]["role"] == "user") {
+            let given = list(form, &messages[..end]);
+            let (sent, report) = kept.to_send(&given, NOW);
+            prop_assert_eq!(check(&sent), []);
+            prop_assert!(report.sent <= 3_000 && !report.is_over, "{:?}", report);
+            prop_assert_eq!(report.left > 0, summary(&sent).is_some());
+            let all = sent.to_string();
+            for request in requests.iter().filter(|request| given.to_string().contains(*request)) {
+                prop_assert!(all.contains(request), "{} is not in {}", request, all);
+            }
+            assert_whole(&kept, &given, &report);
+            steps += usize::from(report.step.is_some());
+            if restarts[end % 60] {
+                let text = kept.remember();
+                kept = memory(3_000).recall(&text).unwrap();
+                let (same, report) = kept.to_send(&given, NOW);
+                prop_assert_eq!(raws(&same), raws(&sent));
+                prop_assert_eq!(report.step, None);
+            }
+        }
+        prop_assert!(steps > 0);
+    }
+
+    /// Whatever a list has, the one that is sent is valid.
+    #[test]
+    fn any_list_is_valid_inside_a_window((form, messages) in any_messages(), size in 200..2_000_u64) {
+        let given = list(form, &messages);
+        let mut memory = memory(size);
+        let (sent, report) = memory.to_send(&given, NOW);
+        prop_assert_eq!(check(&sent), []);
+        prop_assert_eq!(report.is_over, report.sent > size);
+        assert_whole(&memory, &given, &report);
+    }
+}
+
+#[test]
+fn a_summary_says_who_did_what_in_which_message() {
+    let requests: Vec<String> = (0..9).map(|at| format!("Read table {at}.")).collect();
+    let messages = talk(Form::OpenAi, &requests);
+    let given = list(Form::OpenAi, &messages[..messages.len() - 1]);
+    let mut memory = memory(3_000);
+    let (sent, report) = memory.to_send(&given, NOW);
+    let step = report.step.as_ref().unwrap();
+    assert_eq!((step.why, report.needs_tool), (Why::Forced, true));
+    let summary = summary(&sent).unwrap();
+    let last = report.left - 1;
+    let head = format!(
+        "[messages 0 to {last} left out; memory_read(\"message {last}\", 1, 40) shows lines of message {last}]\n\
+         Requests so far, in order; the later one counts:\nmessage 0:\n> Read table 0.\nmessage 4:\n> Read table 1."
+    );
+    assert!(summary.starts_with(&head), "{summary}");
+    assert!(
+        summary.contains("\nWhat was said and done:\n") && summary.contains(": look({\"at\":1})\n"),
+        "{summary}"
+    );
+    // What is still there refers to nothing that left.
+    let kept = sent.messages().iter().skip(1);
+    let mut tokens = 0;
+    for message in kept {
+        assert!(
+            !message.raw().contains(" again, from "),
+            "{}",
+            message.raw()
+        );
+        tokens += message.billed(Form::OpenAi).text.len() as u64 / 4 + AROUND;
+    }
+    assert!(tokens < 3_000);
+}
+
+/// A newest result that no window has room for loses its middle, before the words of persons do.
+#[test]
+fn a_result_that_is_larger_than_the_window_shows_its_ends() {
+    let messages = conversation(Form::OpenAi, &[page(1, 30), page(1_000, 400)]);
+    let mut memory = memory(3_000);
+    let (sent, report) = memory.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert!(report.sent <= 3_000 && report.given > 3_000, "{report:?}");
+    let text = sent.to_string();
+    assert!(text.contains("Read it, and say which are free."));
+    assert!(
+        text.contains("let value_1000") && text.contains("let value_1399"),
+        "{text}"
+    );
+    assert!(text.contains(" left out; memory_read("), "{text}");
+}

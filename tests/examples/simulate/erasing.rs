@@ -1,0 +1,186 @@
+//! Erasures, at the end of a run, in a copy of a store: what was chosen is gone everywhere, and nothing else is.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use accp_runtime::session::{MemberId, Session};
+use accp_session::{Entry, EntryKind};
+use accp_store::{EraseError, ErasurePlan, ErasureRequest, Log, MemoryStore, SideId, Store};
+
+use super::World;
+use super::node::{Result, SESSION, said};
+use super::rights::changes;
+use super::text::CHECKPOINT;
+
+/// What an erasure of a run chooses.
+struct Choice {
+    request: ErasureRequest,
+    sender: Option<MemberId>,
+}
+
+impl Choice {
+    fn names(&self, entry: &Entry) -> bool {
+        let mut ranges = self.request.positions.iter();
+        self.sender == Some(entry.sender) || ranges.any(|range| range.contains(&entry.position))
+    }
+}
+
+/// Returns whether a text must go if it is chosen. The host's own frames about the session stay.
+fn must_go(entry: &Entry) -> bool {
+    !matches!(entry.kind, EntryKind::Control | EntryKind::Repeat)
+}
+
+/// Returns whether a text may go without being chosen, because it says again what is in others.
+fn may_go(entry: &Entry) -> bool {
+    match entry.kind {
+        EntryKind::Part | EntryKind::Repeat => true,
+        EntryKind::Control => entry.text.contains(CHECKPOINT),
+        EntryKind::Frame => entry.sequence == 0,
+        _ => false,
+    }
+}
+
+fn texts(store: &mut MemoryStore, side: &SideId) -> Result<BTreeMap<u64, Arc<str>>> {
+    let log = Log::new(store, side, 1);
+    let entries = log.map(|entry| entry.map(|entry| (entry.position, entry.text)));
+    entries.collect::<std::result::Result<_, _>>().map_err(said)
+}
+
+impl World {
+    /// Erases frames of an agent, a stretch of the log, or a value, from a copy of the store of a side.
+    pub(super) fn judge_erasure(&mut self) -> Result {
+        let who = self.rng.below(2) as usize;
+        let has_side = self.nodes.get(who).is_some_and(|node| !node.plain);
+        if !self.rng.per_mille(250) || !has_side || self.room.host.session().rolled_back().is_some()
+        {
+            return Ok(());
+        }
+        let Some(mut store) = self.disks.copy(who) else {
+            return Ok(());
+        };
+        let choice = self.choose();
+        let side = SideId::new(SESSION, self.nodes[who].agent);
+        let options = self.nodes[who].options(&self.plan)?;
+        let request = &choice.request;
+        let plan = ErasurePlan::make(&mut store, SESSION, request, &options, &self.rules);
+        let plan = match plan {
+            // The log of a member ends with the last relayed entry.
+            Err(EraseError::Position { named, last }) if *named.start() > last => return Ok(()),
+            Err(EraseError::Agent { .. } | EraseError::Key(_) | EraseError::Outbox(_)) => {
+                return Ok(());
+            }
+            plan => plan.map_err(said)?,
+        };
+        let before = texts(&mut store, &side)?;
+        plan.carry_out(&mut store).map_err(said)?;
+        self.counts.erased += 1;
+        let after = texts(&mut store, &side)?;
+        let what = |what: &str, at: u64| Err(format!("{who} erases {request:?}: {at} {what}"));
+        let mut gone = Vec::new();
+        for (at, text) in &before {
+            let Some(entry) = self.observer.log.get(*at as usize - 1) else {
+                continue;
+            };
+            let is_chosen = choice.names(entry);
+            match after.get(at) {
+                Some(_) if is_chosen && must_go(entry) => return what("stays", *at),
+                Some(kept) if kept != text => return what("has another text", *at),
+                None if !is_chosen && !may_go(entry) => return what("goes too", *at),
+                _ => {}
+            }
+            if is_chosen && entry.kind == EntryKind::Frame {
+                gone.push(*at);
+            }
+        }
+        for key in &request.keys {
+            let kept = store.cold(&side, key).map_err(said)?;
+            if kept.is_some_and(|kept| !kept.expired || kept.value.bytes.is_some()) {
+                return Err(format!("{who} erases {key}, which stays"));
+            }
+        }
+        let stored = store.load(&side).map_err(said)?;
+        let stored = stored.ok_or_else(|| format!("{who} has erased its side"))?;
+        let (options, now) = (options, self.host_clock());
+        let session = if who == 0 {
+            Session::restore_host(options, self.rules.clone(), &stored, now)
+        } else {
+            Session::restore_member(options, &stored, now)
+        };
+        if who > 0 && self.observer.has_discarded {
+            // The log of a member may have a gap, in which checkpoints tell of frames before it (docs/design/next.md).
+            return Ok(());
+        }
+        self.judge_forgotten(&session.map_err(said)?, &gone, &after)
+            .map_err(|error| format!("{who} erases {request:?}: {error}"))
+    }
+
+    fn choose(&mut self) -> Choice {
+        let mut choice = Choice {
+            request: ErasureRequest {
+                lapses: true,
+                ..ErasureRequest::default()
+            },
+            sender: None,
+        };
+        let last = self.observer.log.len() as u64;
+        match self.rng.below(5) {
+            0 | 1 => {
+                let who = self.rng.below(1 + self.plan.members as u64) as usize;
+                choice.sender = Some(self.nodes[who].id);
+                choice.request.from = Some(self.nodes[who].agent.to_owned());
+            }
+            2 | 3 => {
+                let from = 1 + self.rng.below(last);
+                let to = (from + self.rng.below(12)).min(last);
+                choice.request.positions.push(from..=to);
+            }
+            _ => {
+                let keys = self.observer.keys();
+                let at = self.rng.below(keys.len() as u64) as usize;
+                choice.request.keys.extend(keys.get(at).cloned());
+                choice.request.positions.push(last..=last);
+            }
+        }
+        choice
+    }
+
+    /// Checks that a side which starts again knows nothing of frames that are gone.
+    fn judge_forgotten(
+        &self,
+        session: &Session,
+        gone: &[u64],
+        after: &BTreeMap<u64, Arc<str>>,
+    ) -> Result {
+        let state = session.state();
+        let hot: BTreeSet<u64> = state.hot().positions().collect();
+        if let Some(at) = gone.iter().find(|at| hot.contains(at)) {
+            return Err(format!("{at} is hot"));
+        }
+        let context = session.context();
+        let told = &self.observer.content.told;
+        for at in gone {
+            let entry = &self.observer.log[*at as usize - 1];
+            for (key, value) in changes(&entry.text).1 {
+                let held = state.shared().get(key).map(ToString::to_string);
+                if value.is_some() && held.as_deref() == value {
+                    return Err(format!("{at} has set {key}, which is still {value:?}"));
+                }
+            }
+            let Some(fact) = told.get(at) else { continue };
+            let mut others = told.iter().filter(|(other, _)| !gone.contains(other));
+            if others.any(|(_, other)| other.1.contains(&fact.1)) {
+                continue;
+            }
+            if let Some(line) = context.lines().find(|line| line.contains(&fact.1)) {
+                return Err(format!(
+                    "{at} has told {fact:?}, and the context says {line}"
+                ));
+            }
+            let mut texts = after.iter();
+            if let Some((kept, _)) = texts.find(|(_, text)| text.contains(&fact.1)) {
+                return Err(format!("{at} has told {fact:?}, and {kept} says so, too"));
+            }
+        }
+        Ok(())
+    }
+}

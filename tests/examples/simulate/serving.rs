@@ -1,0 +1,155 @@
+//! Who asks for bytes, and who gets them: all that wait for a value, and no more at a time than docs/limits.md says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_registry::Hash;
+use accp_runtime::session::MemberId;
+use accp_session::Batch;
+
+use super::node::{Node, Result};
+use super::observer::Observer;
+
+/// Values that are asked for at a time.
+const AT_ONCE: usize = 8;
+/// Values of a member that the host surely notes between two of its turns.
+const NOTED: usize = 12;
+
+/// Returns the key in a frame about bytes.
+fn key_in<'t>(text: &'t str, operation: &str) -> Option<&'t str> {
+    let params = text.split_once(operation)?.1;
+    let at = params.find("key:")?;
+    params[at + 4..].split(['|', '}']).next()
+}
+
+impl Observer {
+    /// Takes note of a member that asks for a value which the host knows and does not have.
+    pub(super) fn hears_a_wish(&mut self, from: MemberId, text: &str) {
+        let Some(key) = key_in(text, ">qry:bytes{") else {
+            return;
+        };
+        let noted = self.serving.heard.entry(from).or_default();
+        *noted += 1;
+        let is_noted = *noted <= NOTED
+            && Some(from) != self.enemy
+            && !self.left.contains(&from)
+            && !self.is_plain(from);
+        let lacks = !self.bounds.supplied.contains(key) && !self.expired.contains(key);
+        if is_noted && lacks && self.is_put(key) && !self.timeline.has_lost() {
+            let waiting = self.serving.waiting.entry(key.to_owned()).or_default();
+            waiting.insert(from);
+        }
+    }
+
+    fn is_put(&self, key: &str) -> bool {
+        let parts = key.strip_prefix('k').and_then(|key| key.split_once('_'));
+        let parts = parts.and_then(|(member, number)| {
+            let member = MemberId::new(member.parse().ok()?)?;
+            Some((member, number.parse::<u64>().ok()?))
+        });
+        let puts = parts.and_then(|(member, number)| Some((self.senders.get(&member)?, number)));
+        puts.is_some_and(|(sender, number)| sender.puts.contains(&number))
+    }
+
+    /// Takes note of the values whose bytes come to the host with a batch.
+    pub(super) fn hears_of_bytes(&mut self, batch: &Batch) {
+        let here = batch.cold.iter().filter(|cold| cold.bytes.is_some());
+        self.serving.came.extend(here.map(|cold| cold.key.clone()));
+    }
+
+    /// Takes note of the values that an entry announces.
+    pub(super) fn announces(&mut self, text: &str) {
+        for value in text.split("[k").skip(1) {
+            let mut words = value.split([',', ']']);
+            let (Some(key), Some(digest)) = (words.next(), words.next()) else {
+                continue;
+            };
+            let length = words.next().and_then(|length| length.parse().ok());
+            let announced = (digest.to_owned(), length.unwrap_or_default());
+            let known = &mut self.serving.announced;
+            known.entry(format!("k{key}")).or_insert(announced);
+        }
+    }
+
+    /// Checks that the bytes of a value are those that were announced.
+    pub(super) fn judge_bytes(&self, batch: &Batch) -> Result {
+        if self.timeline.has_lost()
+            || self
+                .sides
+                .iter()
+                .any(|side| self.timeline.was_put_back(side.id))
+        {
+            return Ok(());
+        }
+        for cold in &batch.cold {
+            let announced = self.serving.announced.get(&cold.key);
+            let (Some(bytes), Some((digest, length))) = (&cold.bytes, announced) else {
+                continue;
+            };
+            if Hash::of(bytes).to_string() != *digest || bytes.len() != *length {
+                return Err(format!("the bytes of {} are not those announced", cold.key));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that the host asks a member only for values that this member has announced, and that are not here.
+    pub(super) fn judge_errands(&self, batch: &Batch) -> Result {
+        let has_lost = self.timeline.has_lost();
+        for send in batch.sends.iter().filter(|_| !has_lost) {
+            let Some(key) = key_in(&send.text, ">qry:bytes{").filter(|key| key.starts_with('k'))
+            else {
+                continue;
+            };
+            let is_its = key.starts_with(&format!("k{}_", send.to));
+            if !is_its || !self.is_put(key) || self.expired.contains(key) {
+                return Err(format!("the host asks {} for {key}", send.to));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note of bytes that go out.
+    pub(super) fn serves(&mut self, to: MemberId, text: &str) {
+        if let Some(key) = key_in(text, ">sync:bytes{")
+            && let Some(waiting) = self.serving.waiting.get_mut(key)
+        {
+            waiting.remove(&to);
+        }
+    }
+
+    /// Checks, at the end of a turn of the host, that all that wait for a value have got it.
+    pub(super) fn judge_served(&mut self) -> Result {
+        self.serving.heard.clear();
+        for key in std::mem::take(&mut self.serving.came) {
+            let waiting = self.serving.waiting.remove(&key).unwrap_or_default();
+            if let Some(member) = waiting.first() {
+                return Err(format!("{key} has come, and {member} waits for it"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks that a side does not ask for too many values at a time.
+pub(super) fn judge_wishes(who: usize, node: &Node, batch: &Batch) -> Result {
+    let mut asked: BTreeMap<MemberId, BTreeSet<&str>> = BTreeMap::new();
+    for send in &batch.sends {
+        let key = key_in(&send.text, ">qry:bytes{");
+        // The caller of a member asks for each value.
+        let wanted = &node.wanted;
+        let is_value = |key: &&str| key.starts_with('k') && who > 0 && !node.plain;
+        if let Some(key) = key.filter(is_value)
+            && !wanted.is_over
+            && !wanted.told.contains_key(key)
+        {
+            return Err(format!("{who} asks for {key}, and nobody wants it"));
+        }
+        if let Some(key) = key.filter(|key| key.starts_with(['k', 'p'])) {
+            asked.entry(send.to).or_default().insert(key);
+        }
+    }
+    match asked.iter().find(|(_, keys)| keys.len() > AT_ONCE) {
+        Some((of, keys)) => Err(format!("{who} asks {of} for {} values at once", keys.len())),
+        None => Ok(()),
+    }
+}

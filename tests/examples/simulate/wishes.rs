@@ -1,0 +1,27 @@
+//! What members want of the host: values that they have asked for, and what was announced of each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use accp_runtime::session::MemberId;
+
+/// The values that members have asked the host for, and do not have yet.
+#[derive(Debug, Default)]
+pub(super) struct Serving {
+    pub(super) waiting: BTreeMap<String, BTreeSet<MemberId>>,
+    /// What each member has asked for since the last turn of the host.
+    pub(super) heard: BTreeMap<MemberId, usize>,
+    /// The digest and the length of each value, as the log announces them.
+    pub(super) announced: BTreeMap<String, (String, usize)>,
+    /// The values whose bytes came to the host in this turn.
+    pub(super) came: BTreeSet<String>,
+}
+
+impl Serving {
+    pub(super) fn starts_again(&mut self) {
+        let announced = std::mem::take(&mut self.announced);
+        *self = Self {
+            announced,
+            ..Self::default()
+        };
+    }
+}
