@@ -61,8 +61,6 @@ pub(crate) struct Session {
     /// New messages keep the text that they came with, from now on. What has another form already keeps that: a thought may be
     /// bound to it, and a cache has it.
     pub(crate) is_plain: bool,
-    /// What it has saved so far, in tokens of plain input.
-    pub(crate) saved: f64,
     pub(crate) branches: Vec<Branch>,
     uses: i64,
 }
@@ -140,11 +138,10 @@ impl Branches {
         if let Some(session) = self.found(id) {
             return Ok(session);
         }
-        let (is_plain, saved, stored) = self.ledger.session(id)?;
+        let (is_plain, stored) = self.ledger.session(id)?;
         let mut session = Session {
             id: id.to_owned(),
             is_plain,
-            saved,
             branches: Vec::new(),
             uses: 0,
         };
@@ -179,13 +176,6 @@ impl Branches {
         let entry = open.sessions.get_mut(id)?;
         entry.0 = uses;
         Some(Arc::clone(&entry.1))
-    }
-
-    /// Adds to what a session has saved.
-    pub(crate) fn account(&self, id: &str, saved: f64) {
-        if let Some(session) = self.found(id) {
-            lock(&session).saved += saved;
-        }
     }
 
     /// Lets a session stay plain from now on, and forgets what it has sent.

@@ -164,13 +164,10 @@ impl Ledger {
 
     /// Returns the secret of this name, which is `new` if there is none yet.
     pub(crate) fn kept(&self, name: &str, new: &[u8]) -> Result<Vec<u8>> {
-        let connection = self.connection();
-        connection.execute(
-            "INSERT OR IGNORE INTO secret VALUES (?1, ?2)",
-            params![name, new],
-        )?;
-        let value = "SELECT value FROM secret WHERE name = ?1";
-        Ok(connection.query_row(value, [name], |row| row.get(0))?)
+        let row = "INSERT OR IGNORE INTO secret VALUES (?1, ?2)";
+        self.connection().execute(row, params![name, new])?;
+        let found = self.found(name)?;
+        Ok(found.ok_or(rusqlite::Error::QueryReturnedNoRows)?)
     }
 
     /// Returns the secret of this name, if there is one.
@@ -276,15 +273,13 @@ impl Ledger {
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// Returns whether a session stays plain, what it has saved so far, and its branches.
-    pub(crate) fn session(&self, id: &str) -> Result<(bool, f64, Vec<StoredBranch>)> {
+    /// Returns whether a session stays plain, and its branches.
+    pub(crate) fn session(&self, id: &str) -> Result<(bool, Vec<StoredBranch>)> {
         let connection = self.connection();
         let plain = "SELECT plain FROM session WHERE id = ?1";
         let plain = connection
             .query_row(plain, [id], |row| row.get(0))
             .optional()?;
-        let saved = "SELECT coalesce(sum(plain - cost), 0.0) FROM request WHERE session = ?1";
-        let saved = connection.query_row(saved, [id], |row| row.get(0))?;
         let mut rows = connection.prepare_cached(
             "SELECT number, digests, removed, memory FROM branch WHERE session = ?1 ORDER BY used",
         )?;
@@ -297,7 +292,7 @@ impl Ledger {
             })
         })?;
         let branches = rows.collect::<std::result::Result<_, _>>()?;
-        Ok((plain.unwrap_or(false), saved, branches))
+        Ok((plain.unwrap_or(false), branches))
     }
 
     /// Keeps a branch. `used` orders the branches of a session.

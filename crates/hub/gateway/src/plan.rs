@@ -78,11 +78,10 @@ impl Branches {
             plan.policy = "holdout";
             return Ok(plan);
         }
-        if session.is_plain || session.saved < 0.0 {
-            session.is_plain = true;
+        let is_plain = session.is_plain;
+        if is_plain {
             plan.policy = "plain";
         }
-        let is_plain = session.is_plain;
         let messages = list.messages().iter();
         let digests: Vec<Digest> = messages.map(|message| digest_of(message.raw())).collect();
         let (branch, had) = self

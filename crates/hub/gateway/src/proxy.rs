@@ -396,11 +396,6 @@ impl Drop for Record {
         entry.bill = told
             .usage
             .map(|usage| Bill::of(&usage, prices, self.removed));
-        if let Some(bill) = entry.bill {
-            self.app
-                .branches
-                .account(&entry.session, bill.plain - bill.cost);
-        }
         self.app.writer.write(entry.clone());
     }
 }

@@ -121,6 +121,8 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// All rows together.
     pub all: Row,
+    /// Why requests went out as they were, and how many for each reason.
+    pub faults: BTreeMap<String, u64>,
     /// The comparison with sessions that stayed as they were; `None` with fewer than two of either kind.
     pub holdout: Option<Holdout>,
 }
@@ -141,6 +143,7 @@ impl Report {
             by: by.name(),
             rows: rows.collect(),
             all: row("all".to_owned(), &entries.iter().collect::<Vec<_>>()),
+            faults: faults(&entries),
             holdout: holdout(&entries),
         })
     }
@@ -156,17 +159,8 @@ impl Report {
         let mut out = String::new();
         let width = self.rows.iter().map(|row| row.of.chars().count()).max();
         let width = width.unwrap_or(0).max(self.by.len()).max(3);
-        let titles = [
-            "requests",
-            "input",
-            "from cache",
-            "output",
-            "cost",
-            "plain",
-            "saved",
-        ];
         let _ = write!(out, "{:width$}", self.by);
-        for title in titles {
+        for title in TITLES {
             let _ = write!(out, "  {title:>11}");
         }
         out.push('\n');
@@ -199,6 +193,9 @@ impl Report {
                 let _ = writeln!(out, "{count} of {} requests {what}.", all.requests);
             }
         }
+        for (fault, count) in &self.faults {
+            let _ = writeln!(out, "{count:>width$}  {fault}");
+        }
         if let Some(holdout) = &self.holdout {
             let Holdout {
                 changed,
@@ -221,15 +218,7 @@ impl Report {
             "<table><caption>By {}</caption><tr><th>{}",
             self.by, self.by
         );
-        for title in [
-            "requests",
-            "input",
-            "from cache",
-            "output",
-            "cost",
-            "plain",
-            "saved",
-        ] {
+        for title in TITLES {
             let _ = write!(out, "<th>{title}");
         }
         for row in self.rows.iter().chain([&self.all]) {
@@ -241,6 +230,17 @@ impl Report {
         out + "\n</table>\n"
     }
 }
+
+/// The titles of the [`cells`].
+const TITLES: [&str; 7] = [
+    "requests",
+    "input",
+    "from cache",
+    "output",
+    "cost",
+    "plain",
+    "saved",
+];
 
 fn cells(row: &Row) -> [String; 7] {
     [
@@ -288,6 +288,14 @@ fn row(of: String, entries: &[&Entry]) -> Row {
         }
     }
     row
+}
+
+fn faults(entries: &[Entry]) -> BTreeMap<String, u64> {
+    let mut faults = BTreeMap::new();
+    for fault in entries.iter().filter_map(|entry| entry.fault.as_ref()) {
+        *faults.entry(fault.clone()).or_default() += 1;
+    }
+    faults
 }
 
 /// Compares sessions that stayed as they were with those that were changed.

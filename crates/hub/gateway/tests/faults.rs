@@ -1,6 +1,6 @@
 //! Providers and clients that fail: the client sees what it would have seen without the gateway.
 
-use accp_gateway::{Config, Policy};
+use accp_gateway::{By, Config, Policy, Report};
 use futures_util::StreamExt as _;
 use serde_json::json;
 
@@ -167,7 +167,15 @@ async fn what_cannot_be_read_passes_as_it_is() {
         answer.bytes().await.unwrap();
         assert_eq!(bench.upstream.last().body, body);
     }
-    let entries = bench.stop().await.entries(None).unwrap();
+    let ledger = bench.stop().await;
+    let report = Report::of(&ledger, By::Model).unwrap();
+    assert_eq!(report.faults.values().sum::<u64>(), 8);
+    let text = report.to_text();
+    assert!(
+        text.contains("1  the body has more than 10000 bytes\n"),
+        "{text}"
+    );
+    let entries = ledger.entries(None).unwrap();
     assert_eq!(entries.len(), 8);
     let faults: Vec<_> = entries
         .iter()
