@@ -47,6 +47,21 @@ impl Branches {
     pub(crate) fn plan(&self, policy: Policy, asked: &Asked<'_>) -> Result<Plan, String> {
         let mut json: Json = serde_json::from_str(asked.text)
             .map_err(|error| format!("the body is no JSON: {error}"))?;
+        let model = json["model"].as_str().unwrap_or_default().to_owned();
+        let mut plan = Plan {
+            session: String::new(),
+            model,
+            policy: policy.name(),
+            changed: None,
+            given: 0,
+            sent: 0,
+            removed: Removed::default(),
+            branch: (0, 0, false),
+        };
+        if json[key(asked.form)].is_string() {
+            // Responses takes words in the place of a list, and words stay as they are.
+            return Ok(plan);
+        }
         unmark(&mut json);
         let messages = json[key(asked.form)].as_array_mut().into_iter().flatten();
         messages.for_each(unwrap_words);
@@ -57,19 +72,8 @@ impl Branches {
         let list = read(&json.to_string()).map_err(refused)?;
         let hint = headers::session_hint(asked.headers, asked.form, &json);
         let owner = headers::owner(self.secret(), asked.headers);
-        let session = self.name(policy, owner, hint.as_deref(), &list);
-        let model = json["model"].as_str().unwrap_or_default();
-        let prices = Prices::of(asked.provider, model);
-        let mut plan = Plan {
-            session,
-            model: model.to_owned(),
-            policy: policy.name(),
-            changed: None,
-            given: 0,
-            sent: 0,
-            removed: Removed::default(),
-            branch: (0, 0, false),
-        };
+        plan.session = self.name(policy, owner, hint.as_deref(), &list);
+        let prices = Prices::of(asked.provider, &plan.model);
         let failed = |error: crate::LedgerError| error.to_string();
         let session = self.session(&plan.session, prices).map_err(failed)?;
         let mut session = lock(&session);

@@ -101,6 +101,22 @@ async fn what_becomes_no_smaller_goes_out_as_the_same_bytes() {
 }
 
 #[tokio::test]
+async fn words_in_the_place_of_a_list_are_no_fault() {
+    let mut bench = Bench::start(Policy::Append).await;
+    let body = r#"{"model":"gpt-m","input":"Which slots are free?"}"#;
+    bench
+        .post("/v1/responses", "k1", body)
+        .await
+        .bytes()
+        .await
+        .unwrap();
+    assert_eq!(bench.upstream.last().body, body);
+    let entries = bench.stop().await.entries(None).unwrap();
+    assert_eq!((entries.len(), &entries[0].fault), (1, &None));
+    assert!(entries[0].usage.is_some());
+}
+
+#[tokio::test]
 async fn an_event_passes_before_the_next_one_exists() {
     let bench = Bench::start(Policy::Append).await;
     bench.upstream.is(Mood::Waits);
