@@ -100,6 +100,11 @@ class Dump:
             elif "need" in said:
                 self.needs[name, said["turn"], said["policy"]].append(said)
 
+    def lost(self, name, turn, *policies):
+        """How many needs of a turn these policies have lost, or all policies if none is named."""
+        needs = (self.needs[name, turn, policy] for policy in policies or self.policies[name])
+        return sum(need["fate"] == "lost" for of_policy in needs for need in of_policy)
+
 
 class Page:
     """The page in a browser."""
@@ -200,16 +205,21 @@ def page_is_right(browser, path, dump, is_brief=False):
         check(numbers == dump.turns[name], f"{name}: the page has the turns {numbers}")
         check(page.options("left") == policies, f"{name}: the page has the policies {page.options('left')}")
         answers = set()
-        # The first turn, the last, and the one that needs most.
+        # The first turn, the last, the one that needs most, and the one in which policies have lost most.
         most_needs = max(range(len(turns)), key=lambda place: len(dump.needs[name, numbers[place], policies[0]]))
-        places = sorted({0, most_needs, len(turns) - 1})
+        most_lost = max(range(len(turns)), key=lambda place: dump.lost(name, numbers[place]))
+        places = sorted({0, most_needs, most_lost, len(turns) - 1})
         for place in places:
             page.choose("turn", turns[place])
             left, right = page.chosen("left"), page.chosen("right")
             answer, _ = turn_is_shown(page, dump, name, numbers[place], left, right)
             answers.add(answer)
             # Each policy stands on both sides, beside another.
-            for left, right in list(zip(policies, policies[1:] + policies[:1]))[: 6 if is_brief else None]:
+            pairs = list(zip(policies, policies[1:] + policies[:1]))
+            if is_brief:
+                # The policies that lose most, because a brief look must meet each fate.
+                pairs = sorted(pairs, key=lambda pair: -dump.lost(name, numbers[place], pair[0]))[:6]
+            for left, right in pairs:
                 page.choose("left", left)
                 page.choose("right", right)
                 _, needs = turn_is_shown(page, dump, name, numbers[place], left, right)
@@ -225,12 +235,15 @@ def page_is_right(browser, path, dump, is_brief=False):
         page.browser.run("document.getElementById('back').click()")
         turn_is_shown(page, dump, name, numbers[min(1, len(turns) - 1)], left, right)
         # What a prompt lacks, and what differs.
+        left, right = policies[0], max(policies, key=lambda policy: dump.lost(name, numbers[most_lost], policy))
+        for select, option in (("turn", turns[most_lost]), ("left", left), ("right", right)):
+            page.choose(select, option)
         for choice, fits in (
             ("what a prompt lacks", lambda *fates: bool({"miss", "lost"} & set(fates))),
             ("what differs", lambda one, other: one != other),
         ):
             page.choose("filter", choice)
-            needs = [dump.needs[name, numbers[min(1, len(turns) - 1)], policy] for policy in (left, right)]
+            needs = [dump.needs[name, numbers[most_lost], policy] for policy in (left, right)]
             expected = [str(at) for at, pair in enumerate(zip(*needs)) if fits(*(need["fate"] for need in pair))]
             check([row[0] for row in page.call(SHOWN)["needs"]] == expected, f"{name}: {choice}: not {expected}")
         page.choose("filter", "all")

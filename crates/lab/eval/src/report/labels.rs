@@ -51,7 +51,8 @@ impl Taken {
         (left, top): (f64, f64),
         names: &[String],
     ) -> (Area, Option<(f64, f64)>) {
-        let longest = names.iter().map(|names| names.chars().count()).max();
+        // The letters of a short name may all be wide ones, so each name has room for one more.
+        let longest = names.iter().map(|names| names.chars().count() + 1).max();
         let width = longest.unwrap_or(0) as f64 * LETTER;
         let height = names.len() as f64 * LABEL;
         let at = |from: f64, above: f64| Area([from, above, from + width, above + height]);
