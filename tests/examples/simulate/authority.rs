@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use accp_runtime::session::{MemberId, Mid};
 
 use super::node::SESSION;
-use super::text::{intent, meta};
+use super::text::{intent, meta, params};
 
 /// Operations of `sync` that are the host's own.
 const OF_THE_HOST: [&str; 10] = [
@@ -58,7 +58,7 @@ pub(super) fn agents_in(text: &str) -> impl Iterator<Item = &str> {
 
 /// Returns whether only the host may write a frame.
 pub(super) fn is_host_s(text: &str) -> bool {
-    let operation = text.split_once(">sync:").map(|(_, rest)| rest);
+    let operation = params(text, ">sync:");
     let operation = operation.and_then(|rest| rest.split('{').next());
     intent(text) == "sync" && operation.is_some_and(|name| OF_THE_HOST.contains(&name))
 }
@@ -88,7 +88,7 @@ pub(super) fn value_key(member: MemberId, number: u64) -> String {
 
 /// Returns the session and the key of a grant.
 pub(super) fn grant_in(text: &str) -> Option<(String, String)> {
-    let grant = text.split_once(">sync:grant{")?.1;
+    let grant = params(text, ">sync:grant{")?;
     let word = |name: &str| {
         let word = grant.split_once(name)?.1.split(['|', '}']).next()?;
         Some(word.to_owned())
@@ -98,7 +98,6 @@ pub(super) fn grant_in(text: &str) -> Option<(String, String)> {
 
 /// Returns the keys that expire with a frame.
 pub(super) fn expired_in(text: &str) -> impl Iterator<Item = &str> {
-    let keys = text.split_once(">sync:expire{keys:[");
-    let keys = keys.and_then(|(_, rest)| rest.split(']').next());
+    let keys = params(text, ">sync:expire{keys:[").and_then(|rest| rest.split(']').next());
     keys.into_iter().flat_map(|keys| keys.split(','))
 }

@@ -41,6 +41,12 @@ struct Cause {
     is_known: bool,
 }
 
+impl Cause {
+    fn both(&self) -> [&Mid; 2] {
+        [&self.chain, &self.aid]
+    }
+}
+
 /// Returns the chain of a frame: the frame's `cid`, else its own id.
 pub(crate) fn chain_of(text: &str) -> Option<Mid> {
     mid_in(text, "cid").or_else(|| mid_in(text, "mid"))
@@ -143,14 +149,12 @@ impl Chains {
         let kept = kept.and_then(|mid| self.causes.get(&mid).cloned());
         let cause = kept.or_else(|| self.cause(text));
         let cause = cause.filter(|cause| cause.is_known);
-        let mut next: Vec<_> = cause.map(|cause| cause.chain).into_iter().collect();
-        next.extend(chain_of(text));
+        let (cause, chain) = (cause.map(|cause| cause.chain), chain_of(text));
+        let next = cause.iter().chain(&chain).collect();
         Self::any(next, |chain| {
             let above = self.above.get(chain).filter(|_| self.open.contains(chain));
-            let above = above
-                .filter(|above| above.is_known)
-                .map(|above| above.chain.clone());
-            (is_cancelled(chain), above.into_iter().collect())
+            let above = above.filter(|above| above.is_known);
+            (is_cancelled(chain), above.map(|above| &above.chain))
         })
     }
 
@@ -159,23 +163,22 @@ impl Chains {
         if self.cancelled.is_empty() {
             return false;
         }
-        let both = |cause: Cause| vec![cause.chain, cause.aid];
-        let mut next: Vec<_> = self.cause(text).map(both).unwrap_or_default();
-        next.extend(chain_of(text));
+        let (cause, chain) = (self.cause(text), chain_of(text));
+        let next = cause.iter().flat_map(Cause::both).chain(&chain).collect();
         Self::any(next, |chain| {
-            let above = self.above.get(chain).cloned().map(both);
-            (
-                self.cancelled.contains_key(chain),
-                above.unwrap_or_default(),
-            )
+            let above = self.above.get(chain).into_iter().flat_map(Cause::both);
+            (self.cancelled.contains_key(chain), above)
         })
     }
 
     /// Returns whether `look` finds its target at one of the chains, or at a chain above them.
-    fn any(mut next: Vec<Mid>, look: impl Fn(&Mid) -> (bool, Vec<Mid>)) -> bool {
+    fn any<'c, M>(mut next: Vec<&'c Mid>, look: impl Fn(&'c Mid) -> (bool, M)) -> bool
+    where
+        M: IntoIterator<Item = &'c Mid>,
+    {
         let mut seen = BTreeSet::new();
         while let Some(chain) = next.pop() {
-            let (is_it, more) = look(&chain);
+            let (is_it, more) = look(chain);
             if is_it {
                 return true;
             }

@@ -8,7 +8,7 @@ use super::authority::expired_in;
 use super::counts::Counts;
 use super::node::{Result, said};
 use super::observer::Observer;
-use super::text::{CHECKPOINT, field};
+use super::text::{CHECKPOINT, field, is_a};
 
 impl Observer {
     pub(super) fn controlled(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
@@ -16,7 +16,7 @@ impl Observer {
         if entry.sender == MemberId::HOST {
             self.note_decision(text);
         }
-        if text.contains(">sync:join{") {
+        if is_a(text, ">sync:join{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             let Some(member) = member else {
                 return Err(format!("nobody joins in {text}"));
@@ -34,28 +34,28 @@ impl Observer {
             {
                 side.joins(entry.position);
             }
-        } else if text.contains(">sync:open{") {
+        } else if is_a(text, ">sync:open{") {
             self.chains
                 .addresses
                 .joins(MemberId::HOST, text, entry.position);
-        } else if text.contains(">sync:takes{") {
+        } else if is_a(text, ">sync:takes{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             let member = member.ok_or_else(|| format!("nobody takes {text}"))?;
             self.chains.addresses.says(member, text)?;
             counts.said_takes += 1;
-        } else if text.contains(">sync:leave{") {
+        } else if is_a(text, ">sync:leave{") {
             let member = field(text, "n").and_then(|n| MemberId::new(n as u16));
             self.left.extend(member);
             if let Some(member) = member {
                 self.chains.addresses.leaves(member);
             }
-        } else if text.contains(">sync:expire{") {
+        } else if is_a(text, ">sync:expire{") {
             self.expired.extend(expired_in(text).map(String::from));
         } else if text.contains(CHECKPOINT) {
             counts.checkpoints += 1;
             self.judge_checkpoint(text)?;
             counts.merges += u64::from(text.contains("|old:ckpt_"));
-        } else if text.contains(">sync:put{") {
+        } else if is_a(text, ">sync:put{") {
             self.announces(text);
             // A refused announcement leaves a gap in the keys. So does a member with an older copy
             // of its store, which uses keys again.

@@ -1,13 +1,13 @@
 //! What the link changes of the texts that it carries.
 
 use super::World;
-use super::text::meta;
+use super::text::{is_a, meta};
 
 impl World {
     /// Returns what arrives of a text. The link changes some relayed entries, which the member finds
     /// out by their hash.
     pub(super) fn damaged(&mut self, who: usize, text: String) -> String {
-        if text.contains(">sync:bytes{") {
+        if is_a(&text, ">sync:bytes{") {
             return self.with_other_bytes(text);
         }
         let is_vouched = who == 0 && meta(&text, "sum").is_some();

@@ -11,7 +11,7 @@ use super::World;
 use super::node::{Result, said};
 use super::plan::USUAL;
 use super::seen::Seen;
-use super::text::mid_in;
+use super::text::{is_a, mid_in};
 
 /// The SHA-256 of `x`.
 const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
@@ -65,9 +65,9 @@ impl Enemy {
             let rest = text.split(name).nth(1)?;
             rest.split(['|', '}', ',']).next().map(String::from)
         };
-        if text.contains(">sync:registry{") {
+        if is_a(text, ">sync:registry{") {
             self.proof = after("proof:").or(self.proof.take());
-        } else if text.contains(">qry:bytes{") && self.wanted.len() < 100 {
+        } else if is_a(text, ">qry:bytes{") && self.wanted.len() < 100 {
             self.wanted.extend(after("key:"));
         }
     }

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use super::folds::judge_counts;
 use super::node::{Result, said};
 use super::observer::Observer;
-use super::text::{changes_of, field, intent, number_in};
+use super::text::{changes_of, field, intent, is_a, number_in};
 
 /// Entries under way to a member, and their bytes, unless one entry has more.
 const WINDOW: usize = 64;
@@ -72,7 +72,7 @@ impl Observer {
                     ));
                 }
             }
-            EntryKind::Control if text.contains(">sync:takes{") => {
+            EntryKind::Control if is_a(text, ">sync:takes{") => {
                 let heads = text.split_once("heads:[").map_or("", |(_, rest)| rest);
                 let heads = heads.split(']').next().unwrap_or_default();
                 let is_long = |head: &str| head.replace('\\', "").len() > TAKES_BYTES;
@@ -80,7 +80,7 @@ impl Observer {
                     return Err(format!("{mid} names too much that a member takes"));
                 }
             }
-            EntryKind::Control if text.contains(">sync:put{") => {
+            EntryKind::Control if is_a(text, ">sync:put{") => {
                 let missing = self.missing_of(sender);
                 if sender != MemberId::HOST && missing > MISSING && !self.timeline.has_lost() {
                     return Err(format!(

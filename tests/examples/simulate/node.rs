@@ -10,6 +10,7 @@ use accp_testkit::{Quarters, Side};
 use super::hearing::{Hearing, Sending};
 use super::plan::RunPlan;
 use super::tape::Kept;
+use super::text::is_a;
 use super::waiting::{Wanted, Watch};
 
 pub(crate) static REGISTRY: LazyLock<Arc<Registry>> =
@@ -114,7 +115,7 @@ impl Node {
         } else {
             text.contains("|next:")
         };
-        is_for_it && text.contains(">sync:registry{")
+        is_for_it && is_a(text, ">sync:registry{")
     }
 
     pub(crate) fn options(&self, plan: &RunPlan) -> Result<Options> {

@@ -20,7 +20,7 @@ use super::pieces::Pieces;
 use super::plan::{RunPlan, USUAL};
 use super::rights::Rights;
 use super::seen::Seen;
-use super::text::{field, intent, maker, mid_in, number_in};
+use super::text::{field, intent, is_a, maker, mid_in, number_in};
 use super::timeline::Timeline;
 use super::wishes::Serving;
 
@@ -249,7 +249,7 @@ impl Observer {
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
         // An announcement does not belong to a chain, and the host sends the copy of an answer even
         // if the chain is cancelled.
-        let is_put = entry.text.contains(">sync:put{");
+        let is_put = is_a(&entry.text, ">sync:put{");
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         let is_cancelled = !(self.is_flooded || is_put || is_copy)
             && self.chains.is_cancelled(&entry.text, position, false);

@@ -12,7 +12,7 @@ use super::World;
 use super::draft::Plain;
 use super::node::{REGISTRY, Result, said};
 use super::observer::Observer;
-use super::text::{field, head, intent, meta, mid_in, number_in};
+use super::text::{field, head, intent, is_a, meta, mid_in, number_in};
 
 /// The start of the frame in which the host tells the whole shared state.
 const STATE: &str = "@hub>sync:state{";
@@ -113,7 +113,7 @@ impl Observer {
     /// to make (E2001).
     fn is_change(&self, number: u64) -> bool {
         let mut log = self.log.iter().filter(|entry| entry.sequence == number);
-        log.any(|entry| entry.text.contains(">sync:state{"))
+        log.any(|entry| is_a(&entry.text, ">sync:state{"))
     }
 
     /// Returns whether the host may lack frames that the member has not got: it has discarded them, or
@@ -161,8 +161,11 @@ impl Observer {
     /// nothing if the host tells its state.
     fn judge_taken(&self, id: MemberId, is_own: bool, copy: &Entry) -> Result<Option<u64>> {
         let (mid, text) = (&copy.mid, &copy.text);
-        let Some(entry) = self.entry_of(mid) else {
-            let is_state = !is_own && text.starts_with(STATE);
+        let is_state = !is_own && text.starts_with(STATE);
+        let Some(entry) = self
+            .entry_of(mid)
+            .filter(|_| !self.may_share_its_id(is_state))
+        else {
             let what = || format!("{id} takes {mid}, which is not in the log: {text}");
             return is_state.then_some(None).ok_or_else(what);
         };
@@ -185,13 +188,24 @@ impl Observer {
         if is_copy {
             return Ok(Some(0));
         }
-        let newest = self.plain(id).map_or(0, |plain| plain.newest);
-        let is_before = entry.position <= newest && !is_own;
+        let plain = self.plain(id);
+        let newest = plain.map_or(0, |plain| plain.newest);
+        // An answer under the last number that the member has missed may be a copy for it, so it takes a late one, too.
+        let number = number_in::<u64>(text, "seq");
+        let mut missed = plain.iter().flat_map(|plain| &plain.missed);
+        let is_late = missed.any(|missed| number == Some(*missed.end()));
+        let is_before = entry.position <= newest && !is_own && !is_late;
         if is_before && !self.timeline.has_lost() {
             let position = entry.position;
             return Err(format!("{id} takes {position} after {newest}"));
         }
         Ok(Some(entry.position))
+    }
+
+    /// Returns whether an entry may have the id of this text as well: a host with an older copy gives its state an id that
+    /// an entry had, until somebody tells it of the entry.
+    fn may_share_its_id(&self, is_state: bool) -> bool {
+        is_state && self.timeline.has_lost()
     }
 
     /// Returns whether a text says what an entry of the log says, with values in their places.
@@ -250,11 +264,14 @@ impl Observer {
                 _ => Ok(()),
             };
         }
+        let is_state = text.starts_with(STATE);
         let Some(entry) = self.entry_of(&mid) else {
-            let is_state = text.starts_with(STATE);
             let nothing = || format!("{to} is told of nothing");
             return is_state.then_some(()).ok_or_else(nothing);
         };
+        if self.may_share_its_id(is_state) {
+            return Ok(());
+        }
         if !self.is_said(entry, text)? {
             return Err(format!("{to} is told something else than {}", entry.text));
         }
@@ -342,7 +359,7 @@ impl Observer {
                 .filter(|entry| entry.position > plain.joined);
             for entry in since.filter(|e| e.kind == EntryKind::Frame && e.sender != side.id) {
                 let number = number_in(&entry.text, "seq").unwrap_or_default();
-                let is_told = entry.text.contains(">sync:state{")
+                let is_told = is_a(&entry.text, ">sync:state{")
                     && field(&entry.text, "v") <= Some(plain.version);
                 let is_excused = is_told
                     || number <= plain.lost

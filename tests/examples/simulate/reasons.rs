@@ -9,7 +9,7 @@ use super::authority::grant_in;
 use super::node::{REGISTRY, Result};
 use super::observer::Observer;
 use super::rights::follows;
-use super::text::{Goal, checkpoint, field, goals, intent, maker, meta, mid_in};
+use super::text::{Goal, checkpoint, field, goals, intent, is_a, maker, meta, mid_in};
 
 impl Observer {
     /// Returns whether the observer knows every reason for this code. A hostile member sends frames that are at fault in
@@ -66,7 +66,7 @@ impl Observer {
             ErrorCode::POLICY_DENIED => {
                 // A member with an old copy of its store does not know which keys it has used since
                 // the copy was made.
-                let is_put = text.contains(">sync:put{");
+                let is_put = is_a(text, ">sync:put{");
                 let is_used = is_put && self.timeline.was_put_back(sender);
                 let cancels = intent(text) == "cancel" && !self.may_cancel(sender, text);
                 let answers = !self.chains.may_answer(text, sender);
@@ -169,7 +169,7 @@ impl Observer {
     /// Takes a frame of the host about the session into account.
     pub(super) fn note_decision(&mut self, text: &str) {
         let member = || field(text, "n").and_then(|n| MemberId::new(n as u16));
-        if text.contains(">sync:join{") {
+        if is_a(text, ">sync:join{") {
             let supervises = text.contains("sup:true");
             if let Some(member) = member() {
                 self.rights.supervisors.remove(&member);

@@ -119,8 +119,9 @@ impl World {
         if again.outbox_len() != lived.outbox_len() {
             return Ok(Some("outbox".into()));
         }
-        let knows_schemas = lived.state().schemas() == Some(lived.options().registry.hash());
-        if knows_schemas && again.options().registry.hash() != lived.options().registry.hash() {
+        let schemas = lived.options().registry.hash();
+        let knows_schemas = lived.state().schemas() == Some(schemas);
+        if knows_schemas && again.options().registry.hash() != schemas {
             return Ok(Some("registry".into()));
         }
         if knows_schemas && again.context() != lived.context() {

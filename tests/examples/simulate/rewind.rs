@@ -9,6 +9,7 @@ use super::node::Result;
 use super::observer::Observer;
 use super::plan::RunPlan;
 use super::seen::Seen;
+use super::text::is_a;
 use super::timeline::is_same;
 
 impl Observer {
@@ -32,7 +33,7 @@ impl Observer {
         let expired = fresh
             .log
             .iter()
-            .filter(|e| e.kind == EntryKind::Control && e.text.contains(">sync:expire{"));
+            .filter(|e| e.kind == EntryKind::Control && is_a(&e.text, ">sync:expire{"));
         let expired: String = expired.map(|entry| entry.text.as_ref()).collect();
         let is_expired = |key: &String| {
             [',', ']']

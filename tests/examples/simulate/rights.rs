@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::text::is_a;
 use accp_runtime::session::{MemberId, Mid};
 
 /// The most bytes of the shared state.
@@ -51,7 +52,7 @@ impl Rights {
 
 /// Returns whether a frame replaces the shared state, and the keys that it sets or removes.
 pub(super) fn changes(text: &str) -> (bool, Vec<(&str, Option<&str>)>) {
-    let replaces = text.contains(">sync:state{") && text.contains("|state:{");
+    let replaces = is_a(text, ">sync:state{") && text.contains("|state:{");
     let key = if replaces { "|state:{" } else { "delta:{" };
     let rest = text
         .split(">sync:state{")

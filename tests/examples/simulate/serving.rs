@@ -8,6 +8,7 @@ use accp_session::Batch;
 
 use super::node::{Node, Result};
 use super::observer::Observer;
+use super::text::params;
 
 /// Values that are asked for at a time.
 const AT_ONCE: usize = 8;
@@ -16,7 +17,7 @@ const NOTED: usize = 12;
 
 /// Returns the key in a frame about bytes.
 fn key_in<'t>(text: &'t str, operation: &str) -> Option<&'t str> {
-    let params = text.split_once(operation)?.1;
+    let params = params(text, operation)?;
     let at = params.find("key:")?;
     params[at + 4..].split(['|', '}']).next()
 }

@@ -8,7 +8,7 @@ use accp_testkit::Rng;
 use super::authority::{expired_in, grant_in, is_host_s, is_of_another_session, value_key};
 use super::node::Result;
 use super::observer::{Observer, Sender};
-use super::text::meta;
+use super::text::{is_a, meta, params};
 
 /// Pairs that only a host adds.
 const OF_RELAYS: [&str; 9] = [
@@ -76,7 +76,7 @@ impl Observer {
 
     /// Returns whether an announcement has a key that is not its sender's own, or not a later one.
     fn wrong_put(&self, sender: MemberId, text: &str) -> bool {
-        if !text.contains(">sync:put{") {
+        if !is_a(text, ">sync:put{") {
             return false;
         }
         let puts = self.senders.get(&sender);
@@ -102,7 +102,7 @@ impl Observer {
         if is_copy || matches!(entry.kind, EntryKind::Lost | EntryKind::Refused(_)) {
             return Ok(());
         }
-        if text.contains(">sync:open{") {
+        if is_a(text, ">sync:open{") {
             self.authority.joins(MemberId::HOST, text);
         }
         if let Some(code) = self.denial(sender, text) {
@@ -199,7 +199,7 @@ impl Observer {
 
 /// Returns the lengths of the values of an announcement.
 fn lengths(text: &str) -> impl Iterator<Item = u64> {
-    let keys = text.split_once(">sync:put{").map(|(_, rest)| rest);
+    let keys = params(text, ">sync:put{");
     let keys = keys.into_iter().flat_map(|keys| keys.split("[k").skip(1));
     keys.filter_map(|key| {
         let length = key.split(']').next()?.split(',').nth(2)?;

@@ -15,7 +15,7 @@ use super::node::{Result, said};
 use super::paying::settles;
 use super::plan::USUAL;
 use super::reading::FOREIGN;
-use super::text::{Goal, goal, head, intent, mid_in, number_in};
+use super::text::{Goal, goal, head, intent, is_a, mid_in, number_in};
 
 /// Frames that an agent works on after their handler has returned.
 const WORKING: usize = 3;
@@ -482,7 +482,7 @@ fn answers(
             mid_in(inbound.text(), "mid").map(|mid| mid.to_string().into());
         answers.push(asks);
     }
-    if inbound.text().contains(">req:transaction{") && kind.is_multiple_of(2) {
+    if is_a(inbound.text(), ">req:transaction{") && kind.is_multiple_of(2) {
         let settled = settles(agent, position, inbound.text())?;
         answers.push(settled.with("re", position as i64));
     } else if is_asked && kind.is_multiple_of(5) {

@@ -10,14 +10,29 @@ pub(crate) const CHECKPOINT: &str = ">sync:checkpoint{";
 
 /// Returns the number of the checkpoint that a frame takes.
 pub(crate) fn checkpoint(text: &str) -> Option<u64> {
-    let (_, rest) = text.split_once(CHECKPOINT)?.1.split_once("id:ckpt_")?;
+    let (_, rest) = params(text, CHECKPOINT)?.split_once("id:ckpt_")?;
     rest.split(['|', '}']).next()?.parse().ok()
+}
+
+/// Returns what stands behind an operation such as `>sync:put{`, if a frame has it.
+pub(crate) fn params<'t>(text: &'t str, operation: &str) -> Option<&'t str> {
+    text[text.find('>')?..].strip_prefix(operation)
+}
+
+/// Returns whether a frame has an operation such as `>sync:put{`.
+pub(crate) fn is_a(text: &str, operation: &str) -> bool {
+    params(text, operation).is_some()
 }
 
 /// Returns the byte at which the metadata begin: behind the last `}[`.
 fn metadata(text: &str) -> Option<usize> {
-    let mut pairs = text.as_bytes().windows(2);
-    Some(2 + pairs.rposition(|pair| pair == b"}[")?)
+    let mut end = text.len();
+    loop {
+        end = text[..end].rfind('[')?;
+        if text[..end].ends_with('}') {
+            return Some(end + 1);
+        }
+    }
 }
 
 /// Returns the value of a metadata key.
@@ -67,7 +82,7 @@ pub(crate) fn intent(text: &str) -> &str {
 
 /// Returns the params of a change of the shared state, if the frame is one.
 pub(crate) fn changes_of(text: &str) -> Option<&str> {
-    Some(head(text).split_once(">sync:state{")?.1)
+    params(head(text), ">sync:state{")
 }
 
 /// Returns the frame without its metadata.

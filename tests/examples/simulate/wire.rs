@@ -8,7 +8,7 @@ use accp_session::EntryKind;
 use super::limits::judge_asks;
 use super::node::Result;
 use super::observer::Observer;
-use super::text::{Goal, field, goals, head, intent, meta, mid_in, number_in};
+use super::text::{Goal, field, goals, head, intent, is_a, meta, mid_in, number_in};
 
 impl Observer {
     /// Checks that a member gets its turn, where all share one numbering. The link is whole.
@@ -34,7 +34,7 @@ impl Observer {
             self.judge_silence(to, text)?;
             self.judge_turns(to, text)?;
             self.serves(to, text);
-            if text.contains(">sync:registry{") {
+            if is_a(text, ">sync:registry{") {
                 self.bounds.holds(to, text);
             } else if !self.is_plain(to) {
                 self.judge_window(to, text, reads)?;

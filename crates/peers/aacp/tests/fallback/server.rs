@@ -1,8 +1,8 @@
 //! A model behind a server: a stub on this machine, in both styles.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -37,23 +37,25 @@ enum Reply {
 /// A stub of a server.
 struct Stub {
     url: String,
-    calls: Arc<AtomicUsize>,
+    address: SocketAddr,
+    /// The connections that the stub takes, by the addresses of their clients, and how many were counted.
+    taken: Mutex<(Receiver<SocketAddr>, usize)>,
     requests: Arc<Mutex<Vec<(String, Value)>>>,
 }
 
 impl Stub {
     fn new(style: Style, reply: Reply) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}", listener.local_addr().unwrap());
-        let (calls, requests) = (
-            Arc::<AtomicUsize>::default(),
-            Arc::<Mutex<Vec<_>>>::default(),
-        );
-        let (counted, heard) = (Arc::clone(&calls), Arc::clone(&requests));
+        let address = listener.local_addr().unwrap();
+        let requests = Arc::<Mutex<Vec<_>>>::default();
+        let heard = Arc::clone(&requests);
+        let (count, taken) = channel();
         thread::spawn(move || {
             let mut open = Vec::new();
-            for stream in listener.incoming().flatten() {
-                counted.fetch_add(1, Ordering::SeqCst);
+            while let Ok((stream, client)) = listener.accept() {
+                if count.send(client).is_err() {
+                    break;
+                }
                 let (reply, heard) = (reply.clone(), Arc::clone(&heard));
                 if matches!(reply, Reply::Hangs) {
                     open.push(stream);
@@ -63,14 +65,20 @@ impl Stub {
             }
         });
         Self {
-            url,
-            calls,
+            url: format!("http://{address}"),
+            address,
+            taken: Mutex::new((taken, 0)),
             requests,
         }
     }
 
+    /// Returns how many connections came before now: a connection of its own is behind them in the queue of the stub.
     fn calls(&self) -> usize {
-        self.calls.load(Ordering::SeqCst)
+        let own = TcpStream::connect(self.address).unwrap();
+        let own = own.local_addr().unwrap();
+        let (taken, count) = &mut *self.taken.lock().unwrap();
+        *count += taken.iter().take_while(|client| *client != own).count();
+        *count
     }
 
     fn encoder(&self, style: Style) -> HttpEncoder {
@@ -96,6 +104,10 @@ fn serve(
             length = found.trim().parse().unwrap();
         }
         head += &line;
+    }
+    // Nobody asks on a connection that only counts.
+    if head.is_empty() {
+        return;
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();
