@@ -123,7 +123,7 @@ fn decode(fields: &Fields<'_>) -> TokenStream {
     let arms = wires(fields).map(|(at, ty, wire)| {
         let (span, key) = (span_of(ty), &wire.key);
         let slot = Ident::new(&slot(at).to_string(), span);
-        quote_spanned!(span=> #key => #slot = _p::Some(_p::read(packet, index)?),)
+        quote_spanned!(span=> #key => #slot = _p::Some(_p::read(packet, index, value)?),)
     });
     let filled = fields
         .filled

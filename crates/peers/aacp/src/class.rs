@@ -1,6 +1,7 @@
 //! The characters of a packet. The registry says which texts are words, keys and values.
 
 use accp_registry::aacp::{KEY, WORD, is_value_char};
+use accp_registry::lexical::is_key_char;
 
 /// The separator of fields.
 pub(crate) const SEPARATOR: char = '|';
@@ -24,25 +25,31 @@ pub(crate) fn is_key(text: &str) -> bool {
     (KEY.fits)(text)
 }
 
-/// Calls `found` with the place and the byte of each separator and each colon, in their order.
-#[inline]
-pub(crate) fn marks(text: &str, mut found: impl FnMut(usize, u8)) {
+/// Calls `found` with the place of each separator, and with the end of the text, in their order.
+#[inline(always)]
+pub(crate) fn ends(text: &str, mut found: impl FnMut(usize)) {
     let (chunks, rest) = text.as_bytes().as_chunks::<8>();
-    for (index, chunk) in chunks.iter().enumerate() {
-        let word = u64::from_le_bytes(*chunk);
-        let mut marks = equal(word, b'|') | equal(word, b':');
+    // The end stands as one more separator behind the last bytes, of which there are at most seven.
+    let mut last = [0; 8];
+    for (byte, from) in last.iter_mut().zip(rest.iter().chain(b"|")) {
+        *byte = *from;
+    }
+    let mut start = 0;
+    for chunk in chunks.iter().chain([&last]) {
+        let mut marks = equal(u64::from_le_bytes(*chunk), b'|');
         while marks != 0 {
-            let at = marks.trailing_zeros() as usize / 8;
-            found(index * 8 + at, chunk.get(at).copied().unwrap_or_default());
+            found(start + marks.trailing_zeros() as usize / 8);
             marks &= marks - 1;
         }
+        start += chunk.len();
     }
-    let start = chunks.len() * 8;
-    for (at, byte) in rest.iter().enumerate() {
-        if matches!(byte, b'|' | b':') {
-            found(start + at, *byte);
-        }
-    }
+}
+
+/// Returns the length of the characters of keys at the start of a text.
+#[inline]
+pub(crate) fn key_run(bytes: &[u8]) -> usize {
+    let end = bytes.iter().position(|byte| !is_key_char(*byte));
+    end.unwrap_or(bytes.len())
 }
 
 /// Returns the highest bit of each of the eight bytes that are this one.
@@ -51,6 +58,16 @@ fn equal(word: u64, byte: u8) -> u64 {
     const LOW: u64 = u64::from_le_bytes([0x7f; 8]);
     let differs = word ^ u64::from_le_bytes([byte; 8]);
     !(((differs & LOW) + LOW) | differs | LOW)
+}
+
+/// Returns whether a text has only ASCII characters other than control characters and separators.
+pub(crate) fn is_clean(text: &str) -> bool {
+    let odd = |byte: &u8| u8::from(!(b' '..0x7f).contains(byte) || *byte == b'|');
+    text.as_bytes()
+        .iter()
+        .map(odd)
+        .fold(0, |any, odd| any | odd)
+        == 0
 }
 
 /// Returns whether a text has only ASCII characters other than control characters.
@@ -62,18 +79,6 @@ fn is_plain(text: &str) -> bool {
         .map(odd)
         .fold(0, |any, odd| any | odd)
         == 0
-}
-
-/// Returns how many separators a text has.
-pub(crate) fn separators(text: &str) -> usize {
-    // A chunk has at most 255 bytes, so its count fits in one byte. With byte counters, the
-    // compiler can add 16 at once.
-    let chunks = text.as_bytes().chunks(255);
-    let sums = chunks.map(|chunk| {
-        let is_one = |byte: &u8| u8::from(*byte == b'|');
-        chunk.iter().map(is_one).fold(0_u8, u8::wrapping_add)
-    });
-    sums.map(usize::from).sum()
 }
 
 /// Returns the byte of the first character that cannot stand in a packet: a control character, a

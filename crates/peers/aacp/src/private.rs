@@ -7,7 +7,7 @@ pub use std::iter::IntoIterator;
 pub use std::option::Option::{self, None, Some};
 pub use std::result::Result::{self, Err, Ok};
 
-use crate::error::DecodeError;
+use crate::error::{DecodeError, ValueError};
 use crate::packet::Packet;
 use crate::value::PacketValue;
 
@@ -15,9 +15,19 @@ use crate::value::PacketValue;
 ///
 /// # Errors
 /// A value that the type cannot hold, with its field and byte.
-pub fn read<'p, T: PacketValue<'p>>(packet: &Packet<'p>, index: usize) -> Result<T, DecodeError> {
+#[inline]
+pub fn read<'p, T: PacketValue<'p>>(
+    packet: &Packet<'p>,
+    index: usize,
+    value: &'p str,
+) -> Result<T, DecodeError> {
+    T::read(value).map_err(|error| unreadable(packet, index, error))
+}
+
+#[cold]
+fn unreadable(packet: &Packet<'_>, index: usize, error: ValueError) -> DecodeError {
     let (key, value) = packet.fields().get(index).copied().unwrap_or_default();
-    T::read(value).map_err(|error| DecodeError::value(key, index + 2, offset(packet, value), error))
+    DecodeError::value(key, index + 2, offset(packet, value), error)
 }
 
 /// Returns a field that was read.

@@ -1,11 +1,14 @@
 //! The scanner: one pass over the text of a packet; it borrows all it reads.
 
-use crate::class::{forbidden_at, is_head, is_key, marks, separators, trim};
+use crate::class::{ends, forbidden_at, is_head, is_key, key_run, trim};
 use crate::finding::{Code, Finding, Severity};
 use crate::limits::Limits;
 
 /// A key and its value. An unnamed field of a packet of version 1.0 has the key `""`.
 pub(crate) type Field<'a> = (&'a str, &'a str);
+
+/// The bytes of a short field. The list of fields begins with room for so many as fit in the text.
+const FIELD: usize = 10;
 
 /// The parts of a text, and its errors. Field `i` of a packet is `fields[i - 2]`.
 #[derive(Debug)]
@@ -23,49 +26,26 @@ pub(crate) struct Scan<'a> {
     seen: Seen,
 }
 
-/// A slot between two separators, as far as it is read.
-#[derive(Clone, Copy)]
-struct Slot {
-    index: usize,
-    /// The first byte of the field.
-    from: usize,
-    /// The byte of the field's first colon; `usize::MAX` if there is none.
-    colon: usize,
-}
-
-impl Default for Slot {
-    fn default() -> Self {
-        Self {
-            index: 0,
-            from: 0,
-            colon: usize::MAX,
-        }
-    }
-}
-
-impl Slot {
-    fn next(self, from: usize) -> Self {
-        Self {
-            index: self.index + 1,
-            from,
-            ..Self::default()
-        }
-    }
-}
-
 /// The keys so far, one bit for many: a key whose bit is not set is new.
-#[derive(Debug, Default)]
-struct Seen(u64);
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Seen(u64);
 
 impl Seen {
-    fn add(&mut self, key: &str) {
-        self.0 |= Self::bit(key);
+    /// Returns whether the key is certain to be new, and takes note of it.
+    #[inline]
+    pub(crate) fn is_new(&mut self, key: &str) -> bool {
+        let bit = Self::bit(key);
+        let is_new = self.0 & bit == 0;
+        self.0 |= bit;
+        is_new
     }
 
-    fn may_have(&self, key: &str) -> bool {
+    #[inline]
+    fn may_have(self, key: &str) -> bool {
         self.0 & Self::bit(key) != 0
     }
 
+    #[inline]
     fn bit(key: &str) -> u64 {
         match key.as_bytes() {
             [first, .., last] => {
@@ -101,19 +81,9 @@ impl<'a> Scan<'a> {
             scan.findings.push(Finding::error(Code::PacketEmpty));
             return scan;
         }
-        let slots = separators(text) + 1;
-        scan.fields.reserve_exact(slots.saturating_sub(2));
-        let mut slot = Slot::default();
-        marks(text, |at, byte| {
-            if byte == b':' {
-                slot.colon = slot.colon.min(at);
-            } else {
-                scan.slot(slot, at, limits);
-                slot = slot.next(at + 1);
-            }
-        });
-        scan.slot(slot, text.len(), limits);
-        if slots == 1 {
+        scan.fields
+            .reserve_exact(limits.fields.min(text.len() / FIELD));
+        if scan.slots(limits) == 1 {
             scan.findings.push(Finding::error(Code::DomMissing));
         }
         scan.characters();
@@ -129,6 +99,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Returns the index and the value of the first field with this key.
+    #[inline]
     pub(crate) fn find(&self, key: &str) -> Option<(usize, &'a str)> {
         if !self.seen.may_have(key) {
             return None;
@@ -150,31 +121,86 @@ impl<'a> Scan<'a> {
         word
     }
 
-    /// Reads the slot that ends before a byte.
+    /// Reads the slots between the separators. Returns how many there are.
     #[inline]
-    fn slot(&mut self, slot: Slot, to: usize, limits: Limits) {
-        let text = self.text.get(slot.from..to).unwrap_or_default();
-        match slot.index {
+    fn slots(&mut self, limits: Limits) -> usize {
+        let (mut index, mut from) = (0, 0);
+        ends(self.text, |to| {
+            self.slot(index, [from, to], limits);
+            (index, from) = (index + 1, to + 1);
+        });
+        index
+    }
+
+    /// Reads the slot between two bytes.
+    #[inline(always)]
+    fn slot(&mut self, index: usize, place: [usize; 2], limits: Limits) {
+        let text = self.text.get(place[0]..place[1]).unwrap_or_default();
+        let run = key_run(text.as_bytes());
+        let is_plain = match index {
+            0 => self.plain_head(text, run, |scan| &mut scan.task),
+            1 => self.plain_head(text, run, |scan| &mut scan.dom),
+            _ => self.plain_field(text, run, limits),
+        };
+        if !is_plain {
+            self.any_slot(index, text, limits);
+        }
+    }
+
+    /// Takes a task or a domain that has only letters, digits and `_`, of which the text begins with `run`. Returns false if it
+    /// may be another.
+    #[inline]
+    fn plain_head(
+        &mut self,
+        text: &'a str,
+        run: usize,
+        place: impl Fn(&mut Self) -> &mut &'a str,
+    ) -> bool {
+        *place(self) = text;
+        run == text.len() && run > 0
+    }
+
+    /// Takes a field without spaces at its ends, whose key is valid and certain to be new. The text begins with `run` letters,
+    /// digits and `_`. Returns false if the field may be another.
+    #[inline]
+    fn plain_field(&mut self, text: &'a str, run: usize, limits: Limits) -> bool {
+        let Some((key, value)) = text.split_at_checked(run) else {
+            return false;
+        };
+        let Some(value) = value.strip_prefix(':') else {
+            return false;
+        };
+        let begins = key.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+        let is_spaced = matches!(value.as_bytes(), [b' ', ..] | [.., b' ']);
+        let is_plain = begins && !is_spaced && self.fields.len() < limits.fields;
+        if !is_plain || self.seen.may_have(key) {
+            return false;
+        }
+        self.seen.is_new(key);
+        self.fields.push((key, value));
+        true
+    }
+
+    /// Reads a slot that may be anything.
+    #[inline(never)]
+    fn any_slot(&mut self, index: usize, text: &'a str, limits: Limits) {
+        match index {
             0 => self.task = self.head(0, text, [Code::TaskMissing, Code::TaskInvalid]),
             1 => self.dom = self.head(1, text, [Code::DomMissing, Code::DomInvalid]),
-            index => {
-                let colon = (slot.colon < to).then(|| slot.colon - slot.from);
-                self.field(index, text, colon, limits);
-            }
+            index => self.field(index, text, limits),
         }
     }
 
     /// ```abnf
     /// field = key ":" value
     /// ```
-    #[inline]
-    fn field(&mut self, index: usize, slot: &'a str, colon: Option<usize>, limits: Limits) {
+    fn field(&mut self, index: usize, slot: &'a str, limits: Limits) {
         let is_over = self.fields.len() >= limits.fields;
         if self.fields.len() == limits.fields {
             let finding = Finding::error(Code::TooManyFields).at(index, self.offset(slot));
             self.findings.push(finding.detail(most(limits)));
         }
-        let Some((key, value)) = colon.and_then(|colon| slot.split_at_checked(colon)) else {
+        let Some((key, value)) = slot.split_once(':') else {
             let field = self.trimmed(index, slot);
             let code = if field.is_empty() {
                 Code::FieldEmpty
@@ -186,7 +212,7 @@ impl<'a> Scan<'a> {
             return;
         };
         let key = self.trimmed(index, key);
-        let value = self.trimmed(index, value.get(1..).unwrap_or_default());
+        let value = self.trimmed(index, value);
         if !is_key(key) {
             self.note(Code::KeyInvalid, index, trim(slot));
         } else if !is_over && self.find(key).is_some() {
@@ -194,7 +220,7 @@ impl<'a> Scan<'a> {
             // because that packet is refused anyway.
             self.note(Code::KeyRepeated, index, key);
         }
-        self.seen.add(key);
+        self.seen.is_new(key);
         self.fields.push((key, value));
     }
 
@@ -233,6 +259,7 @@ impl<'a> Scan<'a> {
         }
     }
 
+    #[inline]
     fn required(&mut self, key: &str, codes: [Code; 2]) {
         let [missing, empty] = codes;
         match self.find(key) {

@@ -137,11 +137,12 @@ impl Validator<'_> {
     fn head(&self, scan: &Scan<'_>, findings: &mut Vec<Finding>) {
         let Self { vocabulary, .. } = self;
         let heads = [
-            (scan.task, &vocabulary.tasks, Code::TaskUnknown),
-            (scan.dom, &vocabulary.domains, Code::DomUnknown),
+            (scan.task, vocabulary.task(scan.task), Code::TaskUnknown),
+            (scan.dom, vocabulary.domain(scan.dom), Code::DomUnknown),
         ];
-        for (index, (word, known, code)) in heads.into_iter().enumerate() {
-            if is_head(word) && !known.iter().any(|other| other.name == word) {
+        for (index, (word, found, code)) in heads.into_iter().enumerate() {
+            if found.is_none() && is_head(word) {
+                let known = [vocabulary.tasks(), vocabulary.domains()][index];
                 let known = known.iter().map(|word| word.name.as_str());
                 let finding = Finding::warning(code).at(index, scan.offset(word));
                 findings.push(suggest(finding, word, known));

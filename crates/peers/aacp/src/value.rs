@@ -2,9 +2,9 @@
 
 mod impls;
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 
-use crate::class::{SEPARATOR, forbidden_at};
+use crate::class::{SEPARATOR, forbidden_at, is_clean};
 use crate::error::{ValueError, WriteError, WriteFault};
 use crate::finding::{Code, Finding};
 
@@ -57,10 +57,17 @@ impl<'w> ValueWriter<'w> {
     /// A character that cannot stand in a value; in an item of a list, `,` is one too.
     pub fn text(&mut self, text: &str) -> Result<()> {
         plain(text)?;
-        if self.is_item && text.contains(',') {
+        if self.is_item && text.bytes().any(|byte| byte == b',') {
             return Err(WriteError::new(WriteFault::Comma));
         }
         self.out.push_str(text);
+        Ok(())
+    }
+
+    /// Appends a number, whose text has digits and a sign only.
+    pub(crate) fn number(&mut self, number: impl Display) -> Result<()> {
+        // A `String` takes every text.
+        let _ = write!(self.out, "{number}");
         Ok(())
     }
 
@@ -99,7 +106,17 @@ impl<'w> ValueWriter<'w> {
 }
 
 /// Refuses the characters that cannot stand in a field.
+#[inline]
 pub(crate) fn plain(text: &str) -> Result<()> {
+    if is_clean(text) {
+        return Ok(());
+    }
+    odd(text)
+}
+
+/// Refuses them in a text that has other characters than those of ASCII.
+#[cold]
+fn odd(text: &str) -> Result<()> {
     if forbidden_at(text).is_some() {
         let finding = Finding::error(Code::ControlCharacter);
         return Err(WriteError::new(WriteFault::Finding(finding)));

@@ -1,13 +1,13 @@
 //! The vocabulary: tasks, domains, priorities and keys that are known (draft sections 4 and 5).
 
 mod load;
+mod names;
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::OnceLock;
 
 use accp_registry::Problems;
 
+use self::names::Names;
 use crate::finding::Code;
 
 /// The words that a packet can have without a warning, with their meanings.
@@ -30,8 +30,8 @@ pub struct Vocabulary {
     pub(crate) domains: Vec<Word>,
     pub(crate) priorities: Vec<Word>,
     pub(crate) keys: Vec<Key>,
-    /// The places of the keys.
-    places: HashMap<String, usize, BuildHasherDefault<NameHasher>>,
+    /// The places of the tasks, the domains and the keys.
+    places: [Names; 3],
     pub(crate) companions: Vec<Companion>,
 }
 
@@ -131,12 +131,14 @@ impl Vocabulary {
 
     /// Returns the task of this name.
     pub fn task(&self, name: &str) -> Option<&Word> {
-        self.tasks.iter().find(|word| word.name == name)
+        let [tasks, ..] = &self.places;
+        tasks.find(name, &self.tasks, |word| &word.name)
     }
 
     /// Returns the domain of this name.
     pub fn domain(&self, name: &str) -> Option<&Word> {
-        self.domains.iter().find(|word| word.name == name)
+        let [_, domains, _] = &self.places;
+        domains.find(name, &self.domains, |word| &word.name)
     }
 
     /// Returns the priority of this number.
@@ -146,29 +148,17 @@ impl Vocabulary {
 
     /// Returns the key of this name. Upper and lower case differ.
     pub fn key(&self, name: &str) -> Option<&Key> {
-        self.places.get(name).and_then(|at| self.keys.get(*at))
+        let [.., keys] = &self.places;
+        keys.find(name, &self.keys, |key| &key.name)
     }
 
-    /// Makes the keys ready for looking them up.
-    fn place_keys(&mut self) {
-        let names = self.keys.iter().map(|key| key.name.clone());
-        self.places = names.zip(0..).collect();
-    }
-}
-
-/// The hash of short names (FNV-1a). A vocabulary is its reader's own file, so nobody chooses names that collide.
-#[derive(Debug, Clone, Default)]
-struct NameHasher(u64);
-
-impl Hasher for NameHasher {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3);
-        }
+    /// Makes the words ready for looking them up.
+    fn place_words(&mut self) {
+        self.places = [
+            Names::of(self.tasks.iter().map(|word| &*word.name)),
+            Names::of(self.domains.iter().map(|word| &*word.name)),
+            Names::of(self.keys.iter().map(|key| &*key.name)),
+        ];
     }
 }
 

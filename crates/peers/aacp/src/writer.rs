@@ -1,10 +1,10 @@
 //! The writer of packets.
 
-use crate::class::{SEPARATOR, is_key, trim};
+use crate::class::{SEPARATOR, is_head, is_key};
 use crate::error::{WriteError, WriteFault};
 use crate::finding::{Code, Finding, Severity};
 use crate::limits::Limits;
-use crate::scan::Scan;
+use crate::scan::{Scan, Seen};
 use crate::value::{PacketValue, ValueWriter, plain};
 
 type Result<T> = std::result::Result<T, WriteError>;
@@ -27,6 +27,47 @@ type Result<T> = std::result::Result<T, WriteError>;
 #[derive(Debug)]
 pub struct PacketWriter<'w> {
     out: &'w mut String,
+    fields: usize,
+    seen: Seen,
+    /// Whether `return` and `aacp` have a value.
+    core: [bool; 2],
+    /// Whether each field has a key that no other has, as far as this is known without a look at the others.
+    is_sure: bool,
+}
+
+impl<'w> PacketWriter<'w> {
+    fn new(out: &'w mut String) -> Self {
+        Self {
+            out,
+            fields: 0,
+            seen: Seen::default(),
+            core: [false; 2],
+            is_sure: true,
+        }
+    }
+
+    /// Returns whether the packet is certain to have no error behind its domain: each value was checked as it was written.
+    fn is_valid(&self) -> bool {
+        let Limits {
+            packet_bytes,
+            fields,
+        } = Limits::DEFAULT;
+        self.is_sure
+            && self.core == [true; 2]
+            && self.fields <= fields
+            && self.out.len() <= packet_bytes
+    }
+
+    /// Takes note of a field that was written.
+    fn wrote(&mut self, key: &str, is_empty: bool) {
+        self.fields += 1;
+        self.is_sure &= self.seen.is_new(key);
+        match key {
+            "return" => self.core[0] = !is_empty,
+            "aacp" => self.core[1] = !is_empty,
+            _ => {}
+        }
+    }
 }
 
 impl PacketWriter<'_> {
@@ -47,7 +88,17 @@ impl PacketWriter<'_> {
         out.push_str(task);
         out.push(SEPARATOR);
         out.push_str(dom);
-        fields(&mut PacketWriter { out: &mut out })?;
+        let mut writer = PacketWriter::new(&mut out);
+        fields(&mut writer)?;
+        if writer.is_valid() && is_head(task) && is_head(dom) {
+            return Ok(out);
+        }
+        Self::judged(out)
+    }
+
+    /// Returns a packet if the validator finds no error in it.
+    #[cold]
+    fn judged(out: String) -> Result<String> {
         let scan = Scan::of(&out, Limits::DEFAULT);
         let mut errors = scan.findings.iter();
         let Some(error) = errors.find(|finding| finding.severity == Severity::Error) else {
@@ -91,6 +142,7 @@ impl PacketWriter<'_> {
             if value.contains(':') {
                 return Err(WriteError::new(WriteFault::Colon));
             }
+            self.is_sure = false;
             return self.separated("", "", |writer| writer.text(value));
         }
         self.field(key, &value)
@@ -110,10 +162,16 @@ impl PacketWriter<'_> {
         let start = self.out.len();
         let written = value(&mut ValueWriter::new(self.out))
             .and_then(|()| spaceless(self.out.get(start..).unwrap_or_default()));
-        written.map_err(|error| {
-            self.out.truncate(before);
-            error.of(key)
-        })
+        match written {
+            Ok(()) => {
+                self.wrote(key, self.out.len() == start);
+                Ok(())
+            }
+            Err(error) => {
+                self.out.truncate(before);
+                Err(error.of(key))
+            }
+        }
     }
 }
 
@@ -125,7 +183,7 @@ pub(crate) fn value(text: &str) -> Result<()> {
 
 /// Refuses a space at an end, which would not come back.
 fn spaceless(value: &str) -> Result<()> {
-    if trim(value).len() < value.len() {
+    if matches!(value.as_bytes(), [b' ', ..] | [.., b' ']) {
         return Err(WriteError::new(WriteFault::Space));
     }
     Ok(())

@@ -6,42 +6,50 @@ use super::{PacketValue, ValueWriter};
 use crate::error::{ValueError, WriteError};
 
 impl<'p> PacketValue<'p> for &'p str {
+    #[inline]
     fn read(value: &'p str) -> Result<Self, ValueError> {
         Ok(value)
     }
 
+    #[inline]
     fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
         writer.text(self)
     }
 }
 
 impl<'p> PacketValue<'p> for Cow<'p, str> {
+    #[inline]
     fn read(value: &'p str) -> Result<Self, ValueError> {
         Ok(Self::Borrowed(value))
     }
 
+    #[inline]
     fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
         writer.text(self)
     }
 }
 
 impl PacketValue<'_> for String {
+    #[inline]
     fn read(value: &str) -> Result<Self, ValueError> {
         Ok(value.to_owned())
     }
 
+    #[inline]
     fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
         writer.text(self)
     }
 }
 
 impl PacketValue<'_> for bool {
+    #[inline]
     fn read(value: &str) -> Result<Self, ValueError> {
         value
             .parse()
             .map_err(|_| ValueError::expected("true or false"))
     }
 
+    #[inline]
     fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
         writer.text(if *self { "true" } else { "false" })
     }
@@ -51,6 +59,7 @@ macro_rules! integers {
     ($($type:ty: $range:literal,)*) => {$(
         impl PacketValue<'_> for $type {
             /// One spelling for one number: no sign `+`, no leading zeros, no `-0`.
+            #[inline]
             fn read(value: &str) -> Result<Self, ValueError> {
                 let digits = value.strip_prefix('-').unwrap_or(value);
                 let is_plain = digits == "0" && value.len() == 1
@@ -59,8 +68,9 @@ macro_rules! integers {
                 number.ok_or(ValueError::expected(concat!("a whole number from ", $range)))
             }
 
+            #[inline]
             fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
-                writer.display(self)
+                writer.number(self)
             }
         }
     )*};
@@ -83,6 +93,7 @@ integers! {
 
 /// The items stand between commas. An empty value is an empty list.
 impl<'p, T: PacketValue<'p>> PacketValue<'p> for Vec<T> {
+    #[inline]
     fn read(value: &'p str) -> Result<Self, ValueError> {
         if value.is_empty() {
             return Ok(Self::new());
@@ -98,6 +109,7 @@ impl<'p, T: PacketValue<'p>> PacketValue<'p> for Vec<T> {
         Ok(items)
     }
 
+    #[inline]
     fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
         writer.list(self)
     }

@@ -43,7 +43,7 @@ pub(super) fn whole(file: &str, text: &str) -> Result<Vocabulary, Problems> {
         keys(reader, object, "core", &mut found.keys);
         keys(reader, object, "keys", &mut found.keys);
         found.companions = companions(reader, object, &found.keys);
-        found.place_keys();
+        found.place_words();
         found
     })
 }
@@ -58,7 +58,7 @@ pub(super) fn extension(to: &Vocabulary, file: &str, text: &str) -> Result<Vocab
         reader.known_keys("", object, &["domains", "keys"]);
         words(reader, object, "domains", &mut found.domains);
         keys(reader, object, "keys", &mut found.keys);
-        found.place_keys();
+        found.place_words();
         found
     })
 }
