@@ -3,6 +3,7 @@
 pub(crate) mod backoff;
 pub(crate) mod clock;
 pub(crate) mod cursor;
+pub(crate) mod cursors;
 pub(crate) mod draft;
 pub(crate) mod groups;
 pub(crate) mod outbox;

@@ -418,7 +418,7 @@ impl Host {
 
     /// Puts everything that goes out now into the batch.
     pub(crate) fn flush(&mut self, now: Time) {
-        for (member, mid, at) in self.relays.take_acks() {
+        for (member, mid, at) in self.relays.take_acks(self.side.clock.timers()) {
             let up = self.relays.last();
             let text = self.side.stamp(now).ack(Some((&mid, at, up)));
             self.side.send(member, text);

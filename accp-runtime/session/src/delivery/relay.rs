@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use crate::delivery::cursor::Cursor;
+use crate::delivery::cursors::Cursors;
 use crate::delivery::draft::DraftMember;
 use crate::interface::output::{Read, Transmit};
-use crate::log::by_member::ByMember;
 use crate::log::entry::Entry;
 use crate::log::mid::{MemberId, Mid};
 use crate::log::vouch::LogKey;
@@ -29,7 +29,7 @@ const TAIL_BYTES: usize = 1 << 20;
 /// The progress of the members through the log.
 #[derive(Debug)]
 pub(crate) struct Relays {
-    pub cursors: ByMember<Cursor>,
+    pub cursors: Cursors,
     /// The newest relayed entries, as far as some member needs them.
     tail: VecDeque<Relayed>,
     tail_bytes: usize,
@@ -40,6 +40,8 @@ pub(crate) struct Relays {
     retry: Duration,
     /// The secret of the log, if the host vouches for it. Then a member has to prove what it holds.
     key: Option<LogKey>,
+    /// False if no member knows only the draft.
+    has_drafts: bool,
 }
 
 impl Relayed {
@@ -66,13 +68,14 @@ impl Relayed {
 impl Relays {
     pub(crate) fn new(last: u64, retry: Duration, key: Option<LogKey>) -> Self {
         Self {
-            cursors: ByMember::default(),
+            cursors: Cursors::default(),
             tail: VecDeque::new(),
             tail_bytes: 0,
             before: last,
             last,
             retry,
             key,
+            has_drafts: false,
         }
     }
 
@@ -117,11 +120,8 @@ impl Relays {
     /// Takes an entry that goes to every member.
     pub(crate) fn push(&mut self, entry: &Entry) {
         self.last = entry.position;
-        if self
-            .cursors
-            .iter()
-            .any(|(_, cursor)| cursor.acked.is_some())
-        {
+        self.cursors.stir();
+        if self.cursors.least().is_some() {
             self.tail_bytes += entry.text.len();
             self.tail.push_back(Relayed::of(entry));
             self.trim();
@@ -139,11 +139,7 @@ impl Relays {
 
     /// Drops the entries that every member has, and those that are too many to keep.
     fn trim(&mut self) {
-        let needed = self
-            .cursors
-            .iter()
-            .filter_map(|(_, cursor)| cursor.acked)
-            .min();
+        let needed = self.cursors.least();
         while let Some(first) = self.tail.front() {
             let is_over = self.tail.len() > TAIL || self.tail_bytes > TAIL_BYTES;
             if !is_over && needed.is_none_or(|needed| first.position > needed) {
@@ -197,6 +193,7 @@ impl Relays {
         draft: DraftMember,
         now: Time,
     ) {
+        self.has_drafts = true;
         let cursor = self.cursor(member);
         cursor.greeting = false;
         cursor.greeted = Some(now);
@@ -215,9 +212,14 @@ impl Relays {
     }
 
     /// Returns the members that know only the draft.
-    pub(crate) fn draft_members(&self) -> Vec<MemberId> {
-        let draft = self.cursors.iter().filter(|(_, cursor)| cursor.is_draft());
-        draft.map(|(member, _)| member).collect()
+    pub(crate) fn draft_members(&mut self) -> Vec<MemberId> {
+        if !self.has_drafts {
+            return Vec::new();
+        }
+        let drafts = self.cursors.iter().filter(|(_, cursor)| cursor.is_draft());
+        let drafts: Vec<_> = drafts.map(|(member, _)| member).collect();
+        self.has_drafts = !drafts.is_empty();
+        drafts
     }
 
     /// Notes that an entry was sent to a member that knows only the draft. The host pings the member
@@ -302,14 +304,22 @@ impl Relays {
     /// Returns the frames that go out to the members now, and the reads that are needed for others.
     pub(crate) fn take_due(&mut self, now: Time) -> (Vec<Transmit>, Vec<Read>) {
         let (mut sends, mut reads) = (Vec::new(), Vec::new());
-        for (member, cursor) in self.cursors.iter_mut() {
+        let Self {
+            cursors,
+            tail,
+            before,
+            last,
+            key,
+            ..
+        } = self;
+        cursors.each_busy(now, |member, cursor| {
             let Some(acked) = cursor.acked else {
-                continue;
+                return;
             };
-            if acked < self.last {
+            if acked < *last {
                 cursor.retry.arm(now);
             }
-            if cursor.sent < self.before {
+            if cursor.sent < *before {
                 // The host reads at most `WINDOW` entries for a member. It reads the next ones only
                 // after the member has acknowledged these.
                 if cursor.reading.is_none() && cursor.sent == acked {
@@ -320,33 +330,31 @@ impl Relays {
                         limit: WINDOW,
                     });
                 }
-                continue;
+                return;
             }
             // Entries that were read from the store are under way, and not in the tail. The others wait until
             // the member has acknowledged these.
-            if acked < self.before && cursor.sent > acked {
-                continue;
+            if acked < *before && cursor.sent > acked {
+                return;
             }
-            let place = |position| {
-                self.tail
-                    .partition_point(|entry| entry.position <= position)
-            };
+            let place = |position| tail.partition_point(|entry| entry.position <= position);
             let start = place(cursor.sent);
-            if start == self.tail.len() {
-                continue;
+            if start == tail.len() {
+                return;
             }
             let first = place(acked).min(start);
-            let under_way = self.tail.range(first..start);
+            let under_way = tail.range(first..start);
             let mut bytes: usize = under_way.map(|entry| entry.text.len()).sum();
             let room = WINDOW.saturating_sub(start - first);
-            for entry in self.tail.range(start..).take(room) {
+            for entry in tail.range(start..).take(room) {
                 if bytes > 0 && bytes + entry.text.len() > WINDOW_BYTES {
                     break;
                 }
                 bytes += entry.text.len();
-                entry.to(member, cursor, self.key.as_ref(), &mut sends);
+                entry.to(member, cursor, key.as_ref(), &mut sends);
             }
-        }
+        });
+        cursors.end_turn();
         (sends, reads)
     }
 
@@ -400,55 +408,50 @@ impl Relays {
 
     /// Frees the memory of an empty tail.
     pub(crate) fn rest(&mut self) {
+        self.cursors.rest();
         if self.tail.is_empty() {
             self.tail = VecDeque::new();
         }
     }
 
     pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.cursors
-            .iter()
-            .filter_map(|(_, cursor)| cursor.retry.at())
-            .min()
+        self.cursors.next_alarm()
     }
 
-    /// Returns the acknowledgements that are due: the member, its frame, and the frame's `seq`.
-    pub(crate) fn take_acks(&mut self) -> Vec<(MemberId, Mid, u64)> {
-        let cursors = self.cursors.iter_mut();
-        let due = cursors.filter_map(|(member, cursor)| {
-            let (mid, at) = cursor.ack.take()?;
+    /// Begins a turn, and returns the acknowledgements that are due: the member, its frame, and the frame's `seq`. The turn
+    /// ends with [`take_due`](Self::take_due).
+    pub(crate) fn take_acks(&mut self, now: Time) -> Vec<(MemberId, Mid, u64)> {
+        let mut due = Vec::new();
+        self.cursors.begin_turn();
+        self.cursors.each_busy(now, |member, cursor| {
             // For a member that speaks only the draft, the acknowledgement goes out in the order of
             // the relayed entries, where the member's own frame stands.
-            (!cursor.is_draft()).then_some((member, mid, at))
+            let ack = cursor.ack.take().filter(|_| !cursor.is_draft());
+            due.extend(ack.map(|(mid, at)| (member, mid, at)));
         });
-        due.collect()
+        due
     }
 
     /// Returns the members to which the host says hello now, because it has started again.
     pub(crate) fn take_greetings(&mut self, now: Time) -> Vec<MemberId> {
         let mut members = Vec::new();
-        for (member, cursor) in self.cursors.iter_mut() {
+        self.cursors.each_busy(now, |member, cursor| {
             if cursor.greeting && cursor.retry.at().is_none_or(|at| at <= now) {
                 cursor.retry.again(now);
                 members.push(member);
             }
-        }
+        });
         members
     }
 
     pub(crate) fn timeout(&mut self, now: Time) {
         let last = self.last;
-        for (_, cursor) in self
-            .cursors
-            .iter_mut()
-            .filter(|(_, cursor)| !cursor.greeting)
-        {
-            if !cursor.retry.is_due(now) {
-                continue;
+        self.cursors.each_due(now, |_, cursor| {
+            if cursor.greeting {
+                return;
             }
             if let Some(draft) = &mut cursor.draft {
-                draft.timeout(&mut cursor.retry, now);
-                continue;
+                return draft.timeout(&mut cursor.retry, now);
             }
             match cursor.acked {
                 Some(acked) if acked < last => {
@@ -457,6 +460,6 @@ impl Relays {
                 }
                 _ => cursor.retry.rest(),
             }
-        }
+        });
     }
 }

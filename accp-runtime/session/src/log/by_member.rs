@@ -57,6 +57,10 @@ impl<T> ByMember<T> {
         self.0.is_empty()
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn remove(&mut self, member: MemberId) {
         if let Ok(index) = self.find(member) {
             self.change(|all| drop(all.remove(index)));

@@ -1,0 +1,354 @@
+//! The cursors of all members, and which of them may have something to do. A host of many members looks at a cursor when
+//! something happens to it, and not whenever anything happens.
+
+use std::collections::BTreeSet;
+
+use crate::delivery::cursor::Cursor;
+use crate::log::by_member::ByMember;
+use crate::log::mid::MemberId;
+use accp_context::Time;
+
+/// With so many members or fewer, a look at all costs less than notes about each.
+const FEW: usize = 3;
+
+/// The cursors by member. In a session of more than [`FEW`] members, a cursor is noted as changed when it is lent.
+#[derive(Debug, Default)]
+pub(crate) struct Cursors {
+    all: ByMember<Cursor>,
+    /// The members whose cursors were lent, and the notes below do not know it yet.
+    lent: Vec<MemberId>,
+    /// The members that the next turn looks at.
+    busy: Vec<MemberId>,
+    /// How many of them were there when the turn began.
+    began: usize,
+    /// True if the next turn looks at all members.
+    is_all_busy: bool,
+    /// What is known of each cursor.
+    notes: ByMember<Note>,
+    /// The times at which cursors are due.
+    alarms: BTreeSet<(Time, MemberId)>,
+    /// The lowest acknowledged position, and how many members have acknowledged it last.
+    least: Option<(u64, usize)>,
+}
+
+/// What the notes say about a cursor.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Note {
+    alarm: Option<Time>,
+    acked: Option<u64>,
+}
+
+impl Note {
+    fn of(cursor: &Cursor) -> Self {
+        Self {
+            alarm: cursor.retry.at(),
+            acked: cursor.acked,
+        }
+    }
+}
+
+impl Cursors {
+    fn has_few(&self) -> bool {
+        self.all.len() <= FEW
+    }
+
+    pub(crate) fn get(&self, member: MemberId) -> Option<&Cursor> {
+        self.all.get(member)
+    }
+
+    pub(crate) fn get_mut(&mut self, member: MemberId) -> Option<&mut Cursor> {
+        if !self.has_few() {
+            self.lend(member);
+        }
+        self.all.get_mut(member)
+    }
+
+    pub(crate) fn or_insert_with(
+        &mut self,
+        member: MemberId,
+        new: impl FnOnce() -> Cursor,
+    ) -> &mut Cursor {
+        if !self.has_few() {
+            self.lend(member);
+        } else if self.all.len() == FEW && self.all.get(member).is_none() {
+            // From this member on there are notes.
+            self.lent = self.all.iter().map(|(member, _)| member).collect();
+            self.lent.push(member);
+            self.is_all_busy = true;
+        }
+        self.all.or_insert_with(member, new)
+    }
+
+    fn lend(&mut self, member: MemberId) {
+        if self.lent.last() != Some(&member) {
+            self.lent.push(member);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, member: MemberId) {
+        if !self.has_few() {
+            self.settle();
+            self.write(member, Note::default());
+            self.notes.remove(member);
+        }
+        self.all.remove(member);
+        if self.has_few() {
+            // Few members need no notes.
+            let all = std::mem::take(&mut self.all);
+            *self = Self {
+                all,
+                ..Self::default()
+            };
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (MemberId, &Cursor)> {
+        self.all.iter()
+    }
+
+    /// Lends all cursors. The next turn looks at all.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (MemberId, &mut Cursor)> {
+        self.stir();
+        if !self.has_few() {
+            self.lent = self.all.iter().map(|(member, _)| member).collect();
+        }
+        self.all.iter_mut()
+    }
+
+    /// Makes the next turn look at all members.
+    pub(crate) fn stir(&mut self) {
+        self.is_all_busy = true;
+    }
+
+    /// Brings the notes up to date.
+    fn settle(&mut self) {
+        let mut lent = std::mem::take(&mut self.lent);
+        for member in lent.drain(..) {
+            if let Some(cursor) = self.all.get(member) {
+                let note = Note::of(cursor);
+                self.write(member, note);
+                self.busy.push(member);
+            }
+        }
+        // The list keeps its room.
+        self.lent = lent;
+    }
+
+    fn write(&mut self, member: MemberId, note: Note) {
+        let kept = self.notes.or_insert_with(member, Note::default);
+        let before = std::mem::replace(kept, note);
+        if before.alarm != note.alarm {
+            if let Some(at) = before.alarm {
+                self.alarms.remove(&(at, member));
+            }
+            self.alarms.extend(note.alarm.map(|at| (at, member)));
+        }
+        if before.acked != note.acked {
+            self.count(before.acked, note.acked);
+        }
+    }
+
+    /// Counts a member whose acknowledged position was one and is another.
+    fn count(&mut self, before: Option<u64>, now: Option<u64>) {
+        if let Some((least, count)) = &mut self.least
+            && before == Some(*least)
+        {
+            *count -= 1;
+        }
+        self.least = match (self.least, now) {
+            (None, Some(now)) => Some((now, 1)),
+            (Some((least, _)), Some(now)) if now < least => Some((now, 1)),
+            (Some((least, count)), Some(now)) if now == least => Some((least, count + 1)),
+            (Some((_, 0)), _) => self.lowest(),
+            (kept, _) => kept,
+        };
+    }
+
+    /// Looks for the lowest acknowledged position in the notes of all.
+    fn lowest(&self) -> Option<(u64, usize)> {
+        let mut found: Option<(u64, usize)> = None;
+        for acked in self.notes.iter().filter_map(|(_, note)| note.acked) {
+            found = match found {
+                Some((least, count)) if least == acked => Some((least, count + 1)),
+                Some((least, count)) if least < acked => Some((least, count)),
+                _ => Some((acked, 1)),
+            };
+        }
+        found
+    }
+
+    /// Returns the lowest position that a member has acknowledged last.
+    pub(crate) fn least(&mut self) -> Option<u64> {
+        if self.has_few() {
+            return self.all.iter().filter_map(|(_, cursor)| cursor.acked).min();
+        }
+        self.settle();
+        self.least.map(|(least, _)| least)
+    }
+
+    /// Returns the time at which the first cursor is due.
+    pub(crate) fn next_alarm(&self) -> Option<Time> {
+        if self.has_few() {
+            return self.all.iter().filter_map(|(_, c)| c.retry.at()).min();
+        }
+        let is_noted = |(_, member): &&(Time, MemberId)| !self.lent.contains(member);
+        let noted = self.alarms.iter().find(is_noted).map(|(at, _)| *at);
+        let lent = self.lent.iter().filter_map(|member| self.all.get(*member));
+        lent.filter_map(|cursor| cursor.retry.at())
+            .chain(noted)
+            .min()
+    }
+
+    /// Shows each cursor that may have something to do: those that were lent since the turn before, and those that are due.
+    pub(crate) fn each_busy(&mut self, now: Time, mut look: impl FnMut(MemberId, &mut Cursor)) {
+        if self.has_few() {
+            return self
+                .all
+                .iter_mut()
+                .for_each(|(member, cursor)| look(member, cursor));
+        }
+        self.settle();
+        let mut members: Vec<MemberId> = if self.is_all_busy {
+            self.all.iter().map(|(member, _)| member).collect()
+        } else {
+            self.busy.iter().copied().chain(self.due(now)).collect()
+        };
+        members.sort_unstable();
+        members.dedup();
+        for member in members {
+            if let Some(cursor) = self.all.get_mut(member) {
+                look(member, cursor);
+                let note = Note::of(cursor);
+                self.write(member, note);
+            }
+        }
+    }
+
+    /// Shows each cursor that is due.
+    pub(crate) fn each_due(&mut self, now: Time, mut look: impl FnMut(MemberId, &mut Cursor)) {
+        self.settle();
+        let due: Vec<MemberId> = if self.has_few() {
+            self.all.iter().map(|(member, _)| member).collect()
+        } else {
+            self.due(now).collect()
+        };
+        for member in due {
+            let Some(cursor) = self.get_mut(member) else {
+                continue;
+            };
+            if cursor.retry.is_due(now) {
+                look(member, cursor);
+            }
+        }
+    }
+
+    fn due(&self, now: Time) -> impl Iterator<Item = MemberId> {
+        let due = self.alarms.range(..=(now, MemberId::LAST));
+        due.map(|(_, member)| *member)
+    }
+
+    /// Begins a turn: what is lent from now on is left for the next one, too.
+    pub(crate) fn begin_turn(&mut self) {
+        self.settle();
+        self.began = self.busy.len();
+    }
+
+    /// Ends a turn.
+    pub(crate) fn end_turn(&mut self) {
+        self.settle();
+        self.busy.drain(..self.began);
+        (self.began, self.is_all_busy) = (0, false);
+    }
+
+    /// Frees memory that is not used.
+    pub(crate) fn rest(&mut self) {
+        if self.alarms.is_empty() {
+            self.alarms = BTreeSet::new();
+        }
+        self.lent.shrink_to_fit();
+        self.busy.shrink_to_fit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn member(number: u16) -> MemberId {
+        MemberId::new(101 + number).unwrap()
+    }
+
+    /// A change of one cursor, as a host makes it.
+    #[derive(Debug, Clone)]
+    enum Change {
+        Acked(u16, Option<u64>),
+        Arm(u16, i64),
+        Rest(u16),
+        Remove(u16),
+        Turn(i64),
+    }
+
+    fn changes() -> impl Strategy<Value = Vec<Change>> {
+        let change = prop_oneof![
+            4 => (0..8_u16, proptest::option::of(0..6_u64)).prop_map(|(who, at)| Change::Acked(who, at)),
+            3 => (0..8_u16, 0..100_i64).prop_map(|(who, at)| Change::Arm(who, at)),
+            1 => (0..8_u16).prop_map(Change::Rest),
+            1 => (0..8_u16).prop_map(Change::Remove),
+            2 => (0..100_i64).prop_map(Change::Turn),
+        ];
+        proptest::collection::vec(change, 0..60)
+    }
+
+    proptest! {
+        #[test]
+        fn the_notes_say_what_a_look_at_all_says(changes in changes()) {
+            let mut cursors = Cursors::default();
+            let mut touched = BTreeSet::new();
+            let new = || Cursor::new(Duration::from_millis(10));
+            for change in changes {
+                match change {
+                    Change::Acked(who, at) => {
+                        cursors.or_insert_with(member(who), new).acked = at;
+                        touched.insert(member(who));
+                    }
+                    Change::Arm(who, at) => {
+                        let cursor = cursors.or_insert_with(member(who), new);
+                        cursor.retry.arm(Time::from_millis(at));
+                        touched.insert(member(who));
+                    }
+                    Change::Rest(who) => {
+                        if let Some(cursor) = cursors.get_mut(member(who)) {
+                            cursor.retry.rest();
+                            touched.insert(member(who));
+                        }
+                    }
+                    Change::Remove(who) => {
+                        cursors.remove(member(who));
+                        touched.remove(&member(who));
+                    }
+                    Change::Turn(now) => {
+                        let now = Time::from_millis(now);
+                        cursors.begin_turn();
+                        let mut seen = BTreeSet::new();
+                        cursors.each_busy(now, |member, _| {
+                            seen.insert(member);
+                        });
+                        cursors.end_turn();
+                        let due = cursors.iter().filter(|(_, cursor)| cursor.retry.is_due(now));
+                        touched.extend(due.map(|(member, _)| member));
+                        prop_assert!(touched.is_subset(&seen), "{touched:?} {seen:?}");
+                        touched.clear();
+                    }
+                }
+                let alarm = cursors.iter().filter_map(|(_, cursor)| cursor.retry.at()).min();
+                prop_assert_eq!(cursors.next_alarm(), alarm);
+                let least = cursors.iter().filter_map(|(_, cursor)| cursor.acked).min();
+                prop_assert_eq!(cursors.least(), least);
+            }
+        }
+    }
+}
