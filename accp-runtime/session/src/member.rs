@@ -340,6 +340,12 @@ impl Member {
                 self.speak(now);
             }
         }
+        // When a frame left the outbox, others of this turn had still to be settled.
+        if self.draft.is_none()
+            && let Some(kept) = self.side.batch.outbox_sequence()
+        {
+            *kept = self.outbox.known_sequence().unwrap_or(0);
+        }
         self.side.snapshot(&());
     }
 

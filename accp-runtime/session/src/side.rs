@@ -54,6 +54,11 @@ impl Pending {
     pub(crate) fn get(&mut self) -> &mut Batch {
         self.0.get_or_insert_default()
     }
+
+    /// Returns the number for the store that the batch has, if it has one.
+    pub(crate) fn outbox_sequence(&mut self) -> Option<&mut u64> {
+        self.0.as_mut()?.outbox_sequence.as_mut()
+    }
 }
 
 #[derive(Debug)]
