@@ -11,27 +11,34 @@ use accp_context::Time;
 /// With so many members or fewer, a look at all costs less than notes about each.
 const FEW: usize = 3;
 
-/// The cursors by member. In a session of more than [`FEW`] members, a cursor is noted as changed when it is lent.
+/// The cursors by member.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     all: ByMember<Cursor>,
-    /// The members whose cursors were lent, and the notes below do not know it yet.
+    /// What is known of them, in a session of more than [`FEW`] members.
+    notes: Option<Box<Notes>>,
+}
+
+/// Notes about the cursors of many members.
+#[derive(Debug, Default)]
+struct Notes {
+    /// The members whose cursors were lent, and the notes do not know it yet.
     lent: Vec<MemberId>,
     /// The members that the next turn looks at.
     busy: Vec<MemberId>,
-    /// How many of them were there when the turn began.
+    /// How many of them there were when the turn began.
     began: usize,
     /// True if the next turn looks at all members.
     is_all_busy: bool,
-    /// What is known of each cursor.
-    notes: ByMember<Note>,
+    /// What each cursor said last.
+    noted: ByMember<Note>,
     /// The times at which cursors are due.
     alarms: BTreeSet<(Time, MemberId)>,
     /// The lowest acknowledged position, and how many members have acknowledged it last.
     least: Option<(u64, usize)>,
 }
 
-/// What the notes say about a cursor.
+/// What a cursor said last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Note {
     alarm: Option<Time>,
@@ -47,36 +54,14 @@ impl Note {
     }
 }
 
-impl Cursors {
-    fn has_few(&self) -> bool {
-        self.all.len() <= FEW
-    }
-
-    pub(crate) fn get(&self, member: MemberId) -> Option<&Cursor> {
-        self.all.get(member)
-    }
-
-    pub(crate) fn get_mut(&mut self, member: MemberId) -> Option<&mut Cursor> {
-        if !self.has_few() {
-            self.lend(member);
+impl Notes {
+    /// Begins with members about which nothing is known.
+    fn new(members: Vec<MemberId>) -> Self {
+        Self {
+            lent: members,
+            is_all_busy: true,
+            ..Self::default()
         }
-        self.all.get_mut(member)
-    }
-
-    pub(crate) fn or_insert_with(
-        &mut self,
-        member: MemberId,
-        new: impl FnOnce() -> Cursor,
-    ) -> &mut Cursor {
-        if !self.has_few() {
-            self.lend(member);
-        } else if self.all.len() == FEW && self.all.get(member).is_none() {
-            // From this member on there are notes.
-            self.lent = self.all.iter().map(|(member, _)| member).collect();
-            self.lent.push(member);
-            self.is_all_busy = true;
-        }
-        self.all.or_insert_with(member, new)
     }
 
     fn lend(&mut self, member: MemberId) {
@@ -85,48 +70,12 @@ impl Cursors {
         }
     }
 
-    pub(crate) fn remove(&mut self, member: MemberId) {
-        if !self.has_few() {
-            self.settle();
-            self.write(member, Note::default());
-            self.notes.remove(member);
-        }
-        self.all.remove(member);
-        if self.has_few() {
-            // Few members need no notes.
-            let all = std::mem::take(&mut self.all);
-            *self = Self {
-                all,
-                ..Self::default()
-            };
-        }
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (MemberId, &Cursor)> {
-        self.all.iter()
-    }
-
-    /// Lends all cursors. The next turn looks at all.
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (MemberId, &mut Cursor)> {
-        self.stir();
-        if !self.has_few() {
-            self.lent = self.all.iter().map(|(member, _)| member).collect();
-        }
-        self.all.iter_mut()
-    }
-
-    /// Makes the next turn look at all members.
-    pub(crate) fn stir(&mut self) {
-        self.is_all_busy = true;
-    }
-
     /// Brings the notes up to date.
-    fn settle(&mut self) {
+    fn settle(&mut self, all: &ByMember<Cursor>) {
         let mut lent = std::mem::take(&mut self.lent);
         for member in lent.drain(..) {
-            if let Some(cursor) = self.all.get(member) {
-                let note = Note::of(cursor);
-                self.write(member, note);
+            if let Some(cursor) = all.get(member) {
+                self.write(member, Note::of(cursor));
                 self.busy.push(member);
             }
         }
@@ -135,8 +84,8 @@ impl Cursors {
     }
 
     fn write(&mut self, member: MemberId, note: Note) {
-        let kept = self.notes.or_insert_with(member, Note::default);
-        let before = std::mem::replace(kept, note);
+        let noted = self.noted.or_insert_with(member, Note::default);
+        let before = std::mem::replace(noted, note);
         if before.alarm != note.alarm {
             if let Some(at) = before.alarm {
                 self.alarms.remove(&(at, member));
@@ -167,7 +116,7 @@ impl Cursors {
     /// Looks for the lowest acknowledged position in the notes of all.
     fn lowest(&self) -> Option<(u64, usize)> {
         let mut found: Option<(u64, usize)> = None;
-        for acked in self.notes.iter().filter_map(|(_, note)| note.acked) {
+        for acked in self.noted.iter().filter_map(|(_, note)| note.acked) {
             found = match found {
                 Some((least, count)) if least == acked => Some((least, count + 1)),
                 Some((least, count)) if least < acked => Some((least, count)),
@@ -177,23 +126,89 @@ impl Cursors {
         found
     }
 
+    fn due(&self, now: Time) -> impl Iterator<Item = MemberId> {
+        let due = self.alarms.range(..=(now, MemberId::LAST));
+        due.map(|(_, member)| *member)
+    }
+}
+
+impl Cursors {
+    pub(crate) fn get(&self, member: MemberId) -> Option<&Cursor> {
+        self.all.get(member)
+    }
+
+    pub(crate) fn get_mut(&mut self, member: MemberId) -> Option<&mut Cursor> {
+        if let Some(notes) = &mut self.notes {
+            notes.lend(member);
+        }
+        self.all.get_mut(member)
+    }
+
+    pub(crate) fn or_insert_with(
+        &mut self,
+        member: MemberId,
+        new: impl FnOnce() -> Cursor,
+    ) -> &mut Cursor {
+        if let Some(notes) = &mut self.notes {
+            notes.lend(member);
+        } else if self.all.len() == FEW && self.all.get(member).is_none() {
+            // From this member on there are notes.
+            let members = self.all.iter().map(|(member, _)| member);
+            let members = members.chain([member]).collect();
+            self.notes = Some(Box::new(Notes::new(members)));
+        }
+        self.all.or_insert_with(member, new)
+    }
+
+    pub(crate) fn remove(&mut self, member: MemberId) {
+        if let Some(notes) = &mut self.notes {
+            notes.settle(&self.all);
+            notes.write(member, Note::default());
+            notes.noted.remove(member);
+        }
+        self.all.remove(member);
+        if self.all.len() <= FEW {
+            self.notes = None;
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (MemberId, &Cursor)> {
+        self.all.iter()
+    }
+
+    /// Lends all cursors. The next turn looks at all.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (MemberId, &mut Cursor)> {
+        if let Some(notes) = &mut self.notes {
+            notes.is_all_busy = true;
+            notes.lent = self.all.iter().map(|(member, _)| member).collect();
+        }
+        self.all.iter_mut()
+    }
+
+    /// Makes the next turn look at all members.
+    pub(crate) fn stir(&mut self) {
+        if let Some(notes) = &mut self.notes {
+            notes.is_all_busy = true;
+        }
+    }
+
     /// Returns the lowest position that a member has acknowledged last.
     pub(crate) fn least(&mut self) -> Option<u64> {
-        if self.has_few() {
+        let Some(notes) = &mut self.notes else {
             return self.all.iter().filter_map(|(_, cursor)| cursor.acked).min();
-        }
-        self.settle();
-        self.least.map(|(least, _)| least)
+        };
+        notes.settle(&self.all);
+        notes.least.map(|(least, _)| least)
     }
 
     /// Returns the time at which the first cursor is due.
     pub(crate) fn next_alarm(&self) -> Option<Time> {
-        if self.has_few() {
+        let Some(notes) = &self.notes else {
             return self.all.iter().filter_map(|(_, c)| c.retry.at()).min();
-        }
-        let is_noted = |(_, member): &&(Time, MemberId)| !self.lent.contains(member);
-        let noted = self.alarms.iter().find(is_noted).map(|(at, _)| *at);
-        let lent = self.lent.iter().filter_map(|member| self.all.get(*member));
+        };
+        let is_noted = |(_, member): &&(Time, MemberId)| !notes.lent.contains(member);
+        let noted = notes.alarms.iter().find(is_noted).map(|(at, _)| *at);
+        let lent = notes.lent.iter().filter_map(|member| self.all.get(*member));
         lent.filter_map(|cursor| cursor.retry.at())
             .chain(noted)
             .min()
@@ -201,72 +216,71 @@ impl Cursors {
 
     /// Shows each cursor that may have something to do: those that were lent since the turn before, and those that are due.
     pub(crate) fn each_busy(&mut self, now: Time, mut look: impl FnMut(MemberId, &mut Cursor)) {
-        if self.has_few() {
-            return self
-                .all
-                .iter_mut()
+        let Self { all, notes } = self;
+        let Some(notes) = notes else {
+            all.iter_mut()
                 .for_each(|(member, cursor)| look(member, cursor));
-        }
-        self.settle();
-        let mut members: Vec<MemberId> = if self.is_all_busy {
-            self.all.iter().map(|(member, _)| member).collect()
+            return;
+        };
+        notes.settle(all);
+        let mut members: Vec<MemberId> = if notes.is_all_busy {
+            all.iter().map(|(member, _)| member).collect()
         } else {
-            self.busy.iter().copied().chain(self.due(now)).collect()
+            notes.busy.iter().copied().chain(notes.due(now)).collect()
         };
         members.sort_unstable();
         members.dedup();
         for member in members {
-            if let Some(cursor) = self.all.get_mut(member) {
+            if let Some(cursor) = all.get_mut(member) {
                 look(member, cursor);
-                let note = Note::of(cursor);
-                self.write(member, note);
+                notes.write(member, Note::of(cursor));
             }
         }
     }
 
     /// Shows each cursor that is due.
     pub(crate) fn each_due(&mut self, now: Time, mut look: impl FnMut(MemberId, &mut Cursor)) {
-        self.settle();
-        let due: Vec<MemberId> = if self.has_few() {
-            self.all.iter().map(|(member, _)| member).collect()
-        } else {
-            self.due(now).collect()
+        let due: Vec<MemberId> = match &mut self.notes {
+            None => self.all.iter().map(|(member, _)| member).collect(),
+            Some(notes) => {
+                notes.settle(&self.all);
+                notes.due(now).collect()
+            }
         };
         for member in due {
-            let Some(cursor) = self.get_mut(member) else {
-                continue;
-            };
-            if cursor.retry.is_due(now) {
+            let cursor = self.get_mut(member);
+            if let Some(cursor) = cursor.filter(|cursor| cursor.retry.is_due(now)) {
                 look(member, cursor);
             }
         }
     }
 
-    fn due(&self, now: Time) -> impl Iterator<Item = MemberId> {
-        let due = self.alarms.range(..=(now, MemberId::LAST));
-        due.map(|(_, member)| *member)
-    }
-
     /// Begins a turn: what is lent from now on is left for the next one, too.
     pub(crate) fn begin_turn(&mut self) {
-        self.settle();
-        self.began = self.busy.len();
+        if let Some(notes) = &mut self.notes {
+            notes.settle(&self.all);
+            notes.began = notes.busy.len();
+        }
     }
 
     /// Ends a turn.
     pub(crate) fn end_turn(&mut self) {
-        self.settle();
-        self.busy.drain(..self.began);
-        (self.began, self.is_all_busy) = (0, false);
+        if let Some(notes) = &mut self.notes {
+            notes.settle(&self.all);
+            notes.busy.drain(..notes.began);
+            (notes.began, notes.is_all_busy) = (0, false);
+        }
     }
 
     /// Frees memory that is not used.
     pub(crate) fn rest(&mut self) {
-        if self.alarms.is_empty() {
-            self.alarms = BTreeSet::new();
+        if let Some(notes) = &mut self.notes {
+            if notes.alarms.is_empty() {
+                notes.alarms = BTreeSet::new();
+            }
+            notes.lent.shrink_to_fit();
+            notes.busy.shrink_to_fit();
         }
-        self.lent.shrink_to_fit();
-        self.busy.shrink_to_fit();
     }
 }
 
