@@ -24,6 +24,7 @@ use super::serve::{interrupted, runtime};
   accp gateway
   export ANTHROPIC_BASE_URL=http://127.0.0.1:7338 OPENAI_BASE_URL=http://127.0.0.1:7338/v1
   accp gateway --policy shadow
+  accp gateway --policy window --window 100000
   accp gateway --upstream openai=https://llm.example.com --holdout 0.1
   accp gateway report --by day")]
 pub(crate) struct Args {
@@ -41,9 +42,14 @@ struct ServeArgs {
     /// The API behind the gateway: `anthropic=URL` or `openai=URL`
     #[arg(long, value_name = "NAME=URL")]
     upstream: Vec<String>,
-    /// What happens to requests: `append` gives results cheaper forms, `shadow` only says what that would save, `off` reads none
+    /// What happens to requests: `append` gives results cheaper forms, `save` also lets old results lose their middles where that
+    /// pays, `window` lets whole messages leave a list that is too large, `shadow` only says what `append` would save, `off` reads
+    /// none
     #[arg(long, default_value = "append")]
     policy: Policy,
+    /// The most tokens of a list, for `--policy window` and `save`
+    #[arg(long, value_name = "TOKENS")]
+    window: Option<u64>,
     /// Leave this share of the sessions as they are, from 0 to 1, so that bills can be compared
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     holdout: f64,
@@ -77,6 +83,7 @@ fn serve(args: &ServeArgs) -> Outcome {
         listen: args.listen,
         allow_remote: args.allow_remote,
         policy: args.policy,
+        window: args.window,
         holdout: args.holdout,
         keep: args.keep,
         authority: args.upstream_ca.clone(),

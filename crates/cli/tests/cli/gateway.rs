@@ -32,6 +32,11 @@ fn read_message(stream: &TcpStream) -> Option<(String, String)> {
 
 /// Starts a provider that answers each request with a count, and says what it got.
 fn provider() -> (String, Receiver<String>) {
+    provider_with(|_| json!([]))
+}
+
+/// Starts a provider that answers with the content that a request gets, and a count.
+fn provider_with(content: fn(&str) -> Json) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let (got, gets) = channel();
@@ -41,11 +46,13 @@ fn provider() -> (String, Receiver<String>) {
             thread::spawn(move || {
                 while let Some((_, body)) = read_message(&stream) {
                     let tokens = body.len() / 4;
-                    let answer = json!({"model": "claude-m", "content": [],
-                        "usage": {"input_tokens": tokens, "output_tokens": 5}});
+                    let content = content(&body);
+                    let stop = content[0]["type"].as_str().unwrap_or("end_turn");
+                    let answer = json!({"model": "claude-m", "role": "assistant", "content": content,
+                        "stop_reason": stop, "usage": {"input_tokens": tokens, "output_tokens": 5}});
                     let answer = answer.to_string();
                     let head = format!(
-                        "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n",
+                        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                         answer.len()
                     );
                     if got.send(body).is_err() || write!(&stream, "{head}{answer}").is_err() {
@@ -94,6 +101,11 @@ impl Gateway {
     }
 
     fn ask(&self, body: &str) -> String {
+        self.asked(body).0
+    }
+
+    /// Returns the session of a request, and its answer.
+    fn asked(&self, body: &str) -> (String, Json) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
             "POST /v1/messages HTTP/1.1\r\nhost: {}\r\nx-api-key: sk-1\r\ncontent-length: {}\r\n\r\n",
@@ -108,7 +120,8 @@ impl Gateway {
         let session = head
             .lines()
             .find_map(|line| line.strip_prefix("x-accp-session: "));
-        session.unwrap_or_default().to_owned()
+        let answer = serde_json::from_str(&body).unwrap();
+        (session.unwrap_or_default().to_owned(), answer)
     }
 
     fn kill(mut self) {
@@ -167,6 +180,69 @@ fn a_gateway_that_is_killed_goes_on_with_the_same_lists() {
         }
         gateway.kill();
     }
+}
+
+/// Asks for a line of the first result once, and then for a slot.
+fn reading(body: &str) -> Json {
+    let json: Json = serde_json::from_str(body).unwrap();
+    let has = |id: &str| body.contains(&format!("\"id\":\"{id}\""));
+    let offers = json["tools"].to_string().contains("memory_read");
+    if offers && !has("toolu_m") {
+        json!([{"type": "tool_use", "id": "toolu_m", "name": "memory_read", "input": {"result": "c0", "from": 20, "to": 20}}])
+    } else if !has("toolu_c") {
+        json!([{"type": "tool_use", "id": "toolu_c", "name": "slots", "input": {}}])
+    } else {
+        json!([{"type": "text", "text": "Done."}])
+    }
+}
+
+#[test]
+fn what_has_left_is_read_again_after_a_kill() {
+    let folder = Folder::with(&[]);
+    let folder = folder.0.path();
+    let (url, gets) = provider_with(reading);
+    let args = format!("--upstream anthropic={url} --policy save --window 6000");
+    let line =
+        |call: usize, n: usize| format!("guest {call}-{n} asks for table {}", n * 7919 % 1009);
+    let result = |call: usize| {
+        (0..150)
+            .map(|n| line(call, n))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let mut messages = vec![json!({"role": "user", "content": "Which slots are free?"})];
+    for call in 0..6 {
+        messages.push(json!({"role": "assistant", "content": [
+            {"type": "tool_use", "id": format!("c{call}"), "name": "slots", "input": {}}]}));
+        messages.push(json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": format!("c{call}"), "content": result(call)}]}));
+    }
+    let body = |messages: &[Json]| {
+        json!({"model": "claude-m", "max_tokens": 9, "messages": messages}).to_string()
+    };
+    let gateway = Gateway::start(folder, &args);
+    let (_, answer) = gateway.asked(&body(&messages));
+    gateway.kill();
+    assert_eq!(answer["content"][0]["id"], "toolu_c");
+    assert_eq!(answer["content"].as_array().unwrap().len(), 1);
+    let lists: Vec<Json> = gets
+        .try_iter()
+        .map(|body| serde_json::from_str(&body).unwrap())
+        .collect();
+    assert_eq!(lists.len(), 2);
+    assert!(!lists[0].to_string().contains(&line(0, 19)));
+    let before = lists[1]["messages"].as_array().unwrap();
+    assert_eq!(before.last().unwrap()["content"][0]["content"], line(0, 19));
+    messages.push(json!({"role": "assistant", "content": answer["content"]}));
+    messages.push(json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "toolu_c", "content": "K1"}]}));
+    let gateway = Gateway::start(folder, &args);
+    let (_, answer) = gateway.asked(&body(&messages));
+    gateway.kill();
+    assert_eq!(answer["content"][0]["text"], "Done.");
+    let now: Json = serde_json::from_str(&gets.recv().unwrap()).unwrap();
+    assert!(now["messages"].as_array().unwrap().starts_with(before));
+    assert!(gets.try_recv().is_err(), "one request was enough");
 }
 
 #[test]
@@ -228,7 +304,10 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         ("--keep none", "off or shadow"),
         ("--holdout 2", "from 0 to 1"),
         ("--listen 0.0.0.0:0", "--allow-remote"),
-        ("--policy less", "off, shadow or append"),
+        ("--policy less", "append, save or window"),
+        ("--policy window", "--window 100000"),
+        ("--window 9000", "--policy save or window"),
+        ("--policy save --keep none", "off or shadow"),
         ("--upstream-ca none.pem", "none.pem"),
     ] {
         let run = accp(folder.0.path(), &format!("gateway {args}"));

@@ -1,16 +1,19 @@
 //! Recorded conversations through the gateway: `recordings FOLDER [most]`. The folder holds JSON Lines of conversations (`id`,
 //! `kind`, `messages`, `tools`). The list of each agent grows message by message, in the three forms, through gateways with
-//! `append`, `shadow` and `off`, before the provider of the tests. It prints what was refused, what was dearer than the plain
-//! twin, the bill relative to it, and how far `shadow`'s prediction is from the bill of `append`.
+//! `off`, `shadow`, `append`, `save`, and `save` and `window` with 8,192 tokens, before the provider of the tests. It prints for each
+//! policy what was refused, what was dearer than the plain twin, the bill relative to it, how far the prediction (of `shadow`, or
+//! the plain bill of the ledger) is from the bill, the requests before which something left, and the marks of the last lists that
+//! the model could not read back.
 
 #![allow(clippy::unwrap_used, reason = "a tool of the tests")]
 
 #[path = "recordings/lists.rs"]
 mod lists;
+#[path = "recordings/read.rs"]
+mod read;
 #[path = "../tests/upstream/mod.rs"]
 mod upstream;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use accp_gateway::{Config, Gateway, Ledger, Policy, Prices, Provider};
@@ -19,6 +22,7 @@ use tokio::sync::oneshot;
 use upstream::Upstream;
 
 use lists::{FORMS, Form, Grown};
+use read::{Read, Texts};
 
 /// What a conversation has cost, in tokens of plain input.
 #[derive(Default, Clone, Copy)]
@@ -27,19 +31,46 @@ struct Spent {
     refused: u64,
     cost: f64,
     predicted: f64,
+    steps: u64,
+    read: Read,
 }
 
-/// The sums of a kind of conversation, in one form.
+/// The sums of a kind of conversation, in one form, through one policy.
 #[derive(Default)]
 struct Row {
-    conversations: u64,
     requests: u64,
     refused: u64,
     dearer: u64,
     plain: f64,
-    append: f64,
-    shadow: f64,
+    cost: f64,
+    predicted: f64,
+    steps: u64,
+    read: Read,
 }
+
+impl Row {
+    fn add(&mut self, plain: &Spent, spent: &Spent) {
+        self.requests += spent.requests;
+        self.refused += spent.refused;
+        self.dearer += u64::from(spent.cost > plain.cost + 1e-6);
+        self.plain += plain.cost;
+        self.cost += spent.cost;
+        self.predicted += spent.predicted;
+        self.steps += spent.steps;
+        self.read.marks += spent.read.marks;
+        self.read.lost += spent.read.lost;
+    }
+}
+
+/// The policies, each with its name and its window. The first one is the plain twin.
+const POLICIES: [(&str, Policy, Option<u64>); 6] = [
+    ("off", Policy::Off, None),
+    ("shadow", Policy::Shadow, None),
+    ("append", Policy::Append, None),
+    ("save", Policy::Save, None),
+    ("save 8192", Policy::Save, Some(8_192)),
+    ("window 8192", Policy::Window, Some(8_192)),
+];
 
 #[tokio::main]
 async fn main() {
@@ -48,7 +79,6 @@ async fn main() {
     let most = arguments
         .next()
         .map_or(usize::MAX, |most| most.parse().unwrap());
-    let mut rows: BTreeMap<(String, &str), Row> = BTreeMap::new();
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
         .map(|file| file.unwrap().path())
@@ -62,6 +92,7 @@ async fn main() {
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
         // A share of the conversations is taken evenly.
         let each = lines.len().div_ceil(most).max(1);
+        let kind = file.file_stem().unwrap().to_string_lossy().into_owned();
         for form in FORMS {
             let conversations: Vec<Grown> = lines
                 .iter()
@@ -70,42 +101,50 @@ async fn main() {
                     Grown::of_agents(&serde_json::from_str::<Json>(line).unwrap(), form)
                 })
                 .collect();
-            let plain = spent(&conversations, form, Policy::Off).await;
-            let shadow = spent(&conversations, form, Policy::Shadow).await;
-            let append = spent(&conversations, form, Policy::Append).await;
-            let kind = file.file_stem().unwrap().to_string_lossy().into_owned();
-            let row = rows.entry((kind.clone(), form.name())).or_default();
-            for ((plain, shadow), append) in plain.iter().zip(&shadow).zip(&append) {
-                row.conversations += 1;
-                row.requests += append.requests;
-                row.refused += append.refused + shadow.refused + plain.refused;
-                row.dearer += u64::from(append.cost > plain.cost + 1e-6);
-                row.plain += plain.cost;
-                row.append += append.cost;
-                row.shadow += shadow.predicted;
+            let mut plain = Vec::new();
+            for (name, policy, window) in POLICIES {
+                let spent = spent(&conversations, form, (policy, window)).await;
+                if policy == Policy::Off {
+                    plain.clone_from(&spent);
+                }
+                let mut row = Row::default();
+                plain
+                    .iter()
+                    .zip(&spent)
+                    .for_each(|(plain, spent)| row.add(plain, spent));
+                println!(
+                    "| {kind} | {} | {name} | {} | {} | {} | {} | {:.4} | {:+.2} % | {} | {} of {} |",
+                    form.name(),
+                    spent.len(),
+                    row.requests,
+                    row.refused,
+                    row.dearer,
+                    row.cost / row.plain,
+                    (row.predicted / row.plain - 1.0) * 100.0,
+                    row.steps,
+                    row.read.lost,
+                    row.read.marks,
+                );
             }
-            let (append, off) = (
-                row.append / row.plain,
-                (row.shadow / row.append - 1.0) * 100.0,
-            );
-            println!(
-                "| {kind} | {} | {} | {} | {} | {} | {append:.3} | {off:+.2} % |",
-                form.name(),
-                row.conversations,
-                row.requests,
-                row.refused,
-                row.dearer
-            );
         }
     }
 }
 
 /// Sends conversations through a gateway, and returns what each has cost by the bill of the provider.
-async fn spent(conversations: &[Grown], form: Form, policy: Policy) -> Vec<Spent> {
+async fn spent(
+    conversations: &[Grown],
+    form: Form,
+    (policy, window): (Policy, Option<u64>),
+) -> Vec<Spent> {
     let (upstream, url) = Upstream::start().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.accp");
-    let (url_of_gateway, end, ended) = gateway(&url, policy, &file).await;
+    let config = Config {
+        policy,
+        window,
+        ..Config::default()
+    };
+    let (url_of_gateway, end, ended) = gateway(&url, config, &file).await;
     upstream.forget();
     let client = client();
     let provider = if form == Form::Messages {
@@ -119,17 +158,19 @@ async fn spent(conversations: &[Grown], form: Form, policy: Policy) -> Vec<Spent
     for conversation in conversations {
         let mut spent = Spent::default();
         let mut session = String::new();
-        for body in conversation.requests() {
+        let ask = async |body: String| {
             let request = client.post(format!("{url_of_gateway}{}", form.path()));
             let request = request
                 .header("x-api-key", &conversation.key)
                 .header("content-type", "application/json");
-            let answer = request
-                .header("x-session-id", &conversation.key)
-                .body(body)
-                .send()
-                .await
-                .unwrap();
+            let request = request.header("x-session-id", &conversation.key);
+            request.body(body).send().await.unwrap()
+        };
+        let mut texts = Texts::default();
+        let mut last = String::new();
+        for body in conversation.requests() {
+            last.clone_from(&body);
+            let answer = ask(body).await;
             if let Some(name) = answer.headers().get("x-accp-session") {
                 session = name.to_str().unwrap().to_owned();
             }
@@ -149,6 +190,16 @@ async fn spent(conversations: &[Grown], form: Form, policy: Policy) -> Vec<Spent
                     + billed.read as f64 * prices.read
                     + billed.output as f64 * prices.output;
             }
+            if window.is_some() || policy == Policy::Save {
+                texts.add(&got.json());
+            }
+        }
+        if !last.is_empty() && (window.is_some() || policy == Policy::Save) {
+            texts.add(&serde_json::from_str(&last).unwrap());
+            spent.read = read::all(&upstream, &texts, async || {
+                ask(last.clone()).await.bytes().await.unwrap();
+            })
+            .await;
         }
         all.push(spent);
         sessions.push(session);
@@ -161,25 +212,28 @@ async fn spent(conversations: &[Grown], form: Form, policy: Policy) -> Vec<Spent
             continue;
         }
         let entries = ledger.entries(Some(session)).unwrap();
-        spent.predicted = entries
-            .iter()
-            .filter_map(|entry| Some(entry.bill?.changed))
-            .sum();
+        let asked = usize::try_from(spent.requests).unwrap();
+        for entry in entries.iter().take(asked) {
+            spent.predicted += entry.bill.map_or(0.0, |bill| match policy {
+                Policy::Shadow => bill.changed,
+                _ => bill.plain,
+            });
+            spent.steps += u64::from(entry.note.is_some());
+        }
     }
     all
 }
 
 async fn gateway(
     url: &str,
-    policy: Policy,
+    config: Config,
     file: &Path,
 ) -> (String, oneshot::Sender<()>, tokio::task::JoinHandle<()>) {
     let config = Config {
         listen: ([127, 0, 0, 1], 0).into(),
         anthropic: url.to_owned(),
         openai: url.to_owned(),
-        policy,
-        ..Config::default()
+        ..config
     };
     let gateway = Gateway::bind(config, file).await.unwrap();
     let url = gateway.url();

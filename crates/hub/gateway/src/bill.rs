@@ -5,9 +5,11 @@ use crate::usage::Usage;
 
 /// What a request has cost, and what it would have cost with the other list, in tokens of plain input.
 ///
-/// The bill of the list that was sent is the provider's own count at its prices. The other bill differs by the tokens that only
-/// one of the lists has, at the prices that this request has paid: those in messages that an earlier request had are billed as
-/// the beginning was (read from the cache if it was), and those in new messages as the end was.
+/// The bill of the list that was sent is the provider's own count at its prices, with all turns in which the model has read what had
+/// left. The other bill differs by the tokens that only one of the lists has, at the prices that this request has paid: those in
+/// messages that an earlier request had are billed as the beginning was (read from the cache if it was), and those in new
+/// messages as the end was. Where what was sent has changed, the other list would have been read from the cache. It would have had
+/// the last turn alone.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bill {
     /// What the list that was sent has cost.
@@ -18,39 +20,55 @@ pub struct Bill {
     pub changed: f64,
 }
 
-/// The tokens that only the plain list has, by our own count.
+/// The tokens that only the plain list has, by our own count; fewer than none if the other one is longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Removed {
     /// In messages that an earlier request had.
-    pub(crate) old: u64,
+    pub(crate) old: i64,
     /// In new messages.
-    pub(crate) new: u64,
+    pub(crate) new: i64,
     /// Whether the list that was sent is the one without them.
     pub(crate) is_sent: bool,
     /// All tokens of the list that was sent.
     pub(crate) sent: u64,
+    /// If something changes that a cache has: the tokens of the plain list, and of the one that the request before had.
+    pub(crate) step: Option<(u64, u64)>,
 }
 
 impl Bill {
-    pub(crate) fn of(usage: &Usage, prices: &Prices, removed: Removed) -> Self {
-        let [input, written, read] = [usage.input, usage.written, usage.read].map(|n| n as f64);
-        let cost = input
-            + written * prices.write
-            + read * prices.read
-            + usage.output as f64 * prices.output;
+    /// Makes the bill of the turns of a request, the first of which has the other list.
+    pub(crate) fn of(turns: &[Usage], prices: &Prices, removed: Removed) -> Self {
+        let cost_of = |usage: &Usage| {
+            let write = usage.written as f64 * prices.write + usage.hourly as f64 * prices.hourly();
+            usage.input as f64
+                + write
+                + usage.read as f64 * prices.read
+                + usage.output as f64 * prices.output
+        };
+        let cost = turns.iter().map(cost_of).sum();
+        let Some((first, last)) = turns.first().zip(turns.last()) else {
+            return Self::default();
+        };
         // The provider counts other tokens than we do, so its count gives the measure.
         let scale = if removed.sent == 0 {
             1.0
         } else {
-            usage.prompt() as f64 / removed.sent as f64
+            first.prompt() as f64 / removed.sent as f64
         };
-        let of_end = if usage.written > 0 { prices.write } else { 1.0 };
-        let of_beginning = if usage.read > 0 { prices.read } else { of_end };
+        let of_end = if first.written > 0 { prices.write } else { 1.0 };
+        let of_beginning = if first.read > 0 { prices.read } else { of_end };
         let difference = scale * (removed.old as f64 * of_beginning + removed.new as f64 * of_end);
         if removed.is_sent {
+            let plain = match removed.step {
+                Some((given, before)) => {
+                    let new = given.saturating_sub(before);
+                    scale * (before as f64 * prices.read + new as f64 * of_end)
+                }
+                None => cost_of(first) - first.output as f64 * prices.output + difference,
+            };
             Self {
                 cost,
-                plain: cost + difference,
+                plain: plain + last.output as f64 * prices.output,
                 changed: cost,
             }
         } else {
@@ -73,6 +91,7 @@ mod tests {
         let usage = Usage {
             input: 10,
             written: 100,
+            hourly: 0,
             read: 1_000,
             output: 20,
         };
@@ -81,12 +100,13 @@ mod tests {
             new: 50,
             is_sent: true,
             sent: 555,
+            step: None,
         };
-        let bill = Bill::of(&usage, prices, removed);
+        let bill = Bill::of(&[usage], prices, removed);
         // 10 + 125 + 100 + 100, and twice as many tokens by the provider's count: 2 * (200 * 0.1 + 50 * 1.25).
         assert_eq!((bill.cost, bill.plain, bill.changed), (335.0, 500.0, 335.0));
         let shadow = Bill::of(
-            &usage,
+            &[usage],
             prices,
             Removed {
                 is_sent: false,
@@ -97,7 +117,29 @@ mod tests {
             (shadow.cost, shadow.plain, shadow.changed),
             (335.0, 335.0, 170.0)
         );
-        let none = Bill::of(&Usage::default(), prices, Removed::default());
+        let none = Bill::of(&[Usage::default()], prices, Removed::default());
         assert_eq!(none, Bill::default());
+        // A second turn costs what it costs, and the plain list would have had the output of the last one alone.
+        let second = Usage {
+            output: 40,
+            ..usage
+        };
+        let both = Bill::of(&[usage, second], prices, removed);
+        assert_eq!((both.cost, both.plain), (335.0 + 435.0, 500.0 + 100.0));
+        // 1,110 tokens were sent for 555 of ours. The plain list would have had 300 of ours in the cache, and 40 new ones.
+        let step = Removed {
+            step: Some((340, 300)),
+            ..removed
+        };
+        let step = Bill::of(&[usage], prices, step);
+        assert!((step.plain - (600.0 * 0.1 + 80.0 * 1.25 + 100.0)).abs() < 1e-9);
+        // What stays for an hour is written at twice the price.
+        let hour = Usage {
+            written: 0,
+            hourly: 100,
+            ..usage
+        };
+        let hour = Bill::of(&[hour], prices, removed);
+        assert!((hour.cost - 410.0).abs() < 1e-9);
     }
 }

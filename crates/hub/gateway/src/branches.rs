@@ -4,9 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use accp_memory::{Memory, MessageList, Promise, Window};
-use ring::{digest, hmac};
+use ring::hmac;
+use tokio::sync::broadcast;
 
+use crate::aside::Aside;
+use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
+use crate::digest::{Digest, Place, digest_of, is_same};
 use crate::headers::first_half;
 use crate::ledger::{Ledger, LedgerError, StoredBranch};
 use crate::prices::Prices;
@@ -15,34 +19,19 @@ use crate::prices::Prices;
 const OPEN: usize = 64;
 /// The branches that a session has at most. The one that was used longest ago is forgotten first.
 const BRANCHES: usize = 16;
-/// A window that no list fills: to cut a list, the model would need a tool that reads what is gone.
+/// A window that no list fills.
 const NO_WINDOW: u64 = 1 << 40;
 
-/// Eight bytes of a message's digest, without the last bit. They tell apart what one client sends, and nothing else relies on
-/// them. The last bit says that the message keeps the text that it came with.
-pub(crate) type Digest = [u8; 8];
-
-/// The bit of a digest whose message keeps its text.
-const KEPT: u8 = 1;
-
-/// Returns whether a message keeps the text that it came with.
-pub(crate) fn is_kept(digest: Digest) -> bool {
-    digest[7] & KEPT != 0
-}
-
-/// Lets a message keep the text that it came with.
-pub(crate) fn keep_text(digest: &mut Digest) {
-    digest[7] |= KEPT;
-}
-
-fn is_same(one: Digest, other: Digest) -> bool {
-    one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
-}
+/// The events that wait for a slow reader; the oldest give way.
+const EVENTS: usize = 256;
 
 /// The sessions of a gateway.
 pub(crate) struct Branches {
     keep: Keep,
+    /// The window of lists that something may leave, and of those that nothing may.
     window: Window,
+    no_window: Window,
+    events: broadcast::Sender<String>,
     holdout: f64,
     ledger: Arc<Ledger>,
     secret: hmac::Key,
@@ -62,6 +51,11 @@ pub(crate) struct Session {
     /// bound to it, and a cache has it.
     pub(crate) is_plain: bool,
     pub(crate) branches: Vec<Branch>,
+    /// What the gateway said in the midst of answers, by the place of the answer.
+    asides: HashMap<Place, Vec<Aside>>,
+    /// What its requests have cost so far, and what they would have cost as they came.
+    pub(crate) cost: f64,
+    pub(crate) plain: f64,
     uses: i64,
 }
 
@@ -71,16 +65,21 @@ pub(crate) struct Branch {
     used: i64,
     pub(crate) digests: Vec<Digest>,
     pub(crate) memory: Memory,
-    /// The tokens that its last list was shorter by.
-    pub(crate) removed: u64,
+    promise: Promise,
+    /// The second of the last request.
+    pub(crate) last: i64,
+    /// The tokens of the last list as it was given, in this process.
+    pub(crate) given: u64,
 }
 
 impl Branches {
     pub(crate) fn new(config: &Config, ledger: Arc<Ledger>) -> Result<Self, String> {
-        let window = Window::of(NO_WINDOW);
+        let of = |tokens| Window::of(tokens).map_err(|error| format!("--window {tokens}: {error}"));
         Ok(Self {
             keep: config.keep,
-            window: window.map_err(|error| error.to_string())?,
+            window: of(config.window.unwrap_or(NO_WINDOW))?,
+            no_window: of(NO_WINDOW)?,
+            events: broadcast::Sender::new(EVENTS),
             holdout: config.holdout,
             secret: ledger.secret().map_err(|error| error.to_string())?,
             ledger,
@@ -139,15 +138,24 @@ impl Branches {
             return Ok(session);
         }
         let (is_plain, stored) = self.ledger.session(id)?;
+        let (cost, plain) = self.ledger.spent(id)?;
         let mut session = Session {
             id: id.to_owned(),
             is_plain,
             branches: Vec::new(),
+            asides: HashMap::new(),
+            cost,
+            plain,
             uses: 0,
         };
+        for (place, text) in self.ledger.asides(id)? {
+            if let (Ok(place), Ok(aside)) = (place.try_into(), serde_json::from_str(&text)) {
+                session.asides.entry(place).or_default().push(aside);
+            }
+        }
         for stored in stored {
             // What cannot be read any more begins anew.
-            let memory = self.memory(prices).recall(&stored.memory);
+            let memory = self.memory(prices, Promise::Append).recall(&stored.memory);
             session.uses += 1;
             let Ok(memory) = memory else { continue };
             session.branches.push(Branch {
@@ -155,7 +163,9 @@ impl Branches {
                 used: session.uses,
                 digests: stored.digests.as_chunks::<8>().0.to_vec(),
                 memory,
-                removed: stored.removed,
+                promise: Promise::Append,
+                last: stored.last,
+                given: 0,
             });
         }
         let mut open = lock(&self.open);
@@ -180,14 +190,57 @@ impl Branches {
 
     /// Lets a session stay plain from now on, and forgets what it has sent.
     pub(crate) fn make_plain(&self, id: &str, now: i64) -> Result<(), LedgerError> {
+        match self.found(id) {
+            Some(session) => self.make_all_plain(&mut lock(&session), now),
+            None => self.ledger.make_plain(id, now),
+        }
+    }
+
+    /// Does so for a session that is at hand.
+    pub(crate) fn make_all_plain(
+        &self,
+        session: &mut Session,
+        now: i64,
+    ) -> Result<(), LedgerError> {
+        session.is_plain = true;
+        session.asides.clear();
+        session.branches.clear();
+        self.ledger.forget(&session.id)?;
+        self.ledger.make_plain(&session.id, now)
+    }
+
+    /// Keeps what stood in the midst of an answer.
+    pub(crate) fn put_aside(
+        &self,
+        session: &Mutex<Session>,
+        place: Place,
+        aside: Aside,
+    ) -> Result<(), LedgerError> {
+        // Names, numbers and texts always become JSON.
+        let text = serde_json::to_string(&aside).unwrap_or_default();
+        let mut session = lock(session);
+        session.asides.entry(place).or_default().push(aside);
+        self.ledger.keep_aside(&session.id, &place, &text)
+    }
+
+    /// Takes the bill of a request.
+    pub(crate) fn billed(&self, id: &str, bill: Bill) {
         if let Some(session) = self.found(id) {
             let mut session = lock(&session);
-            session.is_plain = true;
-            for branch in std::mem::take(&mut session.branches) {
-                self.ledger.drop_branch(id, branch.number)?;
-            }
+            session.cost += bill.cost;
+            session.plain += bill.plain;
         }
-        self.ledger.make_plain(id, now)
+    }
+
+    /// Says what happens to a list, before it leaves.
+    pub(crate) fn tell(&self, event: String) {
+        // Nobody has to listen.
+        let _ = self.events.send(event);
+    }
+
+    /// Returns what happens from now on.
+    pub(crate) fn events(&self) -> broadcast::Receiver<String> {
+        self.events.subscribe()
     }
 
     /// Takes that the provider has refused the messages of a branch behind the first ones. They count as new when they come again;
@@ -215,17 +268,21 @@ impl Branches {
         Ok(())
     }
 
-    fn memory(&self, prices: &Prices) -> Memory {
-        Memory::new(self.window.clone(), prices.for_memory(), Promise::Append)
+    fn memory(&self, prices: &Prices, promise: Promise) -> Memory {
+        let (window, prices) = match promise {
+            Promise::Append => (&self.no_window, prices.for_memory()),
+            Promise::Save | Promise::Window => (&self.window, prices.with_tier()),
+        };
+        Memory::new(window.clone(), prices, promise)
     }
 
-    /// Returns the branch that a list goes on with, and how many messages of the list it has. A list that goes on with the
-    /// beginning of a branch gets a branch of its own, with the same forms.
+    /// Returns the branch that a list goes on with, under this promise, and how many messages of the list it has. A list that goes
+    /// on with the beginning of a branch gets a branch of its own, with the same forms.
     pub(crate) fn branch<'s>(
         &self,
         session: &'s mut Session,
         digests: &[Digest],
-        prices: &Prices,
+        (prices, promise): (&Prices, Promise),
     ) -> Result<(&'s mut Branch, usize), LedgerError> {
         session.uses += 1;
         let common = |branch: &Branch| {
@@ -247,13 +304,15 @@ impl Branches {
         let at = match best {
             Some((at, _, true)) => at,
             other => {
-                let memory = self.memory(prices);
+                let memory = self.memory(prices, promise);
                 let forked = other
                     .filter(|(_, common, _)| *common > 0)
                     .and_then(|(at, ..)| {
                         let from = session.branches.get(at)?;
-                        self.memory(prices).recall(&from.memory.remember()).ok()
+                        let memory = self.memory(prices, promise);
+                        Some((memory.recall(&from.memory.remember()).ok()?, from.last))
                     });
+                let (memory, last) = forked.unwrap_or((memory, 0));
                 if session.branches.len() >= BRANCHES {
                     self.forget_oldest(session)?;
                 }
@@ -262,14 +321,24 @@ impl Branches {
                     number: highest.unwrap_or(0) + 1,
                     used: session.uses,
                     digests: Vec::new(),
-                    memory: forked.unwrap_or(memory),
-                    removed: 0,
+                    memory,
+                    promise,
+                    last,
+                    given: 0,
                 });
                 session.branches.len() - 1
             }
         };
         let uses = session.uses;
         let branch = &mut session.branches[at];
+        if branch.promise != promise {
+            let text = branch.memory.remember();
+            // A memory reads what it has just written.
+            if let Ok(memory) = self.memory(prices, promise).recall(&text) {
+                branch.memory = memory;
+                branch.promise = promise;
+            }
+        }
         branch.used = uses;
         branch.digests = digests;
         Ok((branch, had))
@@ -292,10 +361,35 @@ impl Branches {
         let stored = StoredBranch {
             number: branch.number,
             digests: branch.digests.concat(),
-            removed: branch.removed,
+            last: branch.last,
             memory: branch.memory.remember(),
         };
         self.ledger.keep_branch(id, &stored, branch.used)
+    }
+}
+
+impl Session {
+    /// Returns whether no cache has a list of this session any more.
+    pub(crate) fn is_cold(&self, now: i64, prices: &Prices) -> bool {
+        let last = self.branches.iter().map(|branch| branch.last).max();
+        last.is_none_or(|last| now.saturating_sub(last) > i64::from(prices.seconds))
+    }
+
+    /// Returns lines that have left the list of a branch, by the name of a result, from and to.
+    pub(crate) fn lines(&self, number: i64, name: &str, from: usize, to: usize) -> Option<String> {
+        let mut branches = self.branches.iter();
+        let branch = branches.find(|branch| branch.number == number)?;
+        branch.memory.read(name, from, to)
+    }
+
+    /// Returns what stood in the midst of the answers of a list, each with the index of the message that the answer begins with.
+    pub(crate) fn asides(&self, places: &[Place]) -> Vec<(usize, Vec<&Aside>)> {
+        let places = places.iter().enumerate();
+        let found = places.filter_map(|(at, place)| Some((at, self.asides.get(place)?)));
+        // The newest answer to a list comes first.
+        found
+            .map(|(at, asides)| (at, asides.iter().rev().collect()))
+            .collect()
     }
 }
 
@@ -314,14 +408,6 @@ impl Open {
             self.sessions.remove(&id);
         }
     }
-}
-
-/// Returns the digest of a message.
-pub(crate) fn digest_of(raw: &str) -> Digest {
-    let whole = digest::digest(&digest::SHA256, raw.as_bytes());
-    let mut first: Digest = whole.as_ref().first_chunk().copied().unwrap_or_default();
-    first[7] &= !KEPT;
-    first
 }
 
 /// Locks what a thread may have left behind when it panicked: its parts are whole.

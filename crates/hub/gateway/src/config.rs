@@ -28,6 +28,8 @@ pub struct Config {
     pub openai: String,
     /// What happens to requests.
     pub policy: Policy,
+    /// The most tokens of a list. [`Policy::Window`] needs it; with [`Policy::Save`] it is a limit for results alone.
+    pub window: Option<u64>,
     /// The share of the sessions whose requests stay as they are, from 0 to 1. Their bills are what the others are compared with.
     pub holdout: f64,
     /// What of requests is kept on disk.
@@ -46,6 +48,7 @@ impl Default for Config {
             anthropic: "https://api.anthropic.com".to_owned(),
             openai: "https://api.openai.com".to_owned(),
             policy: Policy::Append,
+            window: None,
             holdout: 0.0,
             keep: Keep::Cold,
             authority: None,
@@ -75,11 +78,22 @@ pub enum Policy {
     /// Results of tools get their cheapest form when they enter a list, and keep it.
     #[default]
     Append,
+    /// As `Append`. Old results lose their middles too, where that is free, forced by the window, or pays. The model reads what left
+    /// with a tool that the gateway answers.
+    Save,
+    /// As `Append`. Where a list is larger than the window, results lose their middles, and whole messages leave, the oldest first.
+    Window,
 }
 
 impl Policy {
     /// All policies.
-    pub const ALL: [Self; 3] = [Self::Off, Self::Shadow, Self::Append];
+    pub const ALL: [Self; 5] = [
+        Self::Off,
+        Self::Shadow,
+        Self::Append,
+        Self::Save,
+        Self::Window,
+    ];
 
     /// Returns the name.
     pub const fn name(self) -> &'static str {
@@ -87,7 +101,19 @@ impl Policy {
             Self::Off => "off",
             Self::Shadow => "shadow",
             Self::Append => "append",
+            Self::Save => "save",
+            Self::Window => "window",
         }
+    }
+
+    /// Returns whether requests change.
+    pub const fn changes(self) -> bool {
+        matches!(self, Self::Append | Self::Save | Self::Window)
+    }
+
+    /// Returns whether something leaves a list that the model can ask for.
+    pub(crate) const fn cuts(self) -> bool {
+        matches!(self, Self::Save | Self::Window)
     }
 }
 
@@ -102,7 +128,7 @@ impl FromStr for Policy {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let found = Self::ALL.into_iter().find(|policy| policy.name() == text);
-        found.ok_or_else(|| format!("expected off, shadow or append, found {text:?}"))
+        found.ok_or_else(|| format!("expected off, shadow, append, save or window, found {text:?}"))
     }
 }
 

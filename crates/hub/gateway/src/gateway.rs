@@ -10,13 +10,16 @@ use std::thread;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
+use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
 use tokio::net::TcpListener;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 
 use crate::answer;
@@ -82,11 +85,22 @@ impl Gateway {
         if !at.ip().is_loopback() && !config.allow_remote {
             return Err(GatewayError::Remote(at));
         }
-        if config.keep == Keep::None && config.policy == Policy::Append {
+        if config.keep == Keep::None && config.policy.changes() {
             return Err(GatewayError::NothingKept(config.policy));
         }
         if !(0.0..=1.0).contains(&config.holdout) {
             let message = format!("--holdout is a share from 0 to 1, found {}", config.holdout);
+            return Err(GatewayError::Setting(message));
+        }
+        if config.policy == Policy::Window && config.window.is_none() {
+            let message = "--policy window needs the tokens of a list, such as --window 100000";
+            return Err(GatewayError::Setting(message.to_owned()));
+        }
+        if config.window.is_some() && !config.policy.cuts() {
+            let message = format!(
+                "--window is for --policy save or window, and the policy is {}",
+                config.policy
+            );
             return Err(GatewayError::Setting(message));
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {
@@ -105,11 +119,12 @@ impl Gateway {
         let ledger = Arc::new(ledger);
         let branches =
             Branches::new(&config, Arc::clone(&ledger)).map_err(GatewayError::Setting)?;
-        let (writer, writing) = Writer::start(Arc::clone(&ledger));
+        let branches = Arc::new(branches);
+        let (writer, writing) = Writer::start(Arc::clone(&ledger), Arc::clone(&branches));
         let app = App {
             client: client(&config, false).map_err(GatewayError::Setting)?,
             sockets: client(&config, true).map_err(GatewayError::Setting)?,
-            branches: Arc::new(branches),
+            branches,
             config,
             ledger,
             writer,
@@ -136,6 +151,7 @@ impl Gateway {
         let own = Router::new()
             .route("/ui/gateway", get(page))
             .route("/accp/v1/gateway/report", get(report))
+            .route("/accp/v1/gateway/events", get(events))
             .route("/accp/v1/gateway/ready", get(async || "ready\n"))
             .layer(middleware::from_fn(for_this_machine));
         let writer = self.app.writer.clone();
@@ -242,6 +258,25 @@ async fn report(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Resp
         Ok(report) => answer::of_json(StatusCode::OK, report.to_json()),
         Err(response) => response,
     }
+}
+
+/// Says what leaves lists from now on, an event each.
+async fn events(State(app): State<Arc<App>>) -> Response {
+    let events = stream::unfold(app.branches.events(), async |mut events| {
+        loop {
+            match events.recv().await {
+                Ok(event) => return Some((Ok::<_, io::Error>(event), events)),
+                // A reader that is too slow misses some.
+                Err(RecvError::Lagged(_)) => {}
+                Err(RecvError::Closed) => return None,
+            }
+        }
+    });
+    let lines = events.map(|event| event.map(|event| format!("event: leaves\ndata: {event}\n\n")));
+    let mut response = Response::new(Body::from_stream(lines));
+    let kind = header::HeaderValue::from_static("text/event-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
 }
 
 async fn page(State(app): State<Arc<App>>) -> Response {

@@ -12,19 +12,33 @@ use crate::bill::Bill;
 use crate::usage::Usage;
 
 /// The version of the tables.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE session (id TEXT PRIMARY KEY, plain INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
-CREATE TABLE branch (session TEXT NOT NULL, number INTEGER NOT NULL, digests BLOB NOT NULL, removed INTEGER NOT NULL,
-    memory TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (session, number)) STRICT;
+CREATE TABLE branch (session TEXT NOT NULL, number INTEGER NOT NULL, digests BLOB NOT NULL, memory TEXT NOT NULL,
+    used INTEGER NOT NULL, last INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (session, number)) STRICT;
+CREATE TABLE aside (id INTEGER PRIMARY KEY, session TEXT NOT NULL, place BLOB NOT NULL, text TEXT NOT NULL) STRICT;
+CREATE INDEX aside_session ON aside (session, id);
 CREATE TABLE request (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, provider TEXT NOT NULL,
     model TEXT NOT NULL, policy TEXT NOT NULL, status INTEGER NOT NULL, given INTEGER NOT NULL, sent INTEGER NOT NULL,
     input INTEGER, written INTEGER, read INTEGER, output INTEGER, cost REAL, plain REAL, changed REAL,
     added_us INTEGER NOT NULL, repeated INTEGER NOT NULL, whole INTEGER NOT NULL, fault TEXT,
-    given_digest BLOB NOT NULL, sent_digest BLOB NOT NULL) STRICT;
+    given_digest BLOB NOT NULL, sent_digest BLOB NOT NULL, note TEXT, turns INTEGER NOT NULL DEFAULT 0,
+    hourly INTEGER NOT NULL DEFAULT 0) STRICT;
 CREATE INDEX request_session ON request (session, id);
+";
+
+/// What makes a ledger of the first version one of the second.
+const SECOND: &str = "
+ALTER TABLE branch DROP COLUMN removed;
+ALTER TABLE branch ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE aside (id INTEGER PRIMARY KEY, session TEXT NOT NULL, place BLOB NOT NULL, text TEXT NOT NULL) STRICT;
+CREATE INDEX aside_session ON aside (session, id);
+ALTER TABLE request ADD COLUMN note TEXT;
+ALTER TABLE request ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE request ADD COLUMN hourly INTEGER NOT NULL DEFAULT 0;
 ";
 
 /// The file of a gateway's requests and sessions.
@@ -72,8 +86,8 @@ pub struct Entry {
     pub provider: String,
     /// The model, as the provider named it.
     pub model: String,
-    /// What happened to it: `off`, `shadow`, `append`, `holdout` (its session stays as it is, for comparison) or `plain` (its
-    /// session went back to that).
+    /// What happened to it: the name of the policy, `holdout` (its session stays as it is, for comparison) or `plain` (its
+    /// session went back to that). It is `append` where something stood in the way of another policy.
     pub policy: String,
     /// The status of the answer; 0 if there was none.
     pub status: u16,
@@ -93,6 +107,10 @@ pub struct Entry {
     pub whole: bool,
     /// Why the request went out as it was, if that was a fault.
     pub fault: Option<String>,
+    /// What left the list and why, or what stood in the way of the policy.
+    pub note: Option<String>,
+    /// The turns of the model in which it read what had left. They are part of the count and of the bill.
+    pub turns: u64,
     /// The first half of the SHA-256 of the body as it was given and as it was sent; empty if it was not read.
     pub given_digest: Vec<u8>,
     /// See [`given_digest`](Self::given_digest).
@@ -105,8 +123,8 @@ pub(crate) struct StoredBranch {
     pub(crate) number: i64,
     /// Eight bytes for each message.
     pub(crate) digests: Vec<u8>,
-    /// The tokens that the last list of it was shorter by.
-    pub(crate) removed: u64,
+    /// The second of its last request.
+    pub(crate) last: i64,
     pub(crate) memory: String,
 }
 
@@ -135,13 +153,12 @@ impl Ledger {
             connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
         let version: i64 = making.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         match version {
-            0 => {
-                making.execute_batch(TABLES)?;
-                making.pragma_update(None, "user_version", VERSION)?;
-            }
+            0 => making.execute_batch(TABLES)?,
+            1 => making.execute_batch(SECOND)?,
             VERSION => {}
             other => return Err(LedgerError::Version(other)),
         }
+        making.pragma_update(None, "user_version", VERSION)?;
         making.commit()?;
         Ok(Self {
             connection: Mutex::new(connection),
@@ -186,8 +203,9 @@ impl Ledger {
         {
             let mut row = writing.prepare_cached(
                 "INSERT INTO request (at, session, provider, model, policy, status, given, sent, input, written, read, output, \
-                 cost, plain, changed, added_us, repeated, whole, fault, given_digest, sent_digest) \
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)",
+                 cost, plain, changed, added_us, repeated, whole, fault, given_digest, sent_digest, note, turns, hourly) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, \
+                 ?23, ?24)",
             )?;
             for entry in entries {
                 let usage = entry.usage;
@@ -214,6 +232,9 @@ impl Ledger {
                     entry.fault,
                     entry.given_digest,
                     entry.sent_digest,
+                    entry.note,
+                    entry.turns,
+                    usage.map_or(0, |usage| usage.hourly),
                 ])?;
             }
         }
@@ -228,7 +249,7 @@ impl Ledger {
         let connection = self.connection();
         let mut rows = connection.prepare_cached(
             "SELECT at, session, provider, model, policy, status, given, sent, input, written, read, output, cost, plain, \
-             changed, added_us, repeated, whole, fault, given_digest, sent_digest FROM request \
+             changed, added_us, repeated, whole, fault, given_digest, sent_digest, note, turns, hourly FROM request \
              WHERE ?1 IS NULL OR session = ?1 ORDER BY id",
         )?;
         let rows = rows.query_map([session], |row| {
@@ -238,6 +259,7 @@ impl Ledger {
                 Some(input) => Some(Usage {
                     input,
                     written: row.get(9)?,
+                    hourly: row.get(23)?,
                     read: row.get(10)?,
                     output: row.get(11)?,
                 }),
@@ -268,6 +290,8 @@ impl Ledger {
                 fault: row.get(18)?,
                 given_digest: row.get(19)?,
                 sent_digest: row.get(20)?,
+                note: row.get(21)?,
+                turns: row.get(22)?,
             })
         })?;
         Ok(rows.collect::<std::result::Result<_, _>>()?)
@@ -281,13 +305,13 @@ impl Ledger {
             .query_row(plain, [id], |row| row.get(0))
             .optional()?;
         let mut rows = connection.prepare_cached(
-            "SELECT number, digests, removed, memory FROM branch WHERE session = ?1 ORDER BY used",
+            "SELECT number, digests, last, memory FROM branch WHERE session = ?1 ORDER BY used",
         )?;
         let rows = rows.query_map([id], |row| {
             Ok(StoredBranch {
                 number: row.get(0)?,
                 digests: row.get(1)?,
-                removed: row.get(2)?,
+                last: row.get(2)?,
                 memory: row.get(3)?,
             })
         })?;
@@ -302,16 +326,17 @@ impl Ledger {
         branch: &StoredBranch,
         used: i64,
     ) -> Result<()> {
-        let row = "INSERT OR REPLACE INTO branch VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let row = "INSERT OR REPLACE INTO branch (session, number, digests, last, memory, used) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let StoredBranch {
             number,
             digests,
-            removed,
+            last,
             memory,
         } = branch;
         let connection = self.connection();
         let mut row = connection.prepare_cached(row)?;
-        row.execute(params![session, number, digests, removed, memory, used])?;
+        row.execute(params![session, number, digests, last, memory, used])?;
         Ok(())
     }
 
@@ -320,6 +345,44 @@ impl Ledger {
         let row = "DELETE FROM branch WHERE session = ?1 AND number = ?2";
         self.connection().execute(row, params![session, number])?;
         Ok(())
+    }
+
+    /// Forgets the branches of a session, and what stood in the midst of its answers.
+    pub(crate) fn forget(&self, session: &str) -> Result<()> {
+        let mut connection = self.connection();
+        let writing = connection.transaction()?;
+        for row in [
+            "DELETE FROM branch WHERE session = ?1",
+            "DELETE FROM aside WHERE session = ?1",
+        ] {
+            writing.execute(row, [session])?;
+        }
+        Ok(writing.commit()?)
+    }
+
+    /// Keeps what stood in the midst of an answer.
+    pub(crate) fn keep_aside(&self, session: &str, place: &[u8], text: &str) -> Result<()> {
+        let row = "INSERT INTO aside (session, place, text) VALUES (?1, ?2, ?3)";
+        self.connection()
+            .execute(row, params![session, place, text])?;
+        Ok(())
+    }
+
+    /// Returns what stood in the midst of the answers of a session, in order.
+    pub(crate) fn asides(&self, session: &str) -> Result<Vec<(Vec<u8>, String)>> {
+        let connection = self.connection();
+        let mut rows = connection
+            .prepare_cached("SELECT place, text FROM aside WHERE session = ?1 ORDER BY id")?;
+        let rows = rows.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<std::result::Result<_, _>>()?)
+    }
+
+    /// Returns what a session has cost so far, and what it would have cost as it came.
+    pub(crate) fn spent(&self, session: &str) -> Result<(f64, f64)> {
+        let sums = "SELECT TOTAL(cost), TOTAL(plain) FROM request WHERE session = ?1";
+        let connection = self.connection();
+        let mut row = connection.prepare_cached(sums)?;
+        Ok(row.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
 
     /// Lets a session stay plain from now on.

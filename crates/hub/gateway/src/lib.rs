@@ -25,24 +25,32 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod answer;
+mod aside;
 mod bare;
 mod bill;
 mod body;
 mod branches;
 mod config;
+mod digest;
+mod expand;
 mod gateway;
 mod headers;
 mod ledger;
+mod list;
 mod plan;
 mod prices;
 mod proxy;
 mod receipt;
+mod record;
 mod report;
 mod route;
+mod send;
 mod splice;
 mod state;
+mod tool;
 mod tunnel;
 mod usage;
+mod weave;
 
 pub use bill::Bill;
 pub use config::{Config, Keep, Policy};

@@ -1,18 +1,25 @@
 //! What to send in the place of a request.
 
-use accp_memory::{Form, MessageList};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+
+use accp_memory::{Form, MessageList, Promise, Report, Why};
 use axum::http::HeaderMap;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-use crate::bare::{is_bound, sign, unmark, unwrap_words};
+use crate::aside;
+use crate::bare::{is_bound, sign};
 use crate::bill::Removed;
-use crate::branches::{Branches, Digest, digest_of, is_kept, keep_text, lock};
+use crate::branches::{Branch, Branches, Session, lock};
 use crate::config::Policy;
+use crate::digest::{Place, is_kept, keep_text, places};
 use crate::headers;
+use crate::ledger::LedgerError;
+use crate::list::{self, Bare, key};
 use crate::prices::Prices;
 use crate::route::Provider;
-use crate::splice;
+use crate::{splice, tool};
 
 /// A request with a list.
 pub(crate) struct Asked<'r> {
@@ -20,11 +27,13 @@ pub(crate) struct Asked<'r> {
     pub(crate) form: Form,
     pub(crate) headers: &'r HeaderMap,
     pub(crate) text: &'r str,
+    /// Messages behind its list: the turns of its answer so far.
+    pub(crate) more: &'r [String],
     pub(crate) now: OffsetDateTime,
 }
 
 /// What to send in its place.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) session: String,
     pub(crate) model: String,
@@ -37,6 +46,18 @@ pub(crate) struct Plan {
     pub(crate) removed: Removed,
     /// The branch, how many of its messages an earlier request had, and whether a thought binds the list.
     pub(crate) branch: (i64, usize, bool),
+    pub(crate) note: Option<String>,
+    /// If the model has the tool that the gateway answers: the session, which stays open until the answer has passed.
+    pub(crate) reading: Option<Reading>,
+}
+
+/// What the answer to a request with the tool needs.
+pub(crate) struct Reading {
+    pub(crate) session: Arc<Mutex<Session>>,
+    /// The place of the answer in the client's list.
+    pub(crate) place: Place,
+    /// Whether the client reads the text of the answer by a schema.
+    pub(crate) is_structured: bool,
 }
 
 impl Branches {
@@ -45,125 +66,220 @@ impl Branches {
     /// # Errors
     /// Why the request is to go out as it is.
     pub(crate) fn plan(&self, policy: Policy, asked: &Asked<'_>) -> Result<Plan, String> {
-        let mut json: Json = serde_json::from_str(asked.text)
+        let json: Json = serde_json::from_str(asked.text)
             .map_err(|error| format!("the body is no JSON: {error}"))?;
-        let model = json["model"].as_str().unwrap_or_default().to_owned();
         let mut plan = Plan {
-            session: String::new(),
-            model,
+            model: json["model"].as_str().unwrap_or_default().to_owned(),
             policy: policy.name(),
-            changed: None,
-            given: 0,
-            sent: 0,
-            removed: Removed::default(),
-            branch: (0, 0, false),
+            ..Plan::default()
         };
         if json[key(asked.form)].is_string() {
             // Responses takes words in the place of a list, and words stay as they are.
             return Ok(plan);
         }
-        unmark(&mut json);
-        let messages = json[key(asked.form)].as_array_mut().into_iter().flatten();
-        messages.for_each(unwrap_words);
-        // The reader refuses what the one above takes, such as a member that stands twice.
-        let read = |text: &str| MessageList::read(text, Some(asked.form));
-        let refused = |found: accp_memory::Finding| found.to_string();
-        read(asked.text).map_err(refused)?;
-        let list = read(&json.to_string()).map_err(refused)?;
-        let hint = headers::session_hint(asked.headers, asked.form, &json);
+        let client = Bare::of(asked.text, json, asked.form)?;
+        let hint = headers::session_hint(asked.headers, asked.form, &client.json);
         let owner = headers::owner(self.secret(), asked.headers);
-        plan.session = self.name(policy, owner, hint.as_deref(), &list);
+        plan.session = self.name(policy, owner, hint.as_deref(), &client.list);
         let prices = Prices::of(asked.provider, &plan.model);
-        let failed = |error: crate::LedgerError| error.to_string();
-        let session = self.session(&plan.session, prices).map_err(failed)?;
-        let mut session = lock(&session);
+        let handle = self
+            .session(&plan.session, prices)
+            .map_err(|error| failed(&error))?;
+        let mut session = lock(&handle);
         // A session that has begun otherwise goes on as it began: its thoughts and caches have what was sent.
         if session.branches.is_empty() && self.is_held_out(&plan.session) {
             plan.policy = "holdout";
             return Ok(plan);
         }
-        let is_plain = session.is_plain;
-        if is_plain {
+        let obstacle = tool::obstacle(&client.json, asked.form);
+        let is_bound = client.json[key(asked.form)]
+            .as_array()
+            .is_some_and(|items| items.iter().any(self::is_bound));
+        let is_bound = is_bound && !drops_thoughts(&client.json);
+        let mut promise = match policy {
+            Policy::Save => Promise::Save,
+            Policy::Window => Promise::Window,
+            _ => Promise::Append,
+        };
+        if let (true, Some(obstacle)) = (policy.cuts(), obstacle) {
+            plan.policy = Policy::Append.name();
+            plan.note = Some(obstacle.to_owned());
+        }
+        if is_bound || obstacle.is_some() {
+            // Nothing may change that was sent.
+            promise = Promise::Append;
+        }
+        let now = asked.now.unix_timestamp();
+        let is_dear = session.cost > session.plain && policy.cuts() && !session.is_plain;
+        if is_dear && !is_bound && session.is_cold(now, prices) {
+            let saved = session.plain - session.cost;
+            self.make_all_plain(&mut session, now)
+                .map_err(|error| failed(&error))?;
+            let note = format!(
+                "the bill passed that of the plain twin by {:.0}: plain again",
+                -saved
+            );
+            tracing::info!(session = plan.session, note);
+            plan.note = Some(note);
+        }
+        if session.is_plain {
             plan.policy = "plain";
         }
-        let messages = list.messages().iter();
-        let digests: Vec<Digest> = messages.map(|message| digest_of(message.raw())).collect();
-        let (branch, had) = self
-            .branch(&mut session, &digests, prices)
-            .map_err(failed)?;
-        let items = json[key(asked.form)].as_array_mut();
-        let items = items.map(Vec::as_mut_slice).unwrap_or_default();
-        // A thought is bound to what stood before it when it was made, and that was not sent from here.
-        let bound = items.iter().rposition(is_bound);
-        let until = if is_plain {
-            digests.len()
-        } else {
-            bound.unwrap_or(0)
+        let all = places(&client.digests);
+        let place = all.last().copied().unwrap_or_default();
+        let asides = session.asides(&all);
+        let restored = aside::restored(asked.form, asked.text, key(asked.form), &asides);
+        let (mut text, put) = match restored {
+            Some((text, put)) => (Cow::Owned(text), put),
+            None => (Cow::Borrowed(asked.text), 0),
         };
-        let new = branch.digests.iter_mut().take(until).skip(had);
-        new.for_each(keep_text);
-        let mut is_any_kept = false;
-        for (item, digest) in items.iter_mut().zip(&branch.digests) {
-            if is_kept(*digest) {
-                sign(item);
-                is_any_kept = true;
+        if !asked.more.is_empty() {
+            let more = splice::with_items(&text, key(asked.form), asked.more);
+            text = Cow::Owned(more.ok_or("the list is not where it was read")?);
+        }
+        let bare = match &text {
+            Cow::Borrowed(_) => client,
+            Cow::Owned(text) => {
+                let json = serde_json::from_str(text)
+                    .map_err(|error| format!("the list does not go on: {error}"))?;
+                Bare::of(text, json, asked.form)?
             }
-        }
-        let list = if is_any_kept {
-            read(&json.to_string()).map_err(refused)?
-        } else {
-            list
         };
-        plan.branch = (branch.number, had, bound.is_some());
+        let is_structured = tool::is_structured(&bare.json);
+        let found = self.branch(&mut session, &bare.digests, (prices, promise));
+        let (branch, had) = found.map_err(|error| failed(&error))?;
+        plan.branch = (branch.number, had, is_bound);
+        let is_plain = plan.policy == "plain";
+        let list = kept(branch, bare, asked.form, had, is_plain)?;
+        let before = branch.given;
         let (sent, report) = branch.memory.to_send(&list, asked.now);
-        let removed = report.given.saturating_sub(report.sent);
-        let old = if had == 0 {
-            0
-        } else {
-            branch.removed.min(removed)
-        };
-        branch.removed = removed;
-        self.keep(&plan.session, branch).map_err(failed)?;
-        let is_sent = policy == Policy::Append && removed > 0;
-        if is_sent {
-            plan.changed = Some(changed(asked, &list, &sent)?);
-        }
-        plan.given = report.given;
+        branch.last = now;
+        branch.given = report.given.saturating_sub(put);
+        let number = branch.number;
+        self.keep(&plan.session, branch)
+            .map_err(|error| failed(&error))?;
+        plan.given = report.given.saturating_sub(put);
         plan.sent = report.sent;
-        plan.removed = Removed {
-            old,
-            new: removed - old,
-            is_sent,
-            sent: if is_sent { report.sent } else { report.given },
-        };
+        plan.removed = removed(&report, plan.given, had, policy.changes());
+        if let Some(told) = told(&report) {
+            let is_warm = report
+                .step
+                .as_ref()
+                .is_some_and(|step| step.why != Why::Free);
+            plan.removed.step = (is_warm && before > 0).then_some((plan.given, before));
+            tracing::info!(
+                session = plan.session,
+                branch = number,
+                told,
+                "a list gets shorter"
+            );
+            self.tell(event(&plan.session, number, &told, &report));
+            plan.note = Some(told);
+        }
+        if !policy.changes() {
+            return Ok(plan);
+        }
+        let mut new = list::put(&text, asked.form, &list, &sent, report.left)?;
+        if report.needs_tool {
+            if let Some(obstacle) = obstacle {
+                return Err(format!("the list has marks, and {obstacle}"));
+            }
+            new = tool::with_definition(&new, asked.form)
+                .ok_or("the tools of the request are no list")?;
+            plan.reading = Some(Reading {
+                session: Arc::clone(&handle),
+                place,
+                is_structured,
+            });
+        }
+        plan.changed = (new != asked.text).then_some(new);
         Ok(plan)
     }
 }
 
-/// Returns the member of a request that is its list.
-fn key(form: Form) -> &'static str {
-    match form {
-        Form::Responses => "input",
-        Form::Anthropic | Form::OpenAi => "messages",
+fn failed(error: &LedgerError) -> String {
+    error.to_string()
+}
+
+/// Returns whether the provider drops thoughts that stand behind another list, and refuses none.
+fn drops_thoughts(json: &Json) -> bool {
+    let told = json.pointer("/thinking/block_binding/prefix_mismatch_behavior");
+    told.is_some_and(|told| told == "drop_block")
+}
+
+/// Signs the messages of a list that keep the text that they came with, so that the memory leaves them as they are.
+fn kept(
+    branch: &mut Branch,
+    mut bare: Bare,
+    form: Form,
+    had: usize,
+    is_plain: bool,
+) -> Result<MessageList, String> {
+    let items = bare.items(form);
+    // A thought is bound to what stood before it when it was made, and that was not sent from here.
+    let bound = items.iter().rposition(is_bound);
+    let until = if is_plain {
+        items.len()
+    } else {
+        bound.unwrap_or(0)
+    };
+    let new = branch.digests.iter_mut().take(until).skip(had);
+    new.for_each(keep_text);
+    let mut is_any_kept = false;
+    for (item, digest) in items.iter_mut().zip(&branch.digests) {
+        if is_kept(*digest) {
+            sign(item);
+            is_any_kept = true;
+        }
+    }
+    if !is_any_kept {
+        return Ok(bare.list);
+    }
+    MessageList::read(&bare.json.to_string(), Some(form)).map_err(|found| found.to_string())
+}
+
+/// Returns the tokens that only the plain list has.
+fn removed(report: &Report, given: u64, had: usize, is_sent: bool) -> Removed {
+    let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+    let all = signed(given) - signed(report.sent);
+    let forms = report.forms.iter();
+    let new = forms.map(|form| signed(form.before - form.after)).sum();
+    let new = if had == 0 { all } else { new };
+    Removed {
+        old: all - new,
+        new,
+        is_sent,
+        sent: if is_sent { report.sent } else { given },
+        step: None,
     }
 }
 
-/// Puts the texts of the list to send into the request.
-fn changed(asked: &Asked<'_>, list: &MessageList, sent: &MessageList) -> Result<String, String> {
-    let moved = || "the messages are not where they were read".to_owned();
-    let places = splice::items_of(asked.text, key(asked.form)).ok_or_else(moved)?;
-    let same = places.len() == list.messages().len() && places.len() == sent.messages().len();
-    same.then_some(()).ok_or_else(moved)?;
-    let mut changes = Vec::new();
-    for ((place, given), sent) in places.into_iter().zip(list.messages()).zip(sent.messages()) {
-        if given.raw() != sent.raw() {
-            let text = asked.text.get(place.clone()).ok_or_else(moved)?;
-            let new = splice::with_strings(text, sent.json());
-            changes.push((
-                place,
-                new.ok_or("a message would change in more than its texts")?,
-            ));
-        }
-    }
-    Ok(splice::replaced(asked.text, &changes))
+/// Returns what leaves a list and why, if something does.
+fn told(report: &Report) -> Option<String> {
+    let step = report.step.as_ref()?;
+    let why = match step.why {
+        Why::Free => "free",
+        Why::Forced => "forced",
+        Why::Pays => "pays",
+    };
+    let tokens = step.cut.iter().map(|cut| cut.before - cut.after);
+    let tokens: u64 = tokens.sum();
+    let left = report.left;
+    Some(format!(
+        "{why}: {} results lose {tokens} tokens, messages before {left} have left",
+        step.cut.len()
+    ))
+}
+
+/// Returns the event of a list that gets shorter, as JSON.
+fn event(session: &str, branch: i64, told: &str, report: &Report) -> String {
+    let cut = report.step.iter().flat_map(|step| &step.cut);
+    let cut: Vec<Json> = cut
+        .map(|cut| serde_json::json!({ "message": cut.message, "result": cut.result, "before": cut.before, "after": cut.after }))
+        .collect();
+    serde_json::json!({
+        "session": session, "branch": branch, "what": told, "cut": cut, "left": report.left,
+        "given": report.given, "sent": report.sent,
+    })
+    .to_string()
 }

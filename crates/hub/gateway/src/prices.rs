@@ -23,6 +23,8 @@ pub struct Prices {
     pub read: f64,
     /// A token that is written to a cache.
     pub write: f64,
+    /// A token that is written to a cache for an hour, where the provider has such a cache.
+    pub hour: Option<f64>,
     /// A token of output.
     pub output: f64,
     /// How long a cache keeps a beginning that nobody reads.
@@ -58,6 +60,11 @@ impl Prices {
         ALL.iter().find(is_it).unwrap_or_else(|| other())
     }
 
+    /// Returns the price of a token that is written to a cache for an hour.
+    pub(crate) fn hourly(&self) -> f64 {
+        self.hour.unwrap_or(self.write)
+    }
+
     /// Returns these prices as a memory takes them.
     pub(crate) fn for_memory(&self) -> accp_memory::Prices {
         // A test reads the rows: each has prices that a memory takes.
@@ -66,6 +73,11 @@ impl Prices {
             .with_seconds(Some(self.seconds))
             .with_minimum(self.minimum)
             .with_step(self.step)
+    }
+
+    /// Returns the same for a memory that may make a list shorter, so that it stays below a dearer tier.
+    pub(crate) fn with_tier(&self) -> accp_memory::Prices {
+        self.for_memory().with_tier(self.tier)
     }
 }
 
@@ -76,6 +88,7 @@ fn other() -> &'static Prices {
         models: Vec::new(),
         read: 1.0,
         write: 1.0,
+        hour: None,
         output: 1.0,
         seconds: 0,
         minimum: 0,

@@ -1,7 +1,6 @@
 //! The way of a request: through the gateway, to the provider, and its answer back.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -16,18 +15,16 @@ use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _};
 use ring::digest;
-use time::OffsetDateTime;
 
-use crate::bill::Bill;
 use crate::config::Policy;
+use crate::expand::{self, Expanding, Kind, Whole};
 use crate::headers::{self, first_half};
-use crate::ledger::Entry;
-use crate::plan::{Asked, Plan};
-use crate::prices::Prices;
+use crate::record::Record;
 use crate::route::Route;
+use crate::send::{self, Sent, innermost, send};
 use crate::state::{App, now};
 use crate::usage::Watch;
-use crate::{answer, body, tunnel};
+use crate::{answer, tunnel};
 
 /// The header that names the session of an answer.
 const SESSION: HeaderName = HeaderName::from_static("x-accp-session");
@@ -80,12 +77,7 @@ async fn planned(
     at: i64,
 ) -> Response {
     let started = Instant::now();
-    let plan = {
-        let (app, headers, bytes) = (Arc::clone(app), parts.headers.clone(), bytes.clone());
-        let work = tokio::task::spawn_blocking(move || plan(&app, route, &headers, &bytes));
-        work.await
-            .unwrap_or_else(|error| Err(format!("the gateway failed: {error}")))
-    };
+    let planned = expand::plan(app, route, &parts.headers, &bytes).await;
     let mut record = Record::unread(app, route, at);
     app.config
         .policy
@@ -96,12 +88,12 @@ async fn planned(
         .entry
         .sent_digest
         .clone_from(&record.entry.given_digest);
-    let changed = match plan {
-        Ok(plan) => record.planned(plan),
+    let (changed, mut plan, text) = match planned {
+        Ok((mut plan, text)) => (record.planned(&mut plan), plan, text),
         Err(fault) => {
             tracing::warn!(fault, "a request goes out as it is");
             record.entry.fault = Some(fault);
-            None
+            Default::default()
         }
     };
     let Some(changed) = changed else {
@@ -109,45 +101,65 @@ async fn planned(
         let sent = send(app, parts, url, bytes.into()).await;
         return answered(app, route, sent, Some(record));
     };
-    let mut headers = parts.headers.clone();
-    headers.remove(header::CONTENT_ENCODING);
-    headers.remove(header::CONTENT_LENGTH);
     record.entry.sent_digest = digest_of(changed.as_bytes());
     record.entry.added_us = micros(started);
-    let mut changed_parts = parts.clone();
-    changed_parts.headers = headers;
-    let mut sent = send(app, &changed_parts, url, changed.into()).await;
-    let is_refused = |sent: &Result<reqwest::Response, reqwest::Error>| {
-        let sent = sent.as_ref();
-        sent.is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
-    };
-    if is_refused(&sent) {
-        sent = send(app, parts, url, bytes.into()).await;
-        let was_ours = !is_refused(&sent);
-        record.refused(app, was_ours);
+    let unpacked = send::unpacked(parts, plan.reading.is_some());
+    let sent = send(app, &unpacked, url, changed.into()).await;
+    if send::is_refused(&sent) {
+        return again(app, route, (parts, url, bytes), record).await;
     }
-    answered(app, route, sent, Some(record))
+    let kind = sent.as_ref().ok().and_then(Kind::of);
+    let (reading, kind, answer) = match (plan.reading.take(), kind, sent) {
+        (Some(reading), Some(kind), Ok(answer)) => (reading, kind, answer),
+        (_, _, sent) => return answered(app, route, sent, Some(record)),
+    };
+    let (status, mut headers) = head(&answer, Some(&mut record));
+    headers.remove(header::CONTENT_LENGTH);
+    let expanding = Expanding {
+        app: Arc::clone(app),
+        route,
+        parts: unpacked,
+        url: url.to_owned(),
+        text: text.into(),
+        reading,
+        session: plan.session,
+        branch: plan.branch.0,
+        record,
+    };
+    let body = match kind {
+        Kind::Stream => expanding.stream(answer).map(Body::from_stream),
+        Kind::Whole => match expanding.whole(answer).await {
+            (Whole::Answer(seen), record) => {
+                drop(record.ended());
+                Some(Body::from(seen))
+            }
+            (Whole::Broken(seen, error), _) => {
+                let pieces = stream::iter([Ok(seen), Err(error)]);
+                Some(Body::from_stream(pieces))
+            }
+            (Whole::Failed(sent), record) if send::is_refused(&sent) => {
+                return again(app, route, (parts, url, bytes), record).await;
+            }
+            (Whole::Failed(sent), record) => return answered(app, route, sent, Some(record)),
+        },
+    };
+    let mut response = Response::new(body.unwrap_or_default());
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }
 
-/// Reads a request, and returns what to send in its place. A panic is a fault like others.
-fn plan(app: &App, route: Route, headers: &HeaderMap, bytes: &[u8]) -> Result<Plan, String> {
-    let form = route.form.ok_or("a request without a list")?;
-    let work = || {
-        let text = body::text(headers, bytes, app.config.body_bytes)?;
-        let asked = Asked {
-            provider: route.provider,
-            form,
-            headers,
-            text: &text,
-            now: OffsetDateTime::now_utc(),
-        };
-        app.branches.plan(app.config.policy, &asked)
-    };
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        Err(format!("the gateway failed: {}", text.unwrap_or_default()))
-    })
+/// Sends a request once more, as it came, after the provider has refused what stood in its place.
+async fn again(
+    app: &Arc<App>,
+    route: Route,
+    (parts, url, bytes): (&Parts, &str, Bytes),
+    mut record: Record,
+) -> Response {
+    let sent = send(app, parts, url, bytes.into()).await;
+    let was_ours = !send::is_refused(&sent);
+    record.refused(app, was_ours);
+    answered(app, route, sent, Some(record))
 }
 
 /// Reads a body, unless it has more bytes than these.
@@ -172,37 +184,8 @@ fn to_send(body: Body) -> reqwest::Body {
     reqwest::Body::wrap_stream(body.into_data_stream())
 }
 
-async fn send(
-    app: &App,
-    parts: &Parts,
-    url: &str,
-    body: reqwest::Body,
-) -> Result<reqwest::Response, reqwest::Error> {
-    let mut headers = parts.headers.clone();
-    headers::prepare(&mut headers);
-    let has_body = headers.contains_key(header::CONTENT_LENGTH)
-        || headers.contains_key(header::TRANSFER_ENCODING)
-        || body.as_bytes().is_some_and(|bytes| !bytes.is_empty())
-        || parts.headers.contains_key(header::TRANSFER_ENCODING);
-    let request = app
-        .client
-        .request(parts.method.clone(), url)
-        .headers(headers);
-    let request = if has_body {
-        request.body(body)
-    } else {
-        request
-    };
-    request.send().await
-}
-
 /// Returns the answer of the provider as it comes.
-fn answered(
-    app: &App,
-    route: Route,
-    sent: Result<reqwest::Response, reqwest::Error>,
-    record: Option<Record>,
-) -> Response {
+fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Response {
     let upstream = match sent {
         Ok(upstream) => upstream,
         Err(error) => {
@@ -215,20 +198,8 @@ fn answered(
             return answer::error(route.provider, StatusCode::BAD_GATEWAY, &message);
         }
     };
-    let mut headers = upstream.headers().clone();
-    let watch = record.as_ref().map(|_| Watch::new(&headers));
-    headers::remove_of_connection(&mut headers);
-    let status = upstream.status();
     let mut record = record;
-    if let Some(record) = &mut record {
-        record.watch = watch;
-        record.entry.status = status.as_u16();
-        if let Ok(session) = HeaderValue::from_str(&record.entry.session)
-            && !session.is_empty()
-        {
-            headers.insert(SESSION, session);
-        }
-    }
+    let (status, headers) = head(&upstream, record.as_mut());
     let left = upstream.content_length();
     if left == Some(0) {
         record = record.map(Record::ended);
@@ -244,13 +215,21 @@ fn answered(
     response
 }
 
-/// Returns the words of the cause of an error: those of the error itself name the URL alone.
-fn innermost(error: &reqwest::Error) -> String {
-    let mut cause: &dyn std::error::Error = error;
-    while let Some(inner) = cause.source() {
-        cause = inner;
+/// Returns the head of an answer as the client sees it.
+fn head(upstream: &reqwest::Response, record: Option<&mut Record>) -> (StatusCode, HeaderMap) {
+    let mut headers = upstream.headers().clone();
+    let watch = Watch::new(&headers);
+    headers::remove_of_connection(&mut headers);
+    if let Some(record) = record {
+        record.watch = Some(watch);
+        record.entry.status = upstream.status().as_u16();
+        if let Ok(session) = HeaderValue::from_str(&record.entry.session)
+            && !session.is_empty()
+        {
+            headers.insert(SESSION, session);
+        }
     }
-    cause.to_string()
+    (upstream.status(), headers)
 }
 
 fn digest_of(bytes: &[u8]) -> Vec<u8> {
@@ -295,107 +274,5 @@ impl Stream for Passing {
             Poll::Pending => {}
         }
         next.map(|next| next.map(|piece| piece.map_err(io::Error::other)))
-    }
-}
-
-/// The row of a request, which is written when its answer has ended, or the client has left.
-struct Record {
-    app: Arc<App>,
-    route: Route,
-    entry: Entry,
-    removed: crate::bill::Removed,
-    /// See [`Plan::branch`].
-    branch: (i64, usize, bool),
-    watch: Option<Watch>,
-}
-
-impl Record {
-    fn unread(app: &Arc<App>, route: Route, at: i64) -> Self {
-        Self {
-            app: Arc::clone(app),
-            route,
-            entry: Entry {
-                at,
-                session: String::new(),
-                provider: route.provider.name().to_owned(),
-                model: String::new(),
-                policy: Policy::Off.name().to_owned(),
-                status: 0,
-                given: 0,
-                sent: 0,
-                usage: None,
-                bill: None,
-                added_us: 0,
-                repeated: false,
-                whole: false,
-                fault: None,
-                given_digest: Vec::new(),
-                sent_digest: Vec::new(),
-            },
-            removed: crate::bill::Removed::default(),
-            branch: (0, 0, false),
-            watch: None,
-        }
-    }
-
-    /// Takes that the whole answer has passed.
-    fn ended(mut self) -> Self {
-        self.entry.whole = true;
-        self
-    }
-
-    /// Takes what was planned, and returns the body to send, if it differs.
-    fn planned(&mut self, plan: Plan) -> Option<String> {
-        self.entry.session = plan.session;
-        self.entry.model = plan.model;
-        plan.policy.clone_into(&mut self.entry.policy);
-        self.entry.given = plan.given;
-        self.entry.sent = plan.sent;
-        self.removed = plan.removed;
-        self.branch = plan.branch;
-        plan.changed
-    }
-
-    /// Takes that the provider refused the changed request, and whether it took the original.
-    fn refused(&mut self, app: &App, was_ours: bool) {
-        self.entry.repeated = true;
-        self.entry.fault = Some("the provider refused the changed request with 400".to_owned());
-        self.entry.sent_digest.clone_from(&self.entry.given_digest);
-        self.removed = crate::bill::Removed::default();
-        let session = &self.entry.session;
-        let told = if was_ours {
-            tracing::warn!(
-                session,
-                "the provider refused a changed request; the session stays plain"
-            );
-            app.branches.make_plain(session, self.entry.at)
-        } else {
-            tracing::warn!(
-                session,
-                "the provider refused a request, changed and as it came"
-            );
-            let (branch, had, is_bound) = self.branch;
-            let branches = &app.branches;
-            branches.take_back(session, branch, had, is_bound, self.entry.at)
-        };
-        if let Err(error) = told {
-            tracing::error!(%error, "the session may be changed again after a restart");
-        }
-    }
-}
-
-impl Drop for Record {
-    fn drop(&mut self) {
-        let told = self.watch.take().map(Watch::told).unwrap_or_default();
-        let entry = &mut self.entry;
-        entry.model = told
-            .model
-            .unwrap_or_else(|| std::mem::take(&mut entry.model));
-        entry.usage = told.usage;
-        let prices = Prices::of(self.route.provider, &entry.model);
-        entry.bill = told
-            .usage
-            .map(|usage| Bill::of(&usage, prices, self.removed));
-        self.app.writer.write(entry.clone());
     }
 }

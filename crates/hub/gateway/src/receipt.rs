@@ -109,7 +109,8 @@ impl Receipt {
             models.insert((entry.provider.clone(), entry.model.clone()));
             if let (Some(usage), Some(bill)) = (entry.usage, entry.bill) {
                 receipt.counted += 1;
-                let tokens = [usage.input, usage.written, usage.read, usage.output];
+                let written = usage.written + usage.hourly;
+                let tokens = [usage.input, written, usage.read, usage.output];
                 for (sum, tokens) in receipt.tokens.iter_mut().zip(tokens) {
                     *sum += tokens;
                 }
@@ -236,7 +237,8 @@ fn line(entry: &Entry) -> Vec<u8> {
     line.extend(&entry.given_digest);
     line.extend(&entry.sent_digest);
     let usage = entry.usage.unwrap_or_default();
-    for tokens in [usage.input, usage.written, usage.read, usage.output] {
+    let written = usage.written + usage.hourly;
+    for tokens in [usage.input, written, usage.read, usage.output] {
         line.extend(tokens.to_le_bytes());
     }
     line

@@ -34,24 +34,64 @@ pub(crate) fn replaced(text: &str, changes: &[(Range<usize>, String)]) -> String
 
 /// Returns where the items of an array stand in the text of an object, under a key of the object.
 pub(crate) fn items_of(text: &str, key: &str) -> Option<Vec<Range<usize>>> {
+    let place = member_of(text, key)?;
+    let items = array_items(text.get(place.clone())?)?;
+    let moved = |item: Range<usize>| item.start + place.start..item.end + place.start;
+    Some(items.into_iter().map(moved).collect())
+}
+
+/// Returns where the value of a member of an object stands in the text of the object.
+pub(crate) fn member_of(text: &str, key: &str) -> Option<Range<usize>> {
     let mut scan = Scan { text, at: 0 };
     let mut found = None;
     scan.object(|scan, name| {
-        if name == key && scan.next()? == b'[' {
-            let mut items = Vec::new();
-            scan.array(|scan| {
-                let from = scan.at;
-                scan.skip()?;
-                items.push(from..scan.at);
-                Some(())
-            })?;
-            found = Some(items);
-            Some(())
-        } else {
-            scan.skip()
+        let from = scan.at;
+        scan.skip()?;
+        if name == key {
+            found = Some(from..scan.at);
         }
+        Some(())
     })?;
     found
+}
+
+/// Returns where the items of an array stand in its text; `None` if the text is no array.
+pub(crate) fn array_items(text: &str) -> Option<Vec<Range<usize>>> {
+    let mut scan = Scan { text, at: 0 };
+    let mut items = Vec::new();
+    scan.array(|scan| {
+        let from = scan.at;
+        scan.skip()?;
+        items.push(from..scan.at);
+        Some(())
+    })?;
+    Some(items)
+}
+
+/// Returns the text of an object with more items at the end of an array in it; the array is made if there is none.
+pub(crate) fn with_items(text: &str, key: &str, more: &[String]) -> Option<String> {
+    let more = more.join(",");
+    let place = member_of(text, key);
+    let array = place.clone().and_then(|place| text.get(place));
+    let change = match (place, array.and_then(array_items)) {
+        (Some(place), Some(items)) => match items.last() {
+            Some(last) => {
+                let end = place.start + last.end;
+                (end..end, format!(",{more}"))
+            }
+            None => (place, format!("[{more}]")),
+        },
+        (Some(place), None) if array == Some("null") => (place, format!("[{more}]")),
+        (Some(_), None) => return None,
+        (None, _) => {
+            let begin = text.find('{')? + 1;
+            let is_empty = text.get(begin..)?.trim_start().starts_with('}');
+            let comma = if is_empty { "" } else { "," };
+            let key = Json::from(key);
+            (begin..begin, format!("{key}:[{more}]{comma}"))
+        }
+    };
+    Some(replaced(text, &[change]))
 }
 
 /// Reads JSON that is known to be valid, and knows where each value stands.
@@ -249,5 +289,21 @@ mod tests {
         assert_eq!(items_of(text, "model"), None);
         assert_eq!(items_of("{}", "messages"), None);
         assert_eq!(items_of(r#"{"messages":[]}"#, "messages"), Some(Vec::new()));
+    }
+
+    #[test]
+    fn items_are_added_at_the_end_of_an_array() {
+        let more = ["1".to_owned(), "{}".to_owned()];
+        for (text, expected) in [
+            (r#"{ "a": [ 0 ] }"#, Some(r#"{ "a": [ 0,1,{} ] }"#)),
+            (r#"{"a":[]}"#, Some(r#"{"a":[1,{}]}"#)),
+            (r#"{"a":null}"#, Some(r#"{"a":[1,{}]}"#)),
+            (r#"{"b":[0]}"#, Some(r#"{"a":[1,{}],"b":[0]}"#)),
+            ("{ }", Some(r#"{"a":[1,{}] }"#)),
+            (r#"{"a":"x"}"#, None),
+        ] {
+            let added = with_items(text, "a", &more);
+            assert_eq!(added.as_deref(), expected, "{text}");
+        }
     }
 }

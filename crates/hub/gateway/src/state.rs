@@ -37,9 +37,12 @@ enum Row {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(ledger: Arc<Ledger>) -> (Self, thread::JoinHandle<()>) {
+    pub(crate) fn start(
+        ledger: Arc<Ledger>,
+        branches: Arc<Branches>,
+    ) -> (Self, thread::JoinHandle<()>) {
         let (rows, waiting) = mpsc::channel();
-        let thread = thread::spawn(move || write_all(&ledger, &waiting));
+        let thread = thread::spawn(move || write_all(&ledger, &branches, &waiting));
         (Self { rows }, thread)
     }
 
@@ -56,7 +59,7 @@ impl Writer {
     }
 }
 
-fn write_all(ledger: &Ledger, waiting: &mpsc::Receiver<Row>) {
+fn write_all(ledger: &Ledger, branches: &Branches, waiting: &mpsc::Receiver<Row>) {
     while let Ok(first) = waiting.recv() {
         let mut ends = false;
         let mut entries = Vec::new();
@@ -68,6 +71,11 @@ fn write_all(ledger: &Ledger, waiting: &mpsc::Receiver<Row>) {
         }
         if let Err(error) = ledger.write(&entries) {
             tracing::error!(rows = entries.len(), %error, "rows of the ledger are lost");
+        }
+        for entry in &entries {
+            if let Some(bill) = entry.bill {
+                branches.billed(&entry.session, bill);
+            }
         }
         if ends {
             return;

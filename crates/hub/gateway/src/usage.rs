@@ -17,8 +17,10 @@ const MOST: usize = 32 << 20;
 pub struct Usage {
     /// Input that no cache had, and that was not written to one.
     pub input: u64,
-    /// Input that was written to a cache.
+    /// Input that was written to a cache, for as long as its prices say.
     pub written: u64,
+    /// Input that was written to a cache for an hour.
+    pub hourly: u64,
     /// Input that a cache had.
     pub read: u64,
     /// Output.
@@ -26,9 +28,18 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Adds the counts of another turn.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.input += other.input;
+        self.written += other.written;
+        self.hourly += other.hourly;
+        self.read += other.read;
+        self.output += other.output;
+    }
+
     /// Returns all tokens of the input.
     pub const fn prompt(&self) -> u64 {
-        self.input + self.written + self.read
+        self.input + self.written + self.hourly + self.read
     }
 }
 
@@ -66,8 +77,11 @@ impl Told {
         if let Some(read) = number("/cache_read_input_tokens").or(cached) {
             now.read = read;
         }
+        if let Some(hourly) = number("/cache_creation/ephemeral_1h_input_tokens") {
+            now.hourly = hourly;
+        }
         if let Some(written) = number("/cache_creation_input_tokens").or(stored) {
-            now.written = written;
+            now.written = written.saturating_sub(now.hourly);
         }
         if let Some(prompt) = number("/prompt_tokens") {
             now.input = prompt.saturating_sub(now.read + now.written);
@@ -192,7 +206,8 @@ mod tests {
     }
 
     const ANTHROPIC: &str = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"model\":\"claude-m\",\
-        \"usage\":{\"input_tokens\":3,\"cache_creation_input_tokens\":40,\"cache_read_input_tokens\":500,\"output_tokens\":1}}}\n\n\
+        \"usage\":{\"input_tokens\":3,\"cache_creation_input_tokens\":40,\
+        \"cache_creation\":{\"ephemeral_5m_input_tokens\":30,\"ephemeral_1h_input_tokens\":10},\"cache_read_input_tokens\":500,\"output_tokens\":1}}}\n\n\
         event: message_delta\ndata: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":77}}\n\n";
 
     #[test]
@@ -200,7 +215,8 @@ mod tests {
         let expected = Told {
             usage: Some(Usage {
                 input: 3,
-                written: 40,
+                written: 30,
+                hourly: 10,
                 read: 500,
                 output: 77,
             }),
@@ -222,6 +238,7 @@ mod tests {
         let expected = Usage {
             input: 260,
             written: 0,
+            hourly: 0,
             read: 640,
             output: 5,
         };

@@ -4,9 +4,11 @@
 
 mod bills;
 mod changes;
+mod client;
 mod conversation;
 mod faults;
 mod passes;
+mod reading;
 mod receipts;
 mod sockets;
 mod thoughts;

@@ -16,6 +16,7 @@ mod responses;
 mod script;
 mod seal;
 
+use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -75,6 +76,8 @@ impl Got {
 pub(crate) struct Upstream {
     got: Mutex<Vec<Got>>,
     mood: Mutex<Mood>,
+    /// The moods of the next requests.
+    moods: Mutex<VecDeque<Mood>>,
     state: Mutex<Told>,
     pub(crate) goes_on: Notify,
 }
@@ -117,6 +120,11 @@ impl Upstream {
 
     pub(crate) fn is(&self, mood: Mood) {
         *self.mood.lock().unwrap() = mood;
+    }
+
+    /// Answers the next requests in these moods, one after the other.
+    pub(crate) fn is_first(&self, moods: impl IntoIterator<Item = Mood>) {
+        self.moods.lock().unwrap().extend(moods);
     }
 
     pub(crate) fn got(&self) -> MutexGuard<'_, Vec<Got>> {
@@ -215,7 +223,8 @@ async fn answer(
         upstream.state.lock().unwrap().refusals += 1;
         refused(&path, refusal)
     };
-    let mood = *upstream.mood.lock().unwrap();
+    let first = upstream.moods.lock().unwrap().pop_front();
+    let mood = first.unwrap_or(*upstream.mood.lock().unwrap());
     match mood {
         Mood::Refuses(length) if body.len() != length => {
             return refuse(&Refusal::invalid("thinking blocks cannot be modified"));

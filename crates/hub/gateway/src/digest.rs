@@ -1,0 +1,52 @@
+//! Digests of messages, and of the beginnings of lists.
+
+use ring::digest;
+
+use crate::headers::first_half;
+
+/// Eight bytes of a message's digest, without the last bit. They tell apart what one client sends, and nothing else relies on
+/// them. The last bit says that the message keeps the text that it came with.
+pub(crate) type Digest = [u8; 8];
+
+/// The digest of all messages before a place of a list.
+pub(crate) type Place = [u8; 16];
+
+/// The bit of a digest whose message keeps its text.
+const KEPT: u8 = 1;
+
+/// Returns the digest of a message.
+pub(crate) fn digest_of(raw: &str) -> Digest {
+    let whole = digest::digest(&digest::SHA256, raw.as_bytes());
+    let mut first: Digest = whole.as_ref().first_chunk().copied().unwrap_or_default();
+    first[7] &= !KEPT;
+    first
+}
+
+/// Returns whether a message keeps the text that it came with.
+pub(crate) fn is_kept(digest: Digest) -> bool {
+    digest[7] & KEPT != 0
+}
+
+/// Lets a message keep the text that it came with.
+pub(crate) fn keep_text(digest: &mut Digest) {
+    digest[7] |= KEPT;
+}
+
+/// Returns whether both are of the same message.
+pub(crate) fn is_same(one: Digest, other: Digest) -> bool {
+    one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
+}
+
+/// Returns the places of a list: before its first message, before each other, and behind its last one.
+pub(crate) fn places(digests: &[Digest]) -> Vec<Place> {
+    let mut place = Place::default();
+    let mut all = vec![place];
+    for message in digests {
+        let mut context = digest::Context::new(&digest::SHA256);
+        context.update(&place);
+        context.update(message);
+        place = first_half(context.finish().as_ref());
+        all.push(place);
+    }
+    all
+}

@@ -1,0 +1,367 @@
+//! Answers calls of `memory_read`: the gateway sends the next request itself, with the call and the lines behind the list, and the
+//! client sees one answer.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use accp_frame::TokenCounter as _;
+use accp_tokens::Bpe;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{Stream, StreamExt as _, stream};
+use serde_json::Value as Json;
+use time::OffsetDateTime;
+
+use crate::aside::Aside;
+use crate::body;
+use crate::branches::lock;
+use crate::plan::{Asked, Plan, Reading};
+use crate::record::Record;
+use crate::route::Route;
+use crate::send::{Sent, innermost, send};
+use crate::state::App;
+use crate::tool::{self, Call, Shown, TURNS};
+use crate::usage::Watch;
+use crate::weave::{Next, Weave};
+
+/// An answer with more bytes is passed on and not read.
+const MOST: u64 = 32 << 20;
+/// How long the rest of a turn may take that nobody waits for.
+const REST: Duration = Duration::from_secs(1);
+
+/// Reads a request on a thread that may take its time, and returns what to send in its place, with its text.
+///
+/// # Errors
+/// Why it is to go out as it is. A panic is a fault like others.
+pub(crate) async fn plan(
+    app: &Arc<App>,
+    route: Route,
+    headers: &HeaderMap,
+    bytes: &Bytes,
+) -> Result<(Plan, String), String> {
+    let (app, headers, bytes) = (Arc::clone(app), headers.clone(), bytes.clone());
+    let most = app.config.body_bytes;
+    aside(move || {
+        let text = body::text(&headers, &bytes, most)?;
+        let plan = planned(&app, route, &headers, &text, &[])?;
+        Ok((plan, text))
+    })
+    .await
+}
+
+fn planned(
+    app: &App,
+    route: Route,
+    headers: &HeaderMap,
+    text: &str,
+    more: &[String],
+) -> Result<Plan, String> {
+    let asked = Asked {
+        provider: route.provider,
+        form: route.form.ok_or("a request without a list")?,
+        headers,
+        text,
+        more,
+        now: OffsetDateTime::now_utc(),
+    };
+    app.branches.plan(app.config.policy, &asked)
+}
+
+/// Does work on a thread that may take its time.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    let work = move || {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<String>().map(String::as_str);
+            let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+            Err(format!("the gateway failed: {}", text.unwrap_or_default()))
+        })
+    };
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|error| Err(format!("the gateway failed: {error}")))
+}
+
+/// A request whose answer may call the tool.
+pub(crate) struct Expanding {
+    pub(crate) app: Arc<App>,
+    pub(crate) route: Route,
+    /// The head and the text of the client's request.
+    pub(crate) parts: Parts,
+    pub(crate) url: String,
+    pub(crate) text: Arc<str>,
+    pub(crate) reading: Reading,
+    pub(crate) session: String,
+    pub(crate) branch: i64,
+    pub(crate) record: Record,
+}
+
+/// A whole answer.
+pub(crate) enum Whole {
+    /// What the client sees.
+    Answer(Bytes),
+    /// What came before it broke off.
+    Broken(Bytes, io::Error),
+    /// The provider has answered a later turn with an error, or not at all.
+    Failed(Sent),
+}
+
+/// How an answer comes that the gateway can read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Stream,
+    Whole,
+}
+
+impl Kind {
+    /// Returns how an answer comes; `None` if it passes unread.
+    pub(crate) fn of(answer: &reqwest::Response) -> Option<Self> {
+        let text = |name| {
+            let value = answer.headers().get(name)?;
+            value.to_str().ok()
+        };
+        let is_packed = text(header::CONTENT_ENCODING).is_some_and(|name| name != "identity");
+        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        if answer.status() != 200 || is_packed {
+            None
+        } else if kind.starts_with("text/event-stream") {
+            Some(Self::Stream)
+        } else {
+            let is_read = kind.starts_with("application/json")
+                && answer.content_length().is_none_or(|length| length <= MOST);
+            is_read.then_some(Self::Whole)
+        }
+    }
+}
+
+/// The answer on its way.
+struct Way {
+    expanding: Expanding,
+    weave: Weave,
+    answer: BoxStream<'static, reqwest::Result<Bytes>>,
+    /// The client has seen the end, and the rest passes as it comes.
+    is_closed: bool,
+    is_over: bool,
+}
+
+impl Expanding {
+    fn weave(&self, kind: Kind) -> Option<Weave> {
+        let form = self.route.form?;
+        Some(Weave::new(
+            form,
+            kind == Kind::Stream,
+            self.reading.is_structured,
+        ))
+    }
+
+    /// Returns the answer as the client sees it, event by event. `None` for a request without a list.
+    pub(crate) fn stream(
+        self,
+        answer: reqwest::Response,
+    ) -> Option<impl Stream<Item = io::Result<Bytes>> + use<>> {
+        let way = Way {
+            weave: self.weave(Kind::Stream)?,
+            expanding: self,
+            answer: answer.bytes_stream().boxed(),
+            is_closed: false,
+            is_over: false,
+        };
+        Some(stream::unfold(way, |mut way| async {
+            let piece = way.next().await?;
+            Some((piece, way))
+        }))
+    }
+
+    /// Returns the whole answer as the client sees it, with the row of the request.
+    pub(crate) async fn whole(mut self, mut answer: reqwest::Response) -> (Whole, Record) {
+        let Some(mut weave) = self.weave(Kind::Whole) else {
+            return (Whole::Failed(Ok(answer)), self.record);
+        };
+        loop {
+            self.record.watch = Some(Watch::new(answer.headers()));
+            let mut pieces = answer.bytes_stream();
+            while let Some(piece) = pieces.next().await {
+                match piece {
+                    Ok(piece) => self.feed(&mut weave, &piece),
+                    Err(error) => {
+                        let seen = weave.broken().into();
+                        return (Whole::Broken(seen, io::Error::other(error)), self.record);
+                    }
+                };
+            }
+            match weave.next() {
+                Next::Breaks => return (Whole::Answer(weave.broken().into()), self.record),
+                Next::Ends(calls) => {
+                    let seen = self.close(&mut weave, &calls).await;
+                    return (Whole::Answer(seen), self.record);
+                }
+                Next::Reads(calls) => match self.read_on(&mut weave, calls).await {
+                    Ok(Ok(next)) if Kind::of(&next) == Some(Kind::Whole) => answer = next,
+                    Ok(failed) => return (Whole::Failed(failed), self.record),
+                    Err(fault) => {
+                        self.record.entry.fault = Some(fault);
+                        return (Whole::Answer(weave.broken().into()), self.record);
+                    }
+                },
+            }
+        }
+    }
+
+    fn feed(&mut self, weave: &mut Weave, piece: &Bytes) -> Vec<u8> {
+        if let Some(watch) = &mut self.record.watch {
+            watch.feed(piece);
+        }
+        weave.feed(piece)
+    }
+
+    /// Reads the lines that the model asks for.
+    fn lines(&self, calls: Vec<Call>, is_last: bool) -> Vec<(Call, Shown)> {
+        let session = lock(&self.reading.session);
+        let read = |name: &str, from, to| session.lines(self.branch, name, from, to);
+        let calls = calls.into_iter();
+        calls
+            .map(|call| {
+                let shown = tool::answer(&call.arguments, is_last, read);
+                (call, shown)
+            })
+            .collect()
+    }
+
+    /// Sends the next request, with what the model asks for.
+    async fn read_on(&mut self, weave: &mut Weave, calls: Vec<Call>) -> Result<Sent, String> {
+        self.record.turn();
+        self.record.entry.turns += 1;
+        let shown = self.lines(calls, weave.turns() + 1 == TURNS);
+        let session = &self.session;
+        tracing::info!(
+            session,
+            calls = shown.len(),
+            "the model reads what has left"
+        );
+        let more = weave.go_on(&shown);
+        let (app, route) = (Arc::clone(&self.app), self.route);
+        let (headers, text) = (self.parts.headers.clone(), Arc::clone(&self.text));
+        let plan = aside(move || planned(&app, route, &headers, &text, &more)).await?;
+        self.branch = plan.branch.0;
+        let body = plan.changed.ok_or("the next turn has no request")?;
+        Ok(send(&self.app, &self.parts, &self.url, body.into()).await)
+    }
+
+    /// Ends the answer, and keeps what the client does not see of it.
+    async fn close(&mut self, weave: &mut Weave, calls: &[Call]) -> Bytes {
+        let shown = self.lines(calls.to_vec(), false);
+        let (seen, aside_of) = weave.close(&shown);
+        if let Some(put) = aside_of {
+            let (app, session) = (Arc::clone(&self.app), Arc::clone(&self.reading.session));
+            let place = self.reading.place;
+            let kept = aside(move || {
+                let put = Aside {
+                    tokens: tokens(&put),
+                    ..put
+                };
+                let kept = app.branches.put_aside(&session, place, put);
+                kept.map_err(|error| error.to_string())
+            });
+            if let Err(error) = kept.await {
+                tracing::error!(
+                    error,
+                    "an answer cannot be kept, and the next list lacks it"
+                );
+            }
+        }
+        seen.into()
+    }
+}
+
+/// Returns the tokens of what a client does not see.
+fn tokens(aside: &Aside) -> u64 {
+    let turns = aside.turns.iter().flat_map(|turn| &turn.items);
+    let beside = aside.beside.iter();
+    let texts = turns.chain(beside.flat_map(|call| [&call.call, &call.result]));
+    let counter = Bpe::o200k_base();
+    texts.map(|text| counter.count(text) as u64).sum()
+}
+
+impl Way {
+    /// Returns the next bytes for the client.
+    async fn next(&mut self) -> Option<io::Result<Bytes>> {
+        while !self.is_over {
+            let seen = match self.answer.next().await {
+                Some(Err(error)) => {
+                    self.is_over = true;
+                    return Some(Err(io::Error::other(error)));
+                }
+                Some(Ok(piece)) if self.is_closed => piece,
+                Some(Ok(piece)) => {
+                    let seen = self.expanding.feed(&mut self.weave, &piece);
+                    if self.weave.is_over() {
+                        self.turn(seen).await
+                    } else {
+                        seen.into()
+                    }
+                }
+                None => {
+                    self.is_over = true;
+                    if self.is_closed {
+                        self.expanding.record.entry.whole = true;
+                        return None;
+                    }
+                    // A stream without its end ends where it ends.
+                    self.expanding.record.entry.whole = true;
+                    self.weave.broken().into()
+                }
+            };
+            if !seen.is_empty() {
+                return Some(Ok(seen));
+            }
+        }
+        None
+    }
+
+    /// Takes that a turn has ended, of which the client sees these bytes, and returns all that it sees now.
+    async fn turn(&mut self, mut seen: Vec<u8>) -> Bytes {
+        let calls = match self.weave.next() {
+            Next::Reads(calls) => calls,
+            Next::Ends(calls) => {
+                seen.extend(self.expanding.close(&mut self.weave, &calls).await);
+                self.is_closed = true;
+                return seen.into();
+            }
+            Next::Breaks => {
+                seen.extend(self.weave.broken());
+                self.is_closed = true;
+                return seen.into();
+            }
+        };
+        let next = self.expanding.read_on(&mut self.weave, calls).await;
+        let error = match next {
+            Ok(Ok(next)) if Kind::of(&next) == Some(Kind::Stream) => {
+                self.expanding.record.watch = Some(Watch::new(next.headers()));
+                let next = next.bytes_stream().boxed();
+                let mut rest = std::mem::replace(&mut self.answer, next);
+                // A connection whose answer was read to its end can be used again.
+                tokio::spawn(tokio::time::timeout(REST, async move {
+                    while rest.next().await.is_some() {}
+                }));
+                return seen.into();
+            }
+            Ok(Ok(other)) => {
+                let status = other.status();
+                self.expanding.record.entry.status = status.as_u16();
+                let told = other.bytes().await.unwrap_or_default();
+                let told = serde_json::from_slice(&told);
+                told.unwrap_or_else(|_| Json::from(format!("the provider answered {status}")))
+            }
+            Ok(Err(error)) => Json::from(innermost(&error)),
+            Err(fault) => Json::from(fault),
+        };
+        self.expanding.record.entry.fault = Some(format!("a later turn failed: {error}"));
+        seen.extend(self.weave.error(&error));
+        self.is_over = true;
+        seen.into()
+    }
+}

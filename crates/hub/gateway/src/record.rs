@@ -1,0 +1,129 @@
+//! The row of a request in the ledger, as it comes about.
+
+use std::sync::Arc;
+
+use crate::bill::{Bill, Removed};
+use crate::config::Policy;
+use crate::ledger::Entry;
+use crate::plan::Plan;
+use crate::prices::Prices;
+use crate::route::Route;
+use crate::state::App;
+use crate::usage::{Usage, Watch};
+
+/// The row of a request, which is written when its answer has ended, or the client has left.
+pub(crate) struct Record {
+    app: Arc<App>,
+    route: Route,
+    pub(crate) entry: Entry,
+    removed: Removed,
+    /// See [`Plan::branch`].
+    branch: (i64, usize, bool),
+    /// Reads the answer while it passes.
+    pub(crate) watch: Option<Watch>,
+    /// The counts of the turns so far.
+    turns: Vec<Usage>,
+}
+
+impl Record {
+    pub(crate) fn unread(app: &Arc<App>, route: Route, at: i64) -> Self {
+        Self {
+            app: Arc::clone(app),
+            route,
+            entry: Entry {
+                at,
+                session: String::new(),
+                provider: route.provider.name().to_owned(),
+                model: String::new(),
+                policy: Policy::Off.name().to_owned(),
+                status: 0,
+                given: 0,
+                sent: 0,
+                usage: None,
+                bill: None,
+                added_us: 0,
+                repeated: false,
+                whole: false,
+                fault: None,
+                note: None,
+                turns: 0,
+                given_digest: Vec::new(),
+                sent_digest: Vec::new(),
+            },
+            removed: Removed::default(),
+            branch: (0, 0, false),
+            watch: None,
+            turns: Vec::new(),
+        }
+    }
+
+    /// Takes that the whole answer has passed.
+    pub(crate) fn ended(mut self) -> Self {
+        self.entry.whole = true;
+        self
+    }
+
+    /// Takes what was planned, and returns the body to send, if it differs.
+    pub(crate) fn planned(&mut self, plan: &mut Plan) -> Option<String> {
+        self.entry.session.clone_from(&plan.session);
+        self.entry.model.clone_from(&plan.model);
+        self.entry.note = plan.note.take();
+        plan.policy.clone_into(&mut self.entry.policy);
+        self.entry.given = plan.given;
+        self.entry.sent = plan.sent;
+        self.removed = plan.removed;
+        self.branch = plan.branch;
+        plan.changed.take()
+    }
+
+    /// Takes that a turn of the model has ended.
+    pub(crate) fn turn(&mut self) {
+        let told = self.watch.take().map(Watch::told).unwrap_or_default();
+        self.entry.model = told
+            .model
+            .unwrap_or_else(|| std::mem::take(&mut self.entry.model));
+        self.turns.extend(told.usage);
+    }
+
+    /// Takes that the provider refused the changed request, and whether it took the original.
+    pub(crate) fn refused(&mut self, app: &App, was_ours: bool) {
+        self.entry.repeated = true;
+        self.entry.fault = Some("the provider refused the changed request with 400".to_owned());
+        self.entry.sent_digest.clone_from(&self.entry.given_digest);
+        self.removed = Removed::default();
+        let session = &self.entry.session;
+        let told = if was_ours {
+            tracing::warn!(
+                session,
+                "the provider refused a changed request; the session stays plain"
+            );
+            app.branches.make_plain(session, self.entry.at)
+        } else {
+            tracing::warn!(
+                session,
+                "the provider refused a request, changed and as it came"
+            );
+            let (branch, had, is_bound) = self.branch;
+            let branches = &app.branches;
+            branches.take_back(session, branch, had, is_bound, self.entry.at)
+        };
+        if let Err(error) = told {
+            tracing::error!(%error, "the session may be changed again after a restart");
+        }
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.turn();
+        let prices = Prices::of(self.route.provider, &self.entry.model);
+        if !self.turns.is_empty() {
+            let bill = Bill::of(&self.turns, prices, self.removed);
+            let mut usage = Usage::default();
+            self.turns.iter().for_each(|turn| usage.add(turn));
+            self.entry.usage = Some(usage);
+            self.entry.bill = Some(bill);
+        }
+        self.app.writer.write(self.entry.clone());
+    }
+}

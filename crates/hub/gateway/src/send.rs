@@ -1,0 +1,57 @@
+//! Sends a request to its provider.
+
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode, header};
+
+use crate::headers;
+use crate::state::App;
+
+/// What a provider answers, or why there is no answer.
+pub(crate) type Sent = Result<reqwest::Response, reqwest::Error>;
+
+/// Sends a request on.
+pub(crate) async fn send(app: &App, parts: &Parts, url: &str, body: reqwest::Body) -> Sent {
+    let mut headers = parts.headers.clone();
+    headers::prepare(&mut headers);
+    let has_body = headers.contains_key(header::CONTENT_LENGTH)
+        || headers.contains_key(header::TRANSFER_ENCODING)
+        || body.as_bytes().is_some_and(|bytes| !bytes.is_empty())
+        || parts.headers.contains_key(header::TRANSFER_ENCODING);
+    let request = app
+        .client
+        .request(parts.method.clone(), url)
+        .headers(headers);
+    let request = if has_body {
+        request.body(body)
+    } else {
+        request
+    };
+    request.send().await
+}
+
+/// Returns the head of a request whose body is another one. If the answer is to be read, it must not be packed.
+pub(crate) fn unpacked(parts: &Parts, is_read: bool) -> Parts {
+    let mut parts = parts.clone();
+    parts.headers.remove(header::CONTENT_ENCODING);
+    parts.headers.remove(header::CONTENT_LENGTH);
+    if is_read {
+        let identity = HeaderValue::from_static("identity");
+        parts.headers.insert(header::ACCEPT_ENCODING, identity);
+    }
+    parts
+}
+
+/// Returns whether the provider has refused the request as such.
+pub(crate) fn is_refused(sent: &Sent) -> bool {
+    let sent = sent.as_ref();
+    sent.is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
+}
+
+/// Returns the words of the cause of an error: those of the error itself name the URL alone.
+pub(crate) fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    cause.to_string()
+}

@@ -1,0 +1,263 @@
+//! One answer out of several: the turns in which a model asks for lines that left its list, and the turn after them. The client
+//! sees one answer in the form of its provider, without these calls.
+
+mod chat;
+mod claude;
+mod events;
+mod responses;
+
+use accp_memory::Form;
+use serde_json::Value as Json;
+
+use crate::aside::{Aside, Beside, Turn};
+use crate::tool::{self, Call, Shown, TURNS};
+use events::Events;
+
+/// An answer as it comes, in one form.
+trait Answer: Send {
+    /// Takes an event, and writes what the client sees of it.
+    fn event(&mut self, raw: &[u8], json: Json, out: &mut Vec<u8>);
+    /// Takes a whole answer. Returns whether it is one.
+    fn whole(&mut self, json: Json) -> bool;
+    /// Returns whether the turn has ended.
+    fn is_over(&self) -> bool;
+    /// Returns the calls of the tool in this turn, with their texts, and how much the client has seen before each; nothing if the
+    /// turn was cut off.
+    fn calls(&self) -> Vec<(usize, Call, String)>;
+    /// Returns whether the model has called no other tool in this turn.
+    fn is_alone(&self) -> bool;
+    /// Returns this turn as the messages of a list.
+    fn items(&self) -> Vec<String>;
+    /// Returns how much the client has seen, in pieces, or in bytes of a text.
+    fn seen(&self) -> usize;
+    /// Returns what the client has seen, in pieces.
+    fn pieces(&self) -> Vec<String>;
+    /// Begins the next turn. Without `keeps`, the client has seen nothing of the turns so far.
+    fn begin(&mut self, keeps: bool);
+    /// Writes what ends a stream, as it was held back.
+    fn tail(&mut self, out: &mut Vec<u8>);
+    /// Returns whether the client sees another answer than that of the last turn.
+    fn differs(&self) -> bool;
+    /// Returns a whole answer of all turns.
+    fn combined(&mut self) -> String;
+}
+
+/// What comes after a turn.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Next {
+    /// The model waits for lines.
+    Reads(Vec<Call>),
+    /// The answer ends; what these calls get stands beside what the client's get.
+    Ends(Vec<Call>),
+    /// The answer has broken off, or is none.
+    Breaks,
+}
+
+/// Weaves the turns of a model into one answer.
+pub(crate) struct Weave {
+    form: Form,
+    answer: Box<dyn Answer>,
+    is_stream: bool,
+    /// Whether the client reads the text by a schema, so that it must see the last turn alone.
+    holds: bool,
+    held: Vec<u8>,
+    events: Events,
+    /// A whole answer, as it comes.
+    body: Vec<u8>,
+    turns: Vec<Turn>,
+}
+
+impl Weave {
+    pub(crate) fn new(form: Form, is_stream: bool, holds: bool) -> Self {
+        let answer: Box<dyn Answer> = match form {
+            Form::Anthropic => Box::new(claude::Claude::default()),
+            Form::OpenAi => Box::new(chat::Chat::default()),
+            Form::Responses => Box::new(responses::Responses::default()),
+        };
+        Self {
+            form,
+            answer,
+            is_stream,
+            holds,
+            held: Vec::new(),
+            events: Events::default(),
+            body: Vec::new(),
+            turns: Vec::new(),
+        }
+    }
+
+    /// Takes bytes of the provider's, and returns those that the client sees now.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        if !self.is_stream {
+            self.body.extend_from_slice(bytes);
+            return out;
+        }
+        self.events.push(bytes);
+        while let Some(raw) = self.events.take() {
+            let data = events::data(&raw);
+            let Ok(json) = serde_json::from_slice::<Json>(&data) else {
+                // The end of a chat is no JSON.
+                let json = Json::String(String::from_utf8_lossy(&data).into_owned());
+                self.answer.event(&raw, json, &mut out);
+                continue;
+            };
+            let is_begin = matches!(
+                json["type"].as_str(),
+                Some("message_start" | "ping" | "response.created" | "response.in_progress")
+            );
+            if self.holds && !is_begin {
+                self.answer.event(&raw, json, &mut self.held);
+            } else {
+                self.answer.event(&raw, json, &mut out);
+            }
+        }
+        out
+    }
+
+    /// Returns whether the turn has ended, though the provider has not said that nothing follows.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_stream && self.answer.is_over()
+    }
+
+    /// Returns how many turns were answered.
+    pub(crate) fn turns(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Returns what comes after the turn, whose bytes have all come.
+    pub(crate) fn next(&mut self) -> Next {
+        if !self.is_stream {
+            let json = serde_json::from_slice(&self.body);
+            if !json.is_ok_and(|json| self.answer.whole(json)) {
+                return Next::Breaks;
+            }
+        } else if !self.answer.is_over() {
+            return Next::Breaks;
+        }
+        let calls = self.answer.calls().into_iter().map(|(_, call, _)| call);
+        let calls: Vec<Call> = calls.collect();
+        if calls.is_empty() || !self.answer.is_alone() {
+            Next::Ends(calls)
+        } else if self.turns.len() < TURNS {
+            Next::Reads(calls)
+        } else {
+            // The model has had its turns, and the client has no tool of this name.
+            Next::Ends(Vec::new())
+        }
+    }
+
+    /// Takes what the calls got, and returns the messages that go to the provider behind the list.
+    pub(crate) fn go_on(&mut self, shown: &[(Call, Shown)]) -> Vec<String> {
+        let mut items = self.answer.items();
+        items.extend(tool::results(self.form, shown));
+        let seen = if self.holds { 0 } else { self.answer.seen() };
+        let turn = Turn { seen, items };
+        self.answer.begin(!self.holds);
+        self.held.clear();
+        self.body.clear();
+        self.turns.push(turn);
+        let turns = self.turns.iter();
+        turns.flat_map(|turn| turn.items.iter().cloned()).collect()
+    }
+
+    /// Ends the answer. `shown` is what calls beside those of the client got. Returns the bytes that the client sees, and what it
+    /// does not see.
+    pub(crate) fn close(&mut self, shown: &[(Call, Shown)]) -> (Vec<u8>, Option<Aside>) {
+        let mut beside = Vec::new();
+        if !shown.is_empty() {
+            for ((seen, call, text), (_, shown)) in self.answer.calls().into_iter().zip(shown) {
+                beside.push(Beside {
+                    seen,
+                    call: text,
+                    result: tool::block(self.form, &call, shown).to_string(),
+                });
+            }
+        }
+        let is_aside = !self.turns.is_empty() || !beside.is_empty();
+        let aside = is_aside.then(|| Aside {
+            seen: self.answer.pieces(),
+            turns: std::mem::take(&mut self.turns),
+            beside,
+            tokens: 0,
+        });
+        let mut out = std::mem::take(&mut self.held);
+        if self.is_stream {
+            self.answer.tail(&mut out);
+            out.extend(self.events.rest());
+        } else if self.answer.differs() {
+            out = self.answer.combined().into_bytes();
+        } else {
+            out = std::mem::take(&mut self.body);
+        }
+        (out, aside)
+    }
+
+    /// Returns what is held back of an answer that has broken off.
+    pub(crate) fn broken(&mut self) -> Vec<u8> {
+        let mut out = std::mem::take(&mut self.held);
+        if self.is_stream {
+            self.answer.tail(&mut out);
+            out.extend(self.events.rest());
+        } else {
+            out = std::mem::take(&mut self.body);
+        }
+        out
+    }
+
+    /// Returns the event with which a stream tells an error of the provider, whose words these are.
+    pub(crate) fn error(&self, told: &Json) -> Vec<u8> {
+        let told = match told {
+            Json::Object(_) => told.clone(),
+            other => {
+                serde_json::json!({ "type": "error", "error": { "type": "api_error", "message": other } })
+            }
+        };
+        match self.form {
+            Form::OpenAi => format!("data: {told}\n\n").into_bytes(),
+            Form::Anthropic => event(&told, "error"),
+            Form::Responses => {
+                let error = &told["error"];
+                let event_of = serde_json::json!({ "type": "error", "code": error["code"], "message": error["message"],
+                    "param": error["param"], "sequence_number": 0 });
+                event(&event_of, "error")
+            }
+        }
+    }
+}
+
+/// Returns an event with a name.
+fn event(json: &Json, name: &str) -> Vec<u8> {
+    format!("event: {name}\ndata: {json}\n\n").into_bytes()
+}
+
+/// Returns a usage with the numbers of both; other values are those of the second.
+fn added(one: &Json, other: &Json) -> Json {
+    match (one, other) {
+        (Json::Object(one), Json::Object(other)) => {
+            let mut sum = one.clone();
+            for (key, value) in other {
+                let before = one.get(key).unwrap_or(&Json::Null);
+                sum.insert(key.clone(), added(before, value));
+            }
+            Json::Object(sum)
+        }
+        (one, other) => match (one.as_u64(), other.as_u64()) {
+            (Some(one), Some(other)) => Json::from(one + other),
+            (Some(_), None) if other.is_null() => one.clone(),
+            _ => other.clone(),
+        },
+    }
+}
+
+/// Sets a member of an object. What is none stays as it is.
+fn set(json: &mut Json, key: &str, value: Json) {
+    if let Some(map) = json.as_object_mut() {
+        map.insert(key.to_owned(), value);
+    }
+}
+
+/// Returns the arguments of a call; null if they are no JSON.
+fn arguments(text: &str) -> Json {
+    serde_json::from_str(text).unwrap_or(Json::Null)
+}

@@ -1,0 +1,355 @@
+//! Answers of chat completions.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value as Json, json};
+
+use super::{Answer, added, arguments, set};
+use crate::aside::{SEAM, pieces_of_chat};
+use crate::tool::{Call, NAME};
+
+#[derive(Debug, Default)]
+pub(super) struct Chat {
+    /// The members by which a client knows the answer: those of the first chunk.
+    first: Json,
+    /// The text that the client has seen.
+    shown: String,
+    has_role: bool,
+    text: String,
+    calls: BTreeMap<u64, Json>,
+    /// What else the message has, such as the reasoning of some providers.
+    more: Map<String, Json>,
+    reason: String,
+    /// The events that end a stream.
+    held: Vec<(Vec<u8>, Json)>,
+    whole: Json,
+    usage: Json,
+    /// The usage of earlier turns.
+    total: Json,
+    turns: usize,
+    is_over: bool,
+}
+
+fn is_ours(call: &Json) -> bool {
+    call["function"]["name"] == NAME
+}
+
+impl Chat {
+    fn others(&self) -> impl Iterator<Item = &Json> {
+        self.calls.values().filter(|call| !is_ours(call))
+    }
+
+    /// Takes words of the model, and returns them as the client sees them.
+    fn say(&mut self, words: &str) -> String {
+        let is_first = self.text.is_empty() && !words.is_empty();
+        let parts = is_first && !self.shown.is_empty();
+        let seam = if parts && !self.shown.ends_with(char::is_whitespace) {
+            SEAM
+        } else {
+            ""
+        };
+        self.text.push_str(words);
+        let said = format!("{seam}{words}");
+        self.shown.push_str(&said);
+        said
+    }
+
+    /// Takes pieces of calls, and returns those that the client sees.
+    fn call(&mut self, pieces: &[Json]) -> Vec<Json> {
+        let mut seen = Vec::new();
+        for piece in pieces {
+            let index = piece["index"].as_u64().unwrap_or(0);
+            let more = piece["function"]["arguments"].as_str().unwrap_or_default();
+            if let Some(call) = self.calls.get_mut(&index) {
+                let before = call["function"]["arguments"].as_str().unwrap_or_default();
+                let all = Json::from(format!("{before}{more}"));
+                if let Some(function) = call.get_mut("function") {
+                    set(function, "arguments", all);
+                }
+            } else {
+                let mut call = piece.clone();
+                if let Some(call) = call.as_object_mut() {
+                    call.shift_remove("index");
+                }
+                self.calls.insert(index, call);
+            }
+            if self.calls.get(&index).is_some_and(is_ours) {
+                continue;
+            }
+            let before = self.calls.range(..index);
+            let before = before.filter(|(_, call)| !is_ours(call)).count();
+            let mut piece = piece.clone();
+            set(&mut piece, "index", Json::from(before));
+            seen.push(piece);
+        }
+        seen
+    }
+
+    /// Writes a chunk under the name of the first.
+    fn write(&self, mut json: Json, out: &mut Vec<u8>) {
+        for key in ["id", "created", "model"] {
+            if !self.first[key].is_null() {
+                set(&mut json, key, self.first[key].clone());
+            }
+        }
+        out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
+    }
+
+    /// Returns the reason to stop that the client sees, if it is another one.
+    fn reason(&self) -> Option<Json> {
+        let is_none = self.reason == "tool_calls" && self.others().next().is_none();
+        (is_none && !self.calls.is_empty()).then(|| Json::from("stop"))
+    }
+
+    /// Takes the delta of a chunk. Returns whether the client sees it, and whether it has changed.
+    fn delta(&mut self, delta: &mut Map<String, Json>) -> bool {
+        let mut is_changed = false;
+        if delta.contains_key("role") {
+            if self.has_role {
+                delta.shift_remove("role");
+                is_changed = true;
+            }
+            self.has_role = true;
+        }
+        if let Some(words) = delta.get("content").and_then(Json::as_str) {
+            let said = self.say(words);
+            if said != words {
+                delta.insert("content".to_owned(), Json::from(said));
+                is_changed = true;
+            } else if self.turns > 0 && words.is_empty() {
+                delta.shift_remove("content");
+                is_changed = true;
+            }
+        }
+        if let Some(pieces) = delta.get("tool_calls").and_then(Json::as_array).cloned() {
+            let seen = self.call(&pieces);
+            if seen.is_empty() {
+                delta.shift_remove("tool_calls");
+                is_changed = true;
+            } else if seen != pieces {
+                delta.insert("tool_calls".to_owned(), Json::Array(seen));
+                is_changed = true;
+            }
+        }
+        for (key, value) in delta.iter() {
+            if let (Some(value), "reasoning_content") = (value.as_str(), &**key) {
+                let before = self.more.get(key).and_then(Json::as_str);
+                let all = format!("{}{value}", before.unwrap_or_default());
+                self.more.insert(key.clone(), Json::from(all));
+            }
+        }
+        is_changed
+    }
+}
+
+impl Answer for Chat {
+    fn event(&mut self, raw: &[u8], mut json: Json, out: &mut Vec<u8>) {
+        if json.is_string() {
+            // `[DONE]`, or a line that only keeps the connection open.
+            if json == "[DONE]" {
+                self.held.push((raw.to_vec(), json));
+                self.is_over = true;
+            } else {
+                out.extend_from_slice(raw);
+            }
+            return;
+        }
+        if self.turns == 0 && self.first.is_null() {
+            self.first =
+                json!({ "id": json["id"], "created": json["created"], "model": json["model"] });
+        }
+        if json["usage"].is_object() {
+            self.usage = json["usage"].clone();
+        }
+        let mut choice = json
+            .pointer_mut("/choices/0")
+            .map_or(Json::Null, Json::take);
+        if choice.is_null() {
+            put_back(&mut json, choice);
+            self.held.push((raw.to_vec(), json));
+            return;
+        }
+        let mut is_changed = self.turns > 0;
+        let mut is_empty = false;
+        if let Some(delta) = choice.get_mut("delta").and_then(Json::as_object_mut) {
+            is_changed |= self.delta(delta);
+            is_empty = delta.is_empty() && is_changed;
+        }
+        let reason = choice["finish_reason"].as_str().map(str::to_owned);
+        if let Some(reason) = reason {
+            self.reason = reason;
+            let has_more = choice["delta"]
+                .as_object()
+                .is_some_and(|delta| !delta.is_empty());
+            if has_more {
+                // Only the end waits, and not what comes with it.
+                let mut first = choice.clone();
+                set(&mut first, "finish_reason", Json::Null);
+                let mut before = json.clone();
+                put_back(&mut before, first);
+                self.write(before, out);
+                set(&mut choice, "delta", json!({}));
+            }
+            put_back(&mut json, choice);
+            let raw = if has_more { Vec::new() } else { raw.to_vec() };
+            self.held.push((raw, json));
+            return;
+        }
+        if is_empty {
+            return;
+        }
+        if is_changed {
+            put_back(&mut json, choice);
+            self.write(json, out);
+        } else {
+            out.extend_from_slice(raw);
+        }
+    }
+
+    fn whole(&mut self, json: Json) -> bool {
+        let message = &json["choices"][0]["message"];
+        if !message.is_object() {
+            return false;
+        }
+        let text = message["content"].as_str().unwrap_or_default().to_owned();
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        self.calls = (0..).zip(calls.cloned()).collect();
+        if let Some(text) = message["reasoning_content"].as_str() {
+            self.more
+                .insert("reasoning_content".to_owned(), Json::from(text));
+        }
+        let reason = json["choices"][0]["finish_reason"].as_str();
+        reason.unwrap_or_default().clone_into(&mut self.reason);
+        self.say(&text);
+        self.usage = json["usage"].clone();
+        if self.turns == 0 {
+            self.first =
+                json!({ "id": json["id"], "created": json["created"], "model": json["model"] });
+        }
+        self.whole = json;
+        true
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn calls(&self) -> Vec<(usize, Call, String)> {
+        if matches!(&*self.reason, "length" | "content_filter" | "") {
+            return Vec::new();
+        }
+        let mut seen = 0;
+        let mut calls = Vec::new();
+        for json in self.calls.values() {
+            if is_ours(json) {
+                let text = json["function"]["arguments"].as_str().unwrap_or_default();
+                let call = Call {
+                    id: json["id"].as_str().unwrap_or_default().to_owned(),
+                    arguments: arguments(text),
+                };
+                calls.push((seen, call, json.to_string()));
+            } else {
+                seen += 1;
+            }
+        }
+        calls
+    }
+
+    fn is_alone(&self) -> bool {
+        self.others().next().is_none()
+    }
+
+    fn items(&self) -> Vec<String> {
+        let text = if self.text.is_empty() {
+            Json::Null
+        } else {
+            Json::from(&*self.text)
+        };
+        let calls: Vec<&Json> = self.calls.values().collect();
+        let mut item = json!({ "role": "assistant", "content": text, "tool_calls": calls });
+        if let Some(item) = item.as_object_mut() {
+            item.extend(self.more.clone());
+        }
+        vec![item.to_string()]
+    }
+
+    fn seen(&self) -> usize {
+        self.shown.len()
+    }
+
+    fn pieces(&self) -> Vec<String> {
+        let others: Vec<Json> = self.others().cloned().collect();
+        pieces_of_chat(&self.shown, &others)
+    }
+
+    fn begin(&mut self, keeps: bool) {
+        if !keeps {
+            self.shown.clear();
+            self.has_role = false;
+        }
+        self.text.clear();
+        self.calls.clear();
+        self.more.clear();
+        self.reason.clear();
+        self.held.clear();
+        self.total = added(&self.total, &self.usage);
+        self.turns += 1;
+        self.is_over = false;
+    }
+
+    fn tail(&mut self, out: &mut Vec<u8>) {
+        let reason = self.reason();
+        let all = added(&self.total, &self.usage);
+        for (raw, mut json) in std::mem::take(&mut self.held) {
+            let is_same = self.turns == 0 && reason.is_none() && !raw.is_empty();
+            if is_same || json.is_string() {
+                out.extend(raw);
+                continue;
+            }
+            if let (Some(reason), Some(choice)) = (&reason, json.pointer_mut("/choices/0")) {
+                set(choice, "finish_reason", reason.clone());
+            }
+            if json["usage"].is_object() {
+                set(&mut json, "usage", all.clone());
+            }
+            self.write(json, out);
+        }
+    }
+
+    fn differs(&self) -> bool {
+        self.turns > 0 || self.calls.values().any(is_ours)
+    }
+
+    fn combined(&mut self) -> String {
+        let mut json = self.whole.clone();
+        for key in ["id", "created", "model"] {
+            set(&mut json, key, self.first[key].clone());
+        }
+        set(&mut json, "usage", added(&self.total, &self.usage));
+        let others: Vec<Json> = self.others().cloned().collect();
+        let reason = self.reason();
+        let Some(choice) = json.pointer_mut("/choices/0") else {
+            return json.to_string();
+        };
+        if let Some(reason) = reason {
+            set(choice, "finish_reason", reason);
+        }
+        if let Some(message) = choice.get_mut("message").and_then(Json::as_object_mut) {
+            if !self.shown.is_empty() {
+                message.insert("content".to_owned(), Json::from(&*self.shown));
+            }
+            message.shift_remove("tool_calls");
+            if !others.is_empty() {
+                message.insert("tool_calls".to_owned(), Json::Array(others));
+            }
+        }
+        json.to_string()
+    }
+}
+
+/// Puts a choice back into its chunk.
+fn put_back(json: &mut Json, choice: Json) {
+    if let Some(place) = json.pointer_mut("/choices/0") {
+        *place = choice;
+    }
+}

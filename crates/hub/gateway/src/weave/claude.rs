@@ -1,0 +1,274 @@
+//! Answers of Anthropic's messages.
+
+use serde_json::{Value as Json, json};
+
+use super::{Answer, added, arguments, event, set};
+use crate::aside::piece;
+use crate::tool::{Call, NAME};
+
+/// The counts that an answer of several turns says at its end, though one of a single turn has said them at its beginning.
+const COUNTS: [&str; 4] = [
+    "input_tokens",
+    "cache_creation_input_tokens",
+    "cache_read_input_tokens",
+    "output_tokens",
+];
+
+#[derive(Debug, Default)]
+pub(super) struct Claude {
+    /// The first answer, as it began.
+    first: Json,
+    /// The blocks of earlier turns that the client has seen.
+    shown: Vec<Json>,
+    blocks: Vec<Block>,
+    /// The events that end a stream: what the last turn said, and the end itself.
+    delta: Option<(Vec<u8>, Json)>,
+    stop: Vec<u8>,
+    message: Json,
+    usage: Json,
+    /// The usage of earlier turns.
+    total: Json,
+    turns: usize,
+    is_over: bool,
+}
+
+#[derive(Debug)]
+struct Block {
+    json: Json,
+    /// The input of a call, as it comes.
+    input: String,
+    is_ours: bool,
+}
+
+impl Block {
+    fn new(json: Json) -> Self {
+        Self {
+            is_ours: json["type"] == "tool_use" && json["name"] == NAME,
+            json,
+            input: String::new(),
+        }
+    }
+
+    fn add(&mut self, delta: &Json) {
+        for (kind, key) in [
+            ("text_delta", "text"),
+            ("thinking_delta", "thinking"),
+            ("signature_delta", "signature"),
+        ] {
+            if delta["type"] == kind {
+                let before = self.json[key].as_str().unwrap_or_default();
+                let more = delta[key].as_str().unwrap_or_default();
+                let all = Json::from(format!("{before}{more}"));
+                set(&mut self.json, key, all);
+            }
+        }
+        if delta["type"] == "input_json_delta" {
+            self.input
+                .push_str(delta["partial_json"].as_str().unwrap_or_default());
+        }
+        if delta["type"] == "citations_delta" {
+            let before = self.json["citations"].as_array().cloned();
+            let mut all = before.unwrap_or_default();
+            all.push(delta["citation"].clone());
+            set(&mut self.json, "citations", Json::Array(all));
+        }
+    }
+
+    fn end(&mut self) {
+        if !self.input.is_empty() {
+            let input = match arguments(&self.input) {
+                Json::Object(map) => Json::Object(map),
+                _ => json!({}),
+            };
+            set(&mut self.json, "input", input);
+        }
+    }
+}
+
+impl Claude {
+    /// Returns the blocks of all turns that the client sees.
+    fn visible(&self) -> impl Iterator<Item = &Json> {
+        let now = self.blocks.iter().filter(|block| !block.is_ours);
+        self.shown.iter().chain(now.map(|block| &block.json))
+    }
+
+    /// Passes an event of a block on, under the index that the block has for the client.
+    fn pass(&self, raw: &[u8], mut json: Json, index: usize, out: &mut Vec<u8>) {
+        let before = self.blocks.iter().take(index);
+        let shown = self.shown.len() + before.filter(|block| !block.is_ours).count();
+        if self.blocks.get(index).is_some_and(|block| block.is_ours) {
+            return;
+        }
+        if shown == index {
+            out.extend_from_slice(raw);
+            return;
+        }
+        set(&mut json, "index", Json::from(shown));
+        let name = json["type"].as_str().unwrap_or_default().to_owned();
+        out.extend(event(&json, &name));
+    }
+
+    /// Returns the reason to stop that the client sees, if it is another one.
+    fn reason(&self, told: &Json) -> Option<Json> {
+        let calls = self.blocks.iter().filter(|block| !block.is_ours);
+        let mut calls = calls.filter(|block| block.json["type"] == "tool_use");
+        let is_none = *told == "tool_use" && calls.next().is_none();
+        is_none.then(|| Json::from("end_turn"))
+    }
+
+    fn stopped(&self) -> &Json {
+        match &self.delta {
+            Some((_, json)) => &json["delta"]["stop_reason"],
+            None => &self.message["stop_reason"],
+        }
+    }
+}
+
+impl Answer for Claude {
+    fn event(&mut self, raw: &[u8], json: Json, out: &mut Vec<u8>) {
+        let index = json["index"].as_u64().unwrap_or(0);
+        let index = usize::try_from(index).unwrap_or(0);
+        match json["type"].as_str() {
+            Some("message_start") => {
+                self.usage = json["message"]["usage"].clone();
+                if self.turns == 0 {
+                    self.first = json["message"].clone();
+                    out.extend_from_slice(raw);
+                }
+            }
+            Some("content_block_start") => {
+                self.blocks.push(Block::new(json["content_block"].clone()));
+                self.pass(raw, json, index, out);
+            }
+            Some("content_block_delta") => {
+                if let Some(block) = self.blocks.get_mut(index) {
+                    block.add(&json["delta"]);
+                }
+                self.pass(raw, json, index, out);
+            }
+            Some("content_block_stop") => {
+                if let Some(block) = self.blocks.get_mut(index) {
+                    block.end();
+                }
+                self.pass(raw, json, index, out);
+            }
+            Some("message_delta") => {
+                for (key, value) in json["usage"].as_object().into_iter().flatten() {
+                    set(&mut self.usage, key, value.clone());
+                }
+                self.delta = Some((raw.to_vec(), json));
+            }
+            Some("message_stop") => {
+                self.stop = raw.to_vec();
+                self.is_over = true;
+            }
+            _ => out.extend_from_slice(raw),
+        }
+    }
+
+    fn whole(&mut self, json: Json) -> bool {
+        let Some(blocks) = json["content"].as_array() else {
+            return false;
+        };
+        self.blocks = blocks.iter().cloned().map(Block::new).collect();
+        self.usage = json["usage"].clone();
+        if self.turns == 0 {
+            self.first = json.clone();
+        }
+        self.message = json;
+        true
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn calls(&self) -> Vec<(usize, Call, String)> {
+        if self.stopped() != "tool_use" {
+            return Vec::new();
+        }
+        let mut seen = self.shown.len();
+        let mut calls = Vec::new();
+        for block in &self.blocks {
+            if block.is_ours {
+                let call = Call {
+                    id: block.json["id"].as_str().unwrap_or_default().to_owned(),
+                    arguments: block.json["input"].clone(),
+                };
+                calls.push((seen, call, block.json.to_string()));
+            } else {
+                seen += 1;
+            }
+        }
+        calls
+    }
+
+    fn is_alone(&self) -> bool {
+        let mut others = self.blocks.iter().filter(|block| !block.is_ours);
+        others.all(|block| block.json["type"] != "tool_use")
+    }
+
+    fn items(&self) -> Vec<String> {
+        let is_empty = |block: &Json| block["type"] == "text" && block["text"] == "";
+        let blocks = self.blocks.iter().map(|block| &block.json);
+        let blocks: Vec<&Json> = blocks.filter(|block| !is_empty(block)).collect();
+        vec![json!({ "role": "assistant", "content": blocks }).to_string()]
+    }
+
+    fn seen(&self) -> usize {
+        self.visible().count()
+    }
+
+    fn pieces(&self) -> Vec<String> {
+        self.visible().map(piece).collect()
+    }
+
+    fn begin(&mut self, keeps: bool) {
+        let blocks = std::mem::take(&mut self.blocks).into_iter();
+        let blocks = blocks.filter(|block| !block.is_ours && keeps);
+        self.shown.extend(blocks.map(|block| block.json));
+        self.total = added(&self.total, &self.usage);
+        self.delta = None;
+        self.stop = Vec::new();
+        self.turns += 1;
+        self.is_over = false;
+    }
+
+    fn tail(&mut self, out: &mut Vec<u8>) {
+        if let Some((raw, mut json)) = self.delta.take() {
+            let reason = self.reason(&json["delta"]["stop_reason"]);
+            if self.turns == 0 && reason.is_none() {
+                out.extend(raw);
+            } else {
+                let all = added(&self.total, &self.usage);
+                let mut usage = json["usage"].clone();
+                for key in COUNTS.into_iter().filter(|key| all[*key].is_u64()) {
+                    set(&mut usage, key, all[key].clone());
+                }
+                if self.turns > 0 {
+                    set(&mut json, "usage", usage);
+                }
+                if let (Some(reason), Some(delta)) = (reason, json.get_mut("delta")) {
+                    set(delta, "stop_reason", reason);
+                }
+                out.extend(event(&json, "message_delta"));
+            }
+        }
+        out.append(&mut self.stop);
+    }
+
+    fn differs(&self) -> bool {
+        self.turns > 0 || self.blocks.iter().any(|block| block.is_ours)
+    }
+
+    fn combined(&mut self) -> String {
+        let mut message = self.message.clone();
+        if let Some(reason) = self.reason(&message["stop_reason"]) {
+            set(&mut message, "stop_reason", reason);
+        }
+        set(&mut message, "id", self.first["id"].clone());
+        set(&mut message, "content", self.visible().cloned().collect());
+        set(&mut message, "usage", added(&self.total, &self.usage));
+        message.to_string()
+    }
+}

@@ -1,0 +1,74 @@
+//! The events of a stream, in any pieces.
+
+/// An event with more bytes than these is not waited for.
+const MOST: usize = 32 << 20;
+
+/// Cuts a stream into its events.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    open: Vec<u8>,
+    /// Where to look on for an end.
+    seen: usize,
+}
+
+impl Events {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.open.extend_from_slice(bytes);
+    }
+
+    /// Returns the next event that has ended, with its end. What grows without an end counts as an event.
+    pub(super) fn take(&mut self) -> Option<Vec<u8>> {
+        let from = self.seen.saturating_sub(3);
+        let end = self.open.iter().enumerate().skip(from);
+        let mut ends = end.filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+        let end = ends.find_map(|at| {
+            let rest = self.open.get(at + 1..).unwrap_or_default();
+            match rest {
+                [b'\n', ..] => Some(at + 2),
+                [b'\r', b'\n', ..] => Some(at + 3),
+                _ => None,
+            }
+        });
+        self.seen = self.open.len();
+        let end = end.or((self.open.len() > MOST).then_some(self.open.len()))?;
+        self.seen = 0;
+        let rest = self.open.split_off(end);
+        Some(std::mem::replace(&mut self.open, rest))
+    }
+
+    /// Returns what has not ended.
+    pub(super) fn rest(&mut self) -> Vec<u8> {
+        self.seen = 0;
+        std::mem::take(&mut self.open)
+    }
+}
+
+/// Returns the data of an event.
+pub(super) fn data(event: &[u8]) -> Vec<u8> {
+    let lines = event.split(|byte| *byte == b'\n');
+    let lines = lines.filter_map(|line| line.strip_prefix(b"data:"));
+    let lines: Vec<&[u8]> = lines.map(<[u8]>::trim_ascii).collect();
+    lines.join(&b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_come_in_any_pieces() {
+        let stream = b"event: a\ndata: {\"x\":\ndata: 1}\n\ndata: 2\r\n\r\n: ping\n\ndata: 3";
+        for step in [1, 2, 7, 99] {
+            let mut events = Events::default();
+            let mut all = Vec::new();
+            for piece in stream.chunks(step) {
+                events.push(piece);
+                while let Some(event) = events.take() {
+                    all.push(String::from_utf8(data(&event)).unwrap());
+                }
+            }
+            assert_eq!(all, ["{\"x\":\n1}", "2", ""], "{step}");
+            assert_eq!(events.rest(), b"data: 3");
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! Answers of Responses.
+
+use serde_json::{Value as Json, json};
+
+use super::{Answer, added, arguments, event, set};
+use crate::aside::piece;
+use crate::tool::{Call, NAME};
+
+#[derive(Debug, Default)]
+pub(super) struct Responses {
+    /// The id of the first answer.
+    id: Json,
+    /// The items of earlier turns that the client has seen.
+    shown: Vec<Json>,
+    items: Vec<Json>,
+    /// The number of the next event, and of the first one that is no beginning of the answer.
+    number: u64,
+    begun: u64,
+    /// The answer at its end, and its event.
+    end: Json,
+    raw: Vec<u8>,
+    usage: Json,
+    /// The usage of earlier turns.
+    total: Json,
+    turns: usize,
+    is_over: bool,
+}
+
+fn is_ours(item: &Json) -> bool {
+    item["type"] == "function_call" && item["name"] == NAME
+}
+
+/// Returns whether a tool of the client's is called, so that the client has to answer.
+fn is_call(item: &Json) -> bool {
+    matches!(
+        item["type"].as_str(),
+        Some(
+            "function_call"
+                | "custom_tool_call"
+                | "local_shell_call"
+                | "shell_call"
+                | "apply_patch_call"
+                | "computer_call"
+                | "mcp_approval_request"
+        )
+    ) && !is_ours(item)
+}
+
+/// Takes the definition of the tool out of what an answer says of its request.
+fn without_tool(response: &mut Json) -> bool {
+    let Some(tools) = response.get_mut("tools").and_then(Json::as_array_mut) else {
+        return false;
+    };
+    let before = tools.len();
+    tools.retain(|tool| tool["name"] != NAME);
+    tools.len() < before
+}
+
+impl Responses {
+    fn visible(&self) -> impl Iterator<Item = &Json> {
+        let now = self.items.iter().filter(|item| !is_ours(item));
+        self.shown.iter().chain(now)
+    }
+
+    /// Writes an event under the next number; as it came, if nothing differs.
+    fn write(&mut self, raw: &[u8], mut json: Json, is_changed: bool, out: &mut Vec<u8>) {
+        let number = json["sequence_number"].as_u64();
+        let is_same = number.is_none_or(|number| number == self.number);
+        if is_same && !is_changed {
+            out.extend_from_slice(raw);
+        } else {
+            if number.is_some() {
+                set(&mut json, "sequence_number", Json::from(self.number));
+            }
+            let name = json["type"].as_str().unwrap_or_default().to_owned();
+            out.extend(event(&json, &name));
+        }
+        self.number += 1;
+    }
+
+    /// Returns the answer as the client sees it, and whether it differs.
+    fn seen_of(&self, response: &Json) -> (Json, bool) {
+        let mut seen = response.clone();
+        let mut is_changed = without_tool(&mut seen);
+        if self.turns > 0 || self.items.iter().any(is_ours) {
+            set(&mut seen, "id", self.id.clone());
+            set(&mut seen, "output", self.visible().cloned().collect());
+            if self.turns > 0 {
+                set(&mut seen, "usage", added(&self.total, &self.usage));
+            }
+            is_changed = true;
+        }
+        (seen, is_changed)
+    }
+
+    fn take_end(&mut self, response: &Json) {
+        if let Some(items) = response["output"]
+            .as_array()
+            .filter(|items| !items.is_empty())
+        {
+            self.items.clone_from(items);
+        }
+        self.usage = response["usage"].clone();
+        self.is_over = true;
+    }
+}
+
+impl Answer for Responses {
+    fn event(&mut self, raw: &[u8], mut json: Json, out: &mut Vec<u8>) {
+        let kind = json["type"].as_str().unwrap_or_default().to_owned();
+        match &*kind {
+            "response.created" | "response.in_progress" | "response.queued" => {
+                if self.turns > 0 {
+                    return;
+                }
+                self.id = json["response"]["id"].clone();
+                let is_changed = json.get_mut("response").is_some_and(without_tool);
+                self.write(raw, json, is_changed, out);
+                self.begun = self.number;
+                return;
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.take_end(&json["response"]);
+                self.raw = raw.to_vec();
+                self.end = json;
+                return;
+            }
+            _ => {}
+        }
+        let Some(index) = json["output_index"].as_u64() else {
+            self.write(raw, json, false, out);
+            return;
+        };
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        match &*kind {
+            "response.output_item.added" => self.items.push(json["item"].clone()),
+            "response.output_item.done" => {
+                if let Some(item) = self.items.get_mut(index) {
+                    *item = json["item"].clone();
+                }
+            }
+            _ => {}
+        }
+        if self.items.get(index).is_some_and(is_ours) {
+            return;
+        }
+        let before = self.items.iter().take(index);
+        let shown = self.shown.len() + before.filter(|item| !is_ours(item)).count();
+        let is_changed = shown != index;
+        if is_changed {
+            set(&mut json, "output_index", Json::from(shown));
+        }
+        self.write(raw, json, is_changed, out);
+    }
+
+    fn whole(&mut self, json: Json) -> bool {
+        if !json["output"].is_array() {
+            return false;
+        }
+        self.items.clear();
+        self.take_end(&json);
+        if self.turns == 0 {
+            self.id = json["id"].clone();
+        }
+        self.end = json!({ "type": "", "response": json });
+        true
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    fn calls(&self) -> Vec<(usize, Call, String)> {
+        if self.end["response"]["status"] != "completed" {
+            return Vec::new();
+        }
+        let mut seen = self.shown.len();
+        let mut calls = Vec::new();
+        for item in &self.items {
+            if is_ours(item) {
+                let call = Call {
+                    id: item["call_id"].as_str().unwrap_or_default().to_owned(),
+                    arguments: arguments(item["arguments"].as_str().unwrap_or_default()),
+                };
+                calls.push((seen, call, item.to_string()));
+            } else {
+                seen += 1;
+            }
+        }
+        calls
+    }
+
+    fn is_alone(&self) -> bool {
+        !self.items.iter().any(is_call)
+    }
+
+    fn items(&self) -> Vec<String> {
+        self.items.iter().map(Json::to_string).collect()
+    }
+
+    fn seen(&self) -> usize {
+        self.visible().count()
+    }
+
+    fn pieces(&self) -> Vec<String> {
+        self.visible().map(piece).collect()
+    }
+
+    fn begin(&mut self, keeps: bool) {
+        let items = std::mem::take(&mut self.items).into_iter();
+        self.shown
+            .extend(items.filter(|item| !is_ours(item) && keeps));
+        if !keeps {
+            self.number = self.begun;
+        }
+        self.total = added(&self.total, &self.usage);
+        self.end = Json::Null;
+        self.raw = Vec::new();
+        self.turns += 1;
+        self.is_over = false;
+    }
+
+    fn tail(&mut self, out: &mut Vec<u8>) {
+        if self.end.is_null() {
+            return;
+        }
+        let mut json = self.end.clone();
+        let (seen, is_changed) = self.seen_of(&json["response"]);
+        set(&mut json, "response", seen);
+        let raw = std::mem::take(&mut self.raw);
+        self.write(&raw, json, is_changed, out);
+    }
+
+    fn differs(&self) -> bool {
+        self.seen_of(&self.end["response"]).1
+    }
+
+    fn combined(&mut self) -> String {
+        self.seen_of(&self.end["response"]).0.to_string()
+    }
+}
