@@ -10,15 +10,18 @@ use tokio::sync::broadcast;
 use crate::aside::Aside;
 use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
-use crate::digest::{Digest, Place, digest_of, is_same};
+use crate::digest::{Digest, Place, digest_of, is_same, places};
 use crate::headers::first_half;
 use crate::ledger::{Ledger, LedgerError, StoredBranch};
 use crate::prices::Prices;
 
 /// The sessions that are held open; the others are read again when they come back.
 const OPEN: usize = 64;
-/// The branches that a session has at most. The one that was used longest ago is forgotten first.
+/// The branches of a session that are held open. The one that was used longest ago rests on disk first: a thought may be bound to
+/// its forms.
 const BRANCHES: usize = 16;
+/// The branches of a session that rest at most; then the oldest one is forgotten.
+const RESTING: usize = 1_024;
 /// A window that no list fills.
 const NO_WINDOW: u64 = 1 << 40;
 
@@ -51,6 +54,10 @@ pub(crate) struct Session {
     /// bound to it, and a cache has it.
     pub(crate) is_plain: bool,
     pub(crate) branches: Vec<Branch>,
+    /// The branches that rest on disk, by the place behind their last message.
+    resting: HashMap<Place, i64>,
+    /// The highest number of a branch so far.
+    highest: i64,
     /// What the gateway said in the midst of answers, by the place of the answer.
     asides: HashMap<Place, Vec<Aside>>,
     /// What its requests have cost so far, and what they would have cost as they came.
@@ -137,12 +144,14 @@ impl Branches {
         if let Some(session) = self.found(id) {
             return Ok(session);
         }
-        let (is_plain, stored) = self.ledger.session(id)?;
+        let (is_plain, stored) = self.ledger.session(id, BRANCHES)?;
         let (cost, plain) = self.ledger.spent(id)?;
         let mut session = Session {
             id: id.to_owned(),
             is_plain,
             branches: Vec::new(),
+            resting: HashMap::new(),
+            highest: 0,
             asides: HashMap::new(),
             cost,
             plain,
@@ -153,20 +162,11 @@ impl Branches {
                 session.asides.entry(place).or_default().push(aside);
             }
         }
+        for (number, digests) in self.ledger.resting(id, BRANCHES)? {
+            session.rest(number, digests.as_chunks::<8>().0);
+        }
         for stored in stored {
-            // What cannot be read any more begins anew.
-            let memory = self.memory(prices, Promise::Append).recall(&stored.memory);
-            session.uses += 1;
-            let Ok(memory) = memory else { continue };
-            session.branches.push(Branch {
-                number: stored.number,
-                used: session.uses,
-                digests: stored.digests.as_chunks::<8>().0.to_vec(),
-                memory,
-                promise: Promise::Append,
-                last: stored.last,
-                given: 0,
-            });
+            self.take_up(&mut session, &stored, prices);
         }
         let mut open = lock(&self.open);
         open.uses += 1;
@@ -205,6 +205,7 @@ impl Branches {
         session.is_plain = true;
         session.asides.clear();
         session.branches.clear();
+        session.resting.clear();
         self.ledger.forget(&session.id)?;
         self.ledger.make_plain(&session.id, now)
     }
@@ -285,6 +286,7 @@ impl Branches {
         (prices, promise): (&Prices, Promise),
     ) -> Result<(&'s mut Branch, usize), LedgerError> {
         session.uses += 1;
+        self.wake(session, digests, prices)?;
         let common = |branch: &Branch| {
             let pairs = branch.digests.iter().zip(digests);
             pairs
@@ -313,12 +315,10 @@ impl Branches {
                         Some((memory.recall(&from.memory.remember()).ok()?, from.last))
                     });
                 let (memory, last) = forked.unwrap_or((memory, 0));
-                if session.branches.len() >= BRANCHES {
-                    self.forget_oldest(session)?;
-                }
-                let highest = session.branches.iter().map(|branch| branch.number).max();
+                self.make_room(session)?;
+                session.highest += 1;
                 session.branches.push(Branch {
-                    number: highest.unwrap_or(0) + 1,
+                    number: session.highest,
                     used: session.uses,
                     digests: Vec::new(),
                     memory,
@@ -344,11 +344,66 @@ impl Branches {
         Ok((branch, had))
     }
 
-    fn forget_oldest(&self, session: &mut Session) -> Result<(), LedgerError> {
+    /// Holds a branch open that was kept.
+    fn take_up(&self, session: &mut Session, stored: &StoredBranch, prices: &Prices) {
+        session.uses += 1;
+        session.highest = session.highest.max(stored.number);
+        let memory = self.memory(prices, Promise::Append);
+        // What cannot be read any more begins anew.
+        if let Ok(memory) = memory.recall(&stored.memory) {
+            session.branches.push(Branch {
+                number: stored.number,
+                used: session.uses,
+                digests: stored.digests.as_chunks::<8>().0.to_vec(),
+                memory,
+                promise: Promise::Append,
+                last: stored.last,
+                given: 0,
+            });
+        }
+    }
+
+    /// Takes up the branch that rests and has most of a list, if none that is open has as much.
+    fn wake(
+        &self,
+        session: &mut Session,
+        digests: &[Digest],
+        prices: &Prices,
+    ) -> Result<(), LedgerError> {
+        if session.resting.is_empty() {
+            return Ok(());
+        }
+        let common = |branch: &Branch| {
+            let pairs = branch.digests.iter().zip(digests);
+            pairs
+                .take_while(|(one, other)| is_same(**one, **other))
+                .count()
+        };
+        let open = session.branches.iter().map(common).max().unwrap_or(0);
+        let places = places(digests);
+        let more = places.iter().skip(open + 1).rev();
+        let mut found = more.filter_map(|place| session.resting.remove(place));
+        if let Some(number) = found.next()
+            && let Some(stored) = self.ledger.branch(&session.id, number)?
+        {
+            self.make_room(session)?;
+            self.take_up(session, &stored, prices);
+        }
+        Ok(())
+    }
+
+    /// Lets the branch rest that was used longest ago, if there are too many.
+    fn make_room(&self, session: &mut Session) -> Result<(), LedgerError> {
+        if session.branches.len() < BRANCHES {
+            return Ok(());
+        }
         let branches = session.branches.iter().enumerate();
-        if let Some((at, _)) = branches.min_by_key(|(_, branch)| branch.used) {
-            let gone = session.branches.swap_remove(at);
-            self.ledger.drop_branch(&session.id, gone.number)?;
+        let Some((at, _)) = branches.min_by_key(|(_, branch)| branch.used) else {
+            return Ok(());
+        };
+        let gone = session.branches.swap_remove(at);
+        if let Some(number) = session.rest(gone.number, &gone.digests) {
+            self.ledger.drop_branch(&session.id, number)?;
         }
         Ok(())
     }
@@ -369,6 +424,20 @@ impl Branches {
 }
 
 impl Session {
+    /// Lets a branch rest. Returns the number of the one that is forgotten in its place, if there are too many.
+    fn rest(&mut self, number: i64, digests: &[Digest]) -> Option<i64> {
+        self.highest = self.highest.max(number);
+        let place = places(digests).pop().unwrap_or_default();
+        self.resting.insert(place, number);
+        if self.resting.len() <= RESTING {
+            return None;
+        }
+        let oldest = self.resting.iter().min_by_key(|(_, number)| **number);
+        let (place, number) = oldest.map(|(place, number)| (*place, *number))?;
+        self.resting.remove(&place);
+        Some(number)
+    }
+
     /// Returns whether no cache has a list of this session any more.
     pub(crate) fn is_cold(&self, now: i64, prices: &Prices) -> bool {
         let last = self.branches.iter().map(|branch| branch.last).max();

@@ -44,7 +44,9 @@ pub(crate) fn places(digests: &[Digest]) -> Vec<Place> {
     for message in digests {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(&place);
-        context.update(message);
+        let mut bare = *message;
+        bare[7] &= !KEPT;
+        context.update(&bare);
         place = first_half(context.finish().as_ref());
         all.push(place);
     }

@@ -297,26 +297,39 @@ impl Ledger {
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// Returns whether a session stays plain, and its branches.
-    pub(crate) fn session(&self, id: &str) -> Result<(bool, Vec<StoredBranch>)> {
+    /// Returns whether a session stays plain, and its branches that were used last, at most so many, in order.
+    pub(crate) fn session(&self, id: &str, most: usize) -> Result<(bool, Vec<StoredBranch>)> {
         let connection = self.connection();
         let plain = "SELECT plain FROM session WHERE id = ?1";
         let plain = connection
             .query_row(plain, [id], |row| row.get(0))
             .optional()?;
         let mut rows = connection.prepare_cached(
-            "SELECT number, digests, last, memory FROM branch WHERE session = ?1 ORDER BY used",
+            "SELECT number, digests, last, memory FROM branch WHERE session = ?1 ORDER BY used DESC LIMIT ?2",
         )?;
-        let rows = rows.query_map([id], |row| {
-            Ok(StoredBranch {
-                number: row.get(0)?,
-                digests: row.get(1)?,
-                last: row.get(2)?,
-                memory: row.get(3)?,
-            })
-        })?;
-        let branches = rows.collect::<std::result::Result<_, _>>()?;
+        let rows = rows.query_map(params![id, most], stored)?;
+        let mut branches: Vec<_> = rows.collect::<std::result::Result<_, _>>()?;
+        branches.reverse();
         Ok((plain.unwrap_or(false), branches))
+    }
+
+    /// Returns the numbers and digests of the other branches of a session.
+    pub(crate) fn resting(&self, id: &str, most: usize) -> Result<Vec<(i64, Vec<u8>)>> {
+        let connection = self.connection();
+        let mut rows = connection.prepare_cached(
+            "SELECT number, digests FROM branch WHERE session = ?1 ORDER BY used DESC LIMIT -1 OFFSET ?2",
+        )?;
+        let rows = rows.query_map(params![id, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        Ok(rows.collect::<std::result::Result<_, _>>()?)
+    }
+
+    /// Returns a branch.
+    pub(crate) fn branch(&self, session: &str, number: i64) -> Result<Option<StoredBranch>> {
+        let connection = self.connection();
+        let mut row = connection.prepare_cached(
+            "SELECT number, digests, last, memory FROM branch WHERE session = ?1 AND number = ?2",
+        )?;
+        Ok(row.query_row(params![session, number], stored).optional()?)
     }
 
     /// Keeps a branch. `used` orders the branches of a session.
@@ -391,6 +404,15 @@ impl Ledger {
         self.connection().execute(row, params![session, now])?;
         Ok(())
     }
+}
+
+fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredBranch> {
+    Ok(StoredBranch {
+        number: row.get(0)?,
+        digests: row.get(1)?,
+        last: row.get(2)?,
+        memory: row.get(3)?,
+    })
 }
 
 impl fmt::Debug for Ledger {

@@ -67,6 +67,9 @@ pub(crate) fn put(
     if places.len() != given.messages().len() {
         return Err(moved());
     }
+    if left > 0 && left >= places.len() {
+        return Err("the whole list would leave".to_owned());
+    }
     let is_system = |json: &Json| matches!(json["role"].as_str(), Some("system" | "developer"));
     let mut rest = sent.messages().iter();
     let mut changes = Vec::new();

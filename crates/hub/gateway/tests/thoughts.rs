@@ -176,3 +176,40 @@ async fn reasoning_of_responses_is_bound_as_well() {
     let sent = bench.upstream.last().body.len();
     assert!(sent * 10 < json!(items).to_string().len() * 9, "{sent}");
 }
+
+#[tokio::test]
+async fn a_bound_list_comes_back_after_many_others() {
+    let mut bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    let named = |mut body: Json| {
+        body["metadata"] = json!({"user_id": "u1"});
+        body.to_string()
+    };
+    for round in 0..3 {
+        for _ in 0..2 {
+            let answer = bench.post("/v1/messages", "k1", named(client.body())).await;
+            assert_eq!(answer.status(), 200);
+            let answer: Json = serde_json::from_slice(&answer.bytes().await.unwrap()).unwrap();
+            let content = answer["content"].as_array().unwrap();
+            let call = content.iter().find(|block| block["type"] == "tool_use");
+            let id = call.unwrap()["id"].clone();
+            let page = client.messages.len() as u64 * 100;
+            client
+                .messages
+                .push(json!({"role": "assistant", "content": content}));
+            client.messages.push(json!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": id, "content": rows(page, 30)}]}));
+        }
+        // A session with the same name has many lists: helpers, titles, forks.
+        for other in 0..20 {
+            let list = vec![json!({"role": "user", "content": format!("Title {round} {other}?")})];
+            let answer = bench.post("/v1/messages", "k1", named(request(list))).await;
+            answer.bytes().await.unwrap();
+        }
+        if round == 1 {
+            bench.restart().await;
+        }
+    }
+    assert_eq!(bench.upstream.refusals(), 0);
+    assert_eq!(bench.upstream.got().len(), 66, "none was sent twice");
+}

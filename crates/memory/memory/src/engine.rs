@@ -244,7 +244,8 @@ impl Memory {
         }
         let is_changed = same < self.state.messages.len();
         self.state.messages.truncate(same);
-        if same < self.state.end() {
+        // A summary stands for messages before others.
+        if same < self.state.end() || list.messages().len() <= self.state.end() {
             self.state.left = None;
         }
         if is_changed || self.standing.is_empty() {

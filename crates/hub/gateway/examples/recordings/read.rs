@@ -22,7 +22,7 @@ impl Texts {
     pub(crate) fn add(&mut self, json: &Json) {
         match json {
             Json::String(text) => {
-                self.0.insert(text.clone());
+                self.0.insert(bare(text));
             }
             Json::Array(items) => items.iter().for_each(|item| self.add(item)),
             Json::Object(map) => map.values().for_each(|item| self.add(item)),
@@ -30,13 +30,17 @@ impl Texts {
         }
     }
 
-    /// Returns whether one of them has these lines, at this place.
-    fn has(&self, lines: &str, from: usize, to: usize) -> bool {
-        self.0.iter().any(|text| {
-            let all = text.split('\n').skip(from - 1).take(to - from + 1);
-            all.eq(lines.split('\n'))
-        })
+    /// Returns whether one of them has these lines, one behind the other.
+    fn has(&self, lines: &str) -> bool {
+        let whole = bare(lines);
+        self.0.iter().any(|text| text.contains(&whole))
     }
+}
+
+/// Returns a text between line feeds, without blanks before its lines: a form leaves out those before numbers of lines.
+fn bare(text: &str) -> String {
+    let lines: Vec<&str> = text.split('\n').map(str::trim_start).collect();
+    format!("\n{}\n", lines.join("\n"))
 }
 
 /// Lines that a mark names: the result, from, to.
@@ -72,7 +76,7 @@ pub(crate) async fn all(upstream: &Upstream, texts: &Texts, ask: impl AsyncFn())
         read.marks += 1;
         let (name, from, to) = &mark;
         let shown = shown(upstream, &mark, &ask).await;
-        if !shown.is_some_and(|shown| texts.has(&shown, *from, *to)) {
+        if !shown.as_ref().is_some_and(|shown| texts.has(shown)) {
             eprintln!("lines {from} to {to} of {name} did not come back");
             read.lost += 1;
         }
@@ -121,6 +125,9 @@ async fn once(
         input: json!({"result": name, "from": from, "to": to}),
     }]]);
     ask().await;
+    if let Some(refused) = upstream.last().refused {
+        eprintln!("{name} {from} {to}: {refused}");
+    }
     let got = upstream.last().json();
     let list = got["messages"].as_array().or(got["input"].as_array())?;
     let result = list.last()?;

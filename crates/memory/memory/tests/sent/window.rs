@@ -142,3 +142,28 @@ fn a_result_that_is_larger_than_the_window_shows_its_ends() {
     );
     assert!(text.contains(" left out; memory_read("), "{text}");
 }
+
+#[test]
+fn a_list_that_is_taken_back_to_where_all_had_left_is_a_list_again() {
+    for form in [Form::OpenAi, Form::Anthropic, Form::Responses] {
+        let requests: Vec<String> = (0..4).map(|at| format!("Read table {at}.")).collect();
+        let messages = talk(form, &requests);
+        let mut grown = messages.clone();
+        // Its result takes the whole window, so that all before it leaves.
+        let last = conversation(form, &[page(9_000, 400)]);
+        let last = last.into_iter().skip(1).map(|message| {
+            let text = message.to_string();
+            serde_json::from_str(&text.replace("c0", "c9")).unwrap()
+        });
+        grown.extend::<Vec<Json>>(last.collect());
+        let mut memory = memory(3_000);
+        memory.to_send(&list(form, &messages), NOW);
+        memory.to_send(&list(form, &grown), NOW);
+        let given = list(form, &messages);
+        let (sent, report) = memory.to_send(&given, NOW);
+        assert!(report.left < messages.len(), "{form:?}: {report:?}");
+        let newest = |list: &MessageList| list.messages().last().unwrap().raw().to_owned();
+        assert_eq!(newest(&sent), newest(&given), "{form:?}");
+        assert_eq!(check(&sent), [], "{form:?}");
+    }
+}
