@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 
+mod bad_input;
 mod bills;
 mod changes;
 mod client;

@@ -129,9 +129,14 @@ impl Bench {
 
 /// Returns a client without a proxy.
 fn client() -> reqwest::Client {
+    builder().build().unwrap()
+}
+
+/// Returns what makes one.
+pub(crate) fn builder() -> reqwest::ClientBuilder {
     let tls = rustls::ClientConfig::clone(&*accp_client::tls_settings(None).unwrap());
     let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
-    client.no_proxy().build().unwrap()
+    client.no_proxy()
 }
 
 /// Returns the result of a tool: records of JSON with so many rows, which have a cheaper form.

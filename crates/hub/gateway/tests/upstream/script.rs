@@ -35,13 +35,14 @@ pub(super) struct Script {
     pub(super) rules: Vec<Rule>,
 }
 
-/// Calls a tool while a request offers it, and its list has fewer results than this. `{n}` in texts of the input is the number of
-/// results so far.
+/// Calls a tool while a request offers it, and its list has fewer results than this; with `every`, where their number is a multiple of
+/// it. `{n}` in texts of the input is the number of results so far.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Rule {
     tool: String,
     input: Json,
     times: usize,
+    every: Option<usize>,
 }
 
 impl Rule {
@@ -50,7 +51,13 @@ impl Rule {
             tool: tool.to_owned(),
             input,
             times,
+            every: None,
         }
+    }
+
+    fn is_due(&self, results: usize) -> bool {
+        let every = self.every.unwrap_or(1).max(1);
+        results < self.times && results.is_multiple_of(every)
     }
 }
 
@@ -68,7 +75,7 @@ impl Script {
             )));
         }
         let mut rules = self.rules.iter();
-        let rule = rules.find(|rule| results < rule.times && asked.offers(&rule.tool));
+        let rule = rules.find(|rule| rule.is_due(results) && asked.offers(&rule.tool));
         if let Some(rule) = rule {
             blocks.push(Block::Text(format!("I look at page {results}.")));
             let mut input = rule.input.clone();
