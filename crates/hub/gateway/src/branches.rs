@@ -12,7 +12,8 @@ use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
 use crate::digest::{Digest, Place, digest_of, is_same, places};
 use crate::headers::first_half;
-use crate::ledger::{Ledger, LedgerError, StoredBranch};
+use crate::kept::{Kept, Written};
+use crate::ledger::{Ledger, LedgerError};
 use crate::prices::Prices;
 
 /// The sessions that are held open; the others are read again when they come back.
@@ -72,6 +73,8 @@ pub(crate) struct Branch {
     used: i64,
     pub(crate) digests: Vec<Digest>,
     pub(crate) memory: Memory,
+    /// What stands of it in the ledger.
+    written: Option<Written>,
     promise: Promise,
     /// The second of the last request.
     pub(crate) last: i64,
@@ -144,7 +147,7 @@ impl Branches {
         if let Some(session) = self.found(id) {
             return Ok(session);
         }
-        let (is_plain, stored) = self.ledger.session(id, BRANCHES)?;
+        let (is_plain, kept, resting) = self.ledger.session(id, BRANCHES)?;
         let (cost, plain) = self.ledger.spent(id)?;
         let mut session = Session {
             id: id.to_owned(),
@@ -162,11 +165,11 @@ impl Branches {
                 session.asides.entry(place).or_default().push(aside);
             }
         }
-        for (number, digests) in self.ledger.resting(id, BRANCHES)? {
+        for (number, digests) in resting {
             session.rest(number, digests.as_chunks::<8>().0);
         }
-        for stored in stored {
-            self.take_up(&mut session, &stored, prices);
+        for (kept, written) in kept {
+            self.take_up(&mut session, &kept, written, prices);
         }
         let mut open = lock(&self.open);
         open.uses += 1;
@@ -322,6 +325,7 @@ impl Branches {
                     used: session.uses,
                     digests: Vec::new(),
                     memory,
+                    written: None,
                     promise,
                     last,
                     given: 0,
@@ -345,19 +349,20 @@ impl Branches {
     }
 
     /// Holds a branch open that was kept.
-    fn take_up(&self, session: &mut Session, stored: &StoredBranch, prices: &Prices) {
-        session.uses += 1;
-        session.highest = session.highest.max(stored.number);
+    fn take_up(&self, session: &mut Session, kept: &Kept, written: Written, prices: &Prices) {
+        session.uses = session.uses.max(kept.used);
+        session.highest = session.highest.max(kept.number);
         let memory = self.memory(prices, Promise::Append);
         // What cannot be read any more begins anew.
-        if let Ok(memory) = memory.recall(&stored.memory) {
+        if let Ok(memory) = memory.recall(&kept.memory) {
             session.branches.push(Branch {
-                number: stored.number,
-                used: session.uses,
-                digests: stored.digests.as_chunks::<8>().0.to_vec(),
+                number: kept.number,
+                used: kept.used,
+                digests: kept.digests.as_chunks::<8>().0.to_vec(),
                 memory,
+                written: Some(written),
                 promise: Promise::Append,
-                last: stored.last,
+                last: kept.last,
                 given: 0,
             });
         }
@@ -384,10 +389,10 @@ impl Branches {
         let more = places.iter().skip(open + 1).rev();
         let mut found = more.filter_map(|place| session.resting.remove(place));
         if let Some(number) = found.next()
-            && let Some(stored) = self.ledger.branch(&session.id, number)?
+            && let Some((kept, written)) = self.ledger.branch(&session.id, number)?
         {
             self.make_room(session)?;
-            self.take_up(session, &stored, prices);
+            self.take_up(session, &kept, written, prices);
         }
         Ok(())
     }
@@ -409,17 +414,20 @@ impl Branches {
     }
 
     /// Keeps a branch on disk, if prompts may stand there.
-    pub(crate) fn keep(&self, id: &str, branch: &Branch) -> Result<(), LedgerError> {
+    pub(crate) fn keep(&self, id: &str, branch: &mut Branch) -> Result<(), LedgerError> {
         if self.keep == Keep::None {
             return Ok(());
         }
-        let stored = StoredBranch {
+        let kept = Kept {
             number: branch.number,
-            digests: branch.digests.concat(),
+            used: branch.used,
             last: branch.last,
+            digests: branch.digests.concat(),
             memory: branch.memory.remember(),
         };
-        self.ledger.keep_branch(id, &stored, branch.used)
+        let before = branch.written.take();
+        branch.written = Some(self.ledger.keep_branch(id, kept, before)?);
+        Ok(())
     }
 }
 

@@ -19,6 +19,9 @@ CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
 CREATE TABLE session (id TEXT PRIMARY KEY, plain INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
 CREATE TABLE branch (session TEXT NOT NULL, number INTEGER NOT NULL, digests BLOB NOT NULL, memory TEXT NOT NULL,
     used INTEGER NOT NULL, last INTEGER NOT NULL DEFAULT 0, PRIMARY KEY (session, number)) STRICT;
+CREATE TABLE piece (session TEXT NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, used INTEGER NOT NULL,
+    last INTEGER NOT NULL, digests_at INTEGER NOT NULL, digests BLOB NOT NULL, memory_at INTEGER NOT NULL, memory TEXT NOT NULL,
+    PRIMARY KEY (session, number, step)) STRICT;
 CREATE TABLE aside (id INTEGER PRIMARY KEY, session TEXT NOT NULL, place BLOB NOT NULL, text TEXT NOT NULL) STRICT;
 CREATE INDEX aside_session ON aside (session, id);
 CREATE TABLE request (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, provider TEXT NOT NULL,
@@ -34,6 +37,9 @@ CREATE INDEX request_session ON request (session, id);
 const SECOND: &str = "
 ALTER TABLE branch DROP COLUMN removed;
 ALTER TABLE branch ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
+CREATE TABLE piece (session TEXT NOT NULL, number INTEGER NOT NULL, step INTEGER NOT NULL, used INTEGER NOT NULL,
+    last INTEGER NOT NULL, digests_at INTEGER NOT NULL, digests BLOB NOT NULL, memory_at INTEGER NOT NULL, memory TEXT NOT NULL,
+    PRIMARY KEY (session, number, step)) STRICT;
 CREATE TABLE aside (id INTEGER PRIMARY KEY, session TEXT NOT NULL, place BLOB NOT NULL, text TEXT NOT NULL) STRICT;
 CREATE INDEX aside_session ON aside (session, id);
 ALTER TABLE request ADD COLUMN note TEXT;
@@ -72,7 +78,7 @@ pub enum LedgerError {
     Random(String),
 }
 
-type Result<T> = std::result::Result<T, LedgerError>;
+pub(crate) type Result<T> = std::result::Result<T, LedgerError>;
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,17 +123,6 @@ pub struct Entry {
     pub sent_digest: Vec<u8>,
 }
 
-/// A branch of a session as it is kept.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StoredBranch {
-    pub(crate) number: i64,
-    /// Eight bytes for each message.
-    pub(crate) digests: Vec<u8>,
-    /// The second of its last request.
-    pub(crate) last: i64,
-    pub(crate) memory: String,
-}
-
 impl Ledger {
     /// Opens a ledger, and makes it if there is none.
     ///
@@ -165,7 +160,7 @@ impl Ledger {
         })
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
+    pub(crate) fn connection(&self) -> MutexGuard<'_, Connection> {
         self.connection
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -297,82 +292,6 @@ impl Ledger {
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// Returns whether a session stays plain, and its branches that were used last, at most so many, in order.
-    pub(crate) fn session(&self, id: &str, most: usize) -> Result<(bool, Vec<StoredBranch>)> {
-        let connection = self.connection();
-        let plain = "SELECT plain FROM session WHERE id = ?1";
-        let plain = connection
-            .query_row(plain, [id], |row| row.get(0))
-            .optional()?;
-        let mut rows = connection.prepare_cached(
-            "SELECT number, digests, last, memory FROM branch WHERE session = ?1 ORDER BY used DESC LIMIT ?2",
-        )?;
-        let rows = rows.query_map(params![id, most], stored)?;
-        let mut branches: Vec<_> = rows.collect::<std::result::Result<_, _>>()?;
-        branches.reverse();
-        Ok((plain.unwrap_or(false), branches))
-    }
-
-    /// Returns the numbers and digests of the other branches of a session.
-    pub(crate) fn resting(&self, id: &str, most: usize) -> Result<Vec<(i64, Vec<u8>)>> {
-        let connection = self.connection();
-        let mut rows = connection.prepare_cached(
-            "SELECT number, digests FROM branch WHERE session = ?1 ORDER BY used DESC LIMIT -1 OFFSET ?2",
-        )?;
-        let rows = rows.query_map(params![id, most], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        Ok(rows.collect::<std::result::Result<_, _>>()?)
-    }
-
-    /// Returns a branch.
-    pub(crate) fn branch(&self, session: &str, number: i64) -> Result<Option<StoredBranch>> {
-        let connection = self.connection();
-        let mut row = connection.prepare_cached(
-            "SELECT number, digests, last, memory FROM branch WHERE session = ?1 AND number = ?2",
-        )?;
-        Ok(row.query_row(params![session, number], stored).optional()?)
-    }
-
-    /// Keeps a branch. `used` orders the branches of a session.
-    pub(crate) fn keep_branch(
-        &self,
-        session: &str,
-        branch: &StoredBranch,
-        used: i64,
-    ) -> Result<()> {
-        let row = "INSERT OR REPLACE INTO branch (session, number, digests, last, memory, used) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-        let StoredBranch {
-            number,
-            digests,
-            last,
-            memory,
-        } = branch;
-        let connection = self.connection();
-        let mut row = connection.prepare_cached(row)?;
-        row.execute(params![session, number, digests, last, memory, used])?;
-        Ok(())
-    }
-
-    /// Forgets a branch.
-    pub(crate) fn drop_branch(&self, session: &str, number: i64) -> Result<()> {
-        let row = "DELETE FROM branch WHERE session = ?1 AND number = ?2";
-        self.connection().execute(row, params![session, number])?;
-        Ok(())
-    }
-
-    /// Forgets the branches of a session, and what stood in the midst of its answers.
-    pub(crate) fn forget(&self, session: &str) -> Result<()> {
-        let mut connection = self.connection();
-        let writing = connection.transaction()?;
-        for row in [
-            "DELETE FROM branch WHERE session = ?1",
-            "DELETE FROM aside WHERE session = ?1",
-        ] {
-            writing.execute(row, [session])?;
-        }
-        Ok(writing.commit()?)
-    }
-
     /// Keeps what stood in the midst of an answer.
     pub(crate) fn keep_aside(&self, session: &str, place: &[u8], text: &str) -> Result<()> {
         let row = "INSERT INTO aside (session, place, text) VALUES (?1, ?2, ?3)";
@@ -397,22 +316,6 @@ impl Ledger {
         let mut row = connection.prepare_cached(sums)?;
         Ok(row.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
-
-    /// Lets a session stay plain from now on.
-    pub(crate) fn make_plain(&self, session: &str, now: i64) -> Result<()> {
-        let row = "INSERT OR REPLACE INTO session VALUES (?1, 1, ?2)";
-        self.connection().execute(row, params![session, now])?;
-        Ok(())
-    }
-}
-
-fn stored(row: &rusqlite::Row<'_>) -> rusqlite::Result<StoredBranch> {
-    Ok(StoredBranch {
-        number: row.get(0)?,
-        digests: row.get(1)?,
-        last: row.get(2)?,
-        memory: row.get(3)?,
-    })
 }
 
 impl fmt::Debug for Ledger {

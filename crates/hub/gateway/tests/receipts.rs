@@ -1,6 +1,6 @@
 //! Receipts: signed, checked, and not to be changed.
 
-use accp_gateway::{Policy, Receipt, ReceiptError};
+use accp_gateway::{Ledger, Policy, Receipt, ReceiptError};
 
 use crate::conversation::{Bench, messages, request};
 
@@ -42,4 +42,37 @@ async fn a_receipt_holds_until_somebody_changes_it() {
         Receipt::of(&ledger, "none"),
         Err(ReceiptError::NoSession(_))
     ));
+}
+
+#[tokio::test]
+async fn a_ledger_of_the_first_version_is_read_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("gateway.accp");
+    let old = rusqlite::Connection::open(&file).unwrap();
+    old.execute_batch(
+        "CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
+         CREATE TABLE session (id TEXT PRIMARY KEY, plain INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+         CREATE TABLE branch (session TEXT NOT NULL, number INTEGER NOT NULL, digests BLOB NOT NULL, removed INTEGER NOT NULL,
+             memory TEXT NOT NULL, used INTEGER NOT NULL, PRIMARY KEY (session, number)) STRICT;
+         CREATE TABLE request (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT NOT NULL, provider TEXT NOT NULL,
+             model TEXT NOT NULL, policy TEXT NOT NULL, status INTEGER NOT NULL, given INTEGER NOT NULL, sent INTEGER NOT NULL,
+             input INTEGER, written INTEGER, read INTEGER, output INTEGER, cost REAL, plain REAL, changed REAL,
+             added_us INTEGER NOT NULL, repeated INTEGER NOT NULL, whole INTEGER NOT NULL, fault TEXT,
+             given_digest BLOB NOT NULL, sent_digest BLOB NOT NULL) STRICT;
+         CREATE INDEX request_session ON request (session, id);
+         INSERT INTO branch VALUES ('s', 1, x'', 0, '', 1);
+         INSERT INTO request VALUES (1, 5, 's', 'anthropic', 'claude-m', 'append', 200, 9, 8, 7, 0, 0, 1, 12.0, 13.0, 12.0, 1, 0, 1,
+             NULL, x'', x'');
+         PRAGMA user_version = 1;",
+    )
+    .unwrap();
+    drop(old);
+    let ledger = Ledger::open(&file).unwrap();
+    let entries = ledger.entries(Some("s")).unwrap();
+    assert_eq!(
+        (entries.len(), entries[0].turns, &entries[0].note),
+        (1, 0, &None)
+    );
+    drop(ledger);
+    assert_eq!(Ledger::open(&file).unwrap().entries(None).unwrap(), entries);
 }

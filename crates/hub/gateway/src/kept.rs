@@ -1,0 +1,254 @@
+//! Branches as the ledger keeps them: whole now and then, and what is new of them in between.
+
+use rusqlite::{OptionalExtension as _, params};
+
+use crate::ledger::{Ledger, Result};
+
+/// A branch is written whole after so many pieces.
+const PIECES: i64 = 64;
+
+/// A branch of a session.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Kept {
+    pub(crate) number: i64,
+    /// Orders the branches of a session.
+    pub(crate) used: i64,
+    /// The second of its last request.
+    pub(crate) last: i64,
+    /// Eight bytes for each message.
+    pub(crate) digests: Vec<u8>,
+    pub(crate) memory: String,
+}
+
+/// What stands in the ledger of a branch.
+#[derive(Debug)]
+pub(crate) struct Written {
+    digests: Vec<u8>,
+    memory: String,
+    pieces: i64,
+    /// The bytes of all pieces.
+    bytes: usize,
+}
+
+/// Returns how many bytes both begin with.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    let pairs = one.iter().zip(other);
+    pairs.take_while(|(one, other)| one == other).count()
+}
+
+impl Ledger {
+    /// Returns whether a session stays plain, and its branches: those that were used last, at most so many, in order, and the numbers
+    /// and digests of the others.
+    pub(crate) fn session(
+        &self,
+        id: &str,
+        most: usize,
+    ) -> Result<(bool, Vec<(Kept, Written)>, Vec<(i64, Vec<u8>)>)> {
+        let plain = "SELECT plain FROM session WHERE id = ?1";
+        let plain = self
+            .connection()
+            .query_row(plain, [id], |row| row.get(0))
+            .optional()?;
+        let numbers: Vec<i64> = {
+            let connection = self.connection();
+            let mut rows = connection.prepare_cached(
+                "SELECT number FROM branch WHERE session = ?1 ORDER BY COALESCE((SELECT MAX(piece.used) FROM piece \
+                 WHERE piece.session = branch.session AND piece.number = branch.number), used)",
+            )?;
+            let rows = rows.query_map([id], |row| row.get(0))?;
+            rows.collect::<std::result::Result<_, _>>()?
+        };
+        let (rest, open) = numbers.split_at(numbers.len().saturating_sub(most));
+        let mut branches = Vec::new();
+        for number in open {
+            branches.extend(self.branch(id, *number)?);
+        }
+        let mut resting = Vec::new();
+        for number in rest {
+            let branch = self.branch(id, *number)?;
+            resting.extend(branch.map(|(kept, _)| (kept.number, kept.digests)));
+        }
+        Ok((plain.unwrap_or(false), branches, resting))
+    }
+
+    /// Returns a branch.
+    pub(crate) fn branch(&self, session: &str, number: i64) -> Result<Option<(Kept, Written)>> {
+        let connection = self.connection();
+        let mut row = connection.prepare_cached(
+            "SELECT used, last, digests, memory FROM branch WHERE session = ?1 AND number = ?2",
+        )?;
+        let whole = row.query_row(params![session, number], |row| {
+            Ok(Kept {
+                number,
+                used: row.get(0)?,
+                last: row.get(1)?,
+                digests: row.get(2)?,
+                memory: row.get(3)?,
+            })
+        });
+        let Some(mut kept) = whole.optional()? else {
+            return Ok(None);
+        };
+        let mut rows = connection.prepare_cached(
+            "SELECT used, last, digests_at, digests, memory_at, memory FROM piece WHERE session = ?1 AND number = ?2 ORDER BY step",
+        )?;
+        let mut rows = rows.query(params![session, number])?;
+        let (mut pieces, mut bytes) = (0, 0);
+        while let Some(row) = rows.next()? {
+            kept.used = row.get(0)?;
+            kept.last = row.get(1)?;
+            kept.digests.truncate(row.get(2)?);
+            kept.digests.extend(row.get::<_, Vec<u8>>(3)?);
+            let text: String = row.get(5)?;
+            let at: usize = row.get(4)?;
+            let begin = kept.memory.get(..at).unwrap_or_default();
+            kept.memory = format!("{begin}{text}");
+            pieces += 1;
+            bytes += text.len();
+        }
+        let written = Written {
+            digests: kept.digests.clone(),
+            memory: kept.memory.clone(),
+            pieces,
+            bytes,
+        };
+        Ok(Some((kept, written)))
+    }
+
+    /// Keeps a branch, of which this stands in the ledger. Returns what stands there now.
+    pub(crate) fn keep_branch(
+        &self,
+        session: &str,
+        kept: Kept,
+        before: Option<Written>,
+    ) -> Result<Written> {
+        let enough =
+            |before: &Written| before.pieces >= PIECES || before.bytes > before.memory.len();
+        let Some(before) = before.filter(|before| !enough(before)) else {
+            return self.keep_whole(session, kept);
+        };
+        let mut memory_at = common(before.memory.as_bytes(), kept.memory.as_bytes());
+        while !kept.memory.is_char_boundary(memory_at) {
+            memory_at -= 1;
+        }
+        let digests_at = common(&before.digests, &kept.digests);
+        let new = kept.memory.get(memory_at..).unwrap_or_default();
+        let digests = kept.digests.get(digests_at..).unwrap_or_default();
+        let connection = self.connection();
+        let mut row = connection
+            .prepare_cached("INSERT INTO piece VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
+        row.execute(params![
+            session,
+            kept.number,
+            before.pieces,
+            kept.used,
+            kept.last,
+            digests_at,
+            digests,
+            memory_at,
+            new
+        ])?;
+        Ok(Written {
+            pieces: before.pieces + 1,
+            bytes: before.bytes + new.len(),
+            digests: kept.digests,
+            memory: kept.memory,
+        })
+    }
+
+    fn keep_whole(&self, session: &str, kept: Kept) -> Result<Written> {
+        let mut connection = self.connection();
+        let writing = connection.transaction()?;
+        let row = "INSERT OR REPLACE INTO branch (session, number, digests, last, memory, used) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        writing.prepare_cached(row)?.execute(params![
+            session,
+            kept.number,
+            kept.digests,
+            kept.last,
+            kept.memory,
+            kept.used
+        ])?;
+        let row = "DELETE FROM piece WHERE session = ?1 AND number = ?2";
+        writing
+            .prepare_cached(row)?
+            .execute(params![session, kept.number])?;
+        writing.commit()?;
+        Ok(Written {
+            digests: kept.digests,
+            memory: kept.memory,
+            pieces: 0,
+            bytes: 0,
+        })
+    }
+
+    /// Forgets a branch.
+    pub(crate) fn drop_branch(&self, session: &str, number: i64) -> Result<()> {
+        let mut connection = self.connection();
+        let writing = connection.transaction()?;
+        for row in [
+            "DELETE FROM branch WHERE session = ?1 AND number = ?2",
+            "DELETE FROM piece WHERE session = ?1 AND number = ?2",
+        ] {
+            writing.execute(row, params![session, number])?;
+        }
+        Ok(writing.commit()?)
+    }
+
+    /// Forgets the branches of a session, and what stood in the midst of its answers.
+    pub(crate) fn forget(&self, session: &str) -> Result<()> {
+        let mut connection = self.connection();
+        let writing = connection.transaction()?;
+        for row in [
+            "DELETE FROM branch WHERE session = ?1",
+            "DELETE FROM piece WHERE session = ?1",
+            "DELETE FROM aside WHERE session = ?1",
+        ] {
+            writing.execute(row, [session])?;
+        }
+        Ok(writing.commit()?)
+    }
+
+    /// Lets a session stay plain from now on.
+    pub(crate) fn make_plain(&self, session: &str, now: i64) -> Result<()> {
+        let row = "INSERT OR REPLACE INTO session VALUES (?1, 1, ?2)";
+        self.connection().execute(row, params![session, now])?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_branch_comes_back_from_its_pieces() {
+        let ledger = Ledger::in_memory().unwrap();
+        let mut written = None;
+        let mut kept = Kept {
+            number: 3,
+            ..Kept::default()
+        };
+        for step in 0..200_i64 {
+            // It grows before its end, and changes in its middle now and then.
+            let texts: Vec<String> = (0..step)
+                .map(|n| format!("\u{20ac}{}", n + step / 50))
+                .collect();
+            kept.memory = format!("[{}]{step}", texts.join(","));
+            kept.digests = (0..step)
+                .flat_map(|n| (n + step / 70).to_le_bytes())
+                .collect();
+            (kept.used, kept.last) = (step, step * 7);
+            let now = ledger.keep_branch("s", kept.clone(), written).unwrap();
+            assert!(now.pieces <= PIECES);
+            let (read, stands) = ledger.branch("s", 3).unwrap().unwrap();
+            assert_eq!(read, kept);
+            assert_eq!((stands.pieces, stands.bytes), (now.pieces, now.bytes));
+            written = Some(now);
+        }
+        let (is_plain, open, resting) = ledger.session("s", 0).unwrap();
+        assert_eq!((is_plain, open.len(), resting.len()), (false, 0, 1));
+        ledger.drop_branch("s", 3).unwrap();
+        assert!(ledger.branch("s", 3).unwrap().is_none());
+    }
+}
