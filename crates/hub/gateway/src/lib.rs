@@ -35,6 +35,7 @@ mod digest;
 mod expand;
 mod gateway;
 mod headers;
+mod json;
 mod kept;
 mod ledger;
 mod list;

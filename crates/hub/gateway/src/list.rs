@@ -15,19 +15,16 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Reads the text of a request, which is this JSON.
+    /// Reads a request.
     ///
     /// # Errors
     /// Why the list cannot be read.
-    pub(crate) fn of(text: &str, mut json: Json, form: Form) -> Result<Self, String> {
+    pub(crate) fn of(mut json: Json, form: Form) -> Result<Self, String> {
         unmark(&mut json);
         let messages = json[key(form)].as_array_mut().into_iter().flatten();
         messages.for_each(unwrap_words);
-        // This reader refuses what other readers take, such as a member that stands twice.
-        let read =
-            |text: &str| MessageList::read(text, Some(form)).map_err(|found| found.to_string());
-        read(text)?;
-        let list = read(&json.to_string())?;
+        let list = MessageList::read(&json.to_string(), Some(form));
+        let list = list.map_err(|found| found.to_string())?;
         let messages = list.messages().iter();
         Ok(Self {
             digests: messages.map(|message| digest_of(message.raw())).collect(),

@@ -19,7 +19,7 @@ use crate::ledger::LedgerError;
 use crate::list::{self, Bare, key};
 use crate::prices::Prices;
 use crate::route::Provider;
-use crate::{splice, tool};
+use crate::{json, splice, tool};
 
 /// A request with a list.
 pub(crate) struct Asked<'r> {
@@ -66,8 +66,8 @@ impl Branches {
     /// # Errors
     /// Why the request is to go out as it is.
     pub(crate) fn plan(&self, policy: Policy, asked: &Asked<'_>) -> Result<Plan, String> {
-        let json: Json = serde_json::from_str(asked.text)
-            .map_err(|error| format!("the body is no JSON: {error}"))?;
+        let json =
+            json::read(asked.text).map_err(|error| format!("the body is no JSON: {error}"))?;
         let mut plan = Plan {
             model: json["model"].as_str().unwrap_or_default().to_owned(),
             policy: policy.name(),
@@ -77,7 +77,7 @@ impl Branches {
             // Responses takes words in the place of a list, and words stay as they are.
             return Ok(plan);
         }
-        let client = Bare::of(asked.text, json, asked.form)?;
+        let client = Bare::of(json, asked.form)?;
         let hint = headers::session_hint(asked.headers, asked.form, &client.json);
         let owner = headers::owner(self.secret(), asked.headers);
         plan.session = self.name(policy, owner, hint.as_deref(), &client.list);
@@ -140,9 +140,9 @@ impl Branches {
         let bare = match &text {
             Cow::Borrowed(_) => client,
             Cow::Owned(text) => {
-                let json = serde_json::from_str(text)
+                let json = json::read(text)
                     .map_err(|error| format!("the list does not go on: {error}"))?;
-                Bare::of(text, json, asked.form)?
+                Bare::of(json, asked.form)?
             }
         };
         let is_structured = tool::is_structured(&bare.json);
