@@ -195,7 +195,7 @@ async fn spent(
             }
         }
         if !last.is_empty() && (window.is_some() || policy == Policy::Save) {
-            texts.add(&serde_json::from_str(&last).unwrap());
+            texts.end(&serde_json::from_str(&last).unwrap());
             spent.read = read::all(&upstream, &texts, async || {
                 ask(last.clone()).await.bytes().await.unwrap();
             })

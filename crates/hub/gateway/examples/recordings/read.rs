@@ -15,14 +15,44 @@ pub(crate) struct Read {
 
 /// All texts that a conversation had, as its client gave them and as they were sent.
 #[derive(Debug, Default)]
-pub(crate) struct Texts(HashSet<String>);
+pub(crate) struct Texts {
+    all: HashSet<String>,
+    /// The last list of the client.
+    list: Vec<Json>,
+}
+
+/// Returns the list of a request.
+fn list_of(request: &Json) -> &[Json] {
+    let list = request["messages"]
+        .as_array()
+        .or(request["input"].as_array());
+    list.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Finds the words of a message, and what tools were called with and gave.
+fn words(json: &Json, found: &mut Vec<String>) {
+    match json {
+        Json::Array(items) => items.iter().for_each(|item| words(item, found)),
+        Json::Object(map) => {
+            for (key, value) in map {
+                match value {
+                    Json::String(text) if ["text", "content", "output"].contains(&&**key) => {
+                        found.push(text.clone());
+                    }
+                    other => words(other, found),
+                }
+            }
+        }
+        _ => {}
+    }
+}
 
 impl Texts {
     /// Takes the texts of a request.
     pub(crate) fn add(&mut self, json: &Json) {
         match json {
             Json::String(text) => {
-                self.0.insert(bare(text));
+                self.all.insert(bare(text));
             }
             Json::Array(items) => items.iter().for_each(|item| self.add(item)),
             Json::Object(map) => map.values().for_each(|item| self.add(item)),
@@ -30,10 +60,37 @@ impl Texts {
         }
     }
 
+    /// Takes the last request of the client.
+    pub(crate) fn end(&mut self, request: &Json) {
+        self.add(request);
+        self.list = list_of(request).to_vec();
+    }
+
+    /// Returns the messages that have left the list of a request, each with its words.
+    fn left(&self, request: &Json) -> Vec<(usize, Vec<String>)> {
+        let text = request.to_string();
+        let Some((_, rest)) = text.split_once("[messages 0 to ") else {
+            return Vec::new();
+        };
+        let last = rest.split(' ').next().and_then(|last| last.parse().ok());
+        let left = self
+            .list
+            .iter()
+            .enumerate()
+            .take(last.map_or(0, |last: usize| last + 1));
+        let left = left.filter(|(_, message)| message["role"] != "system");
+        left.map(|(at, message)| {
+            let mut found = Vec::new();
+            words(message, &mut found);
+            (at, found)
+        })
+        .collect()
+    }
+
     /// Returns whether one of them has these lines, one behind the other.
     fn has(&self, lines: &str) -> bool {
         let whole = bare(lines);
-        self.0.iter().any(|text| text.contains(&whole))
+        self.all.iter().any(|text| text.contains(&whole))
     }
 }
 
@@ -72,6 +129,20 @@ pub(crate) async fn all(upstream: &Upstream, texts: &Texts, ask: impl AsyncFn())
     let mut found = Vec::new();
     marks(&upstream.last().json(), " left out; ", &mut found);
     let mut read = Read::default();
+    for (at, expected) in texts.left(&upstream.last().json()) {
+        read.marks += 1;
+        let lines = expected.iter().map(|text| text.lines().count());
+        let mark = (format!("message {at}"), 1, lines.sum::<usize>() + 9);
+        let shown = shown(upstream, &mark, &ask).await;
+        let shown = bare(&shown.unwrap_or_default());
+        if !expected
+            .iter()
+            .all(|text| shown.contains(bare(text).trim()))
+        {
+            eprintln!("message {at} did not come back");
+            read.lost += 1;
+        }
+    }
     for mark in found {
         read.marks += 1;
         let (name, from, to) = &mark;
@@ -95,6 +166,10 @@ async fn shown(upstream: &Upstream, mark: &Mark, ask: &impl AsyncFn()) -> Option
         };
         let text = once(upstream, &next, ask).await?;
         let (name, from, to) = next;
+        if from > 1 && text.starts_with("no lines ") {
+            // Nothing stands behind the end of a message.
+            continue;
+        }
         let is_cut = text.contains(" left out; memory_read(");
         if is_cut && from < to {
             let middle = from.midpoint(to);
@@ -129,8 +204,7 @@ async fn once(
         eprintln!("{name} {from} {to}: {refused}");
     }
     let got = upstream.last().json();
-    let list = got["messages"].as_array().or(got["input"].as_array())?;
-    let result = list.last()?;
+    let result = list_of(&got).last()?;
     let text = result["output"].as_str().or(result["content"].as_str());
     let text = text.or(result["content"][0]["content"].as_str());
     text.map(str::to_owned)
