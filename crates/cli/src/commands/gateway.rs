@@ -56,6 +56,9 @@ struct ServeArgs {
     /// What of requests stands in the ledger: `cold` keeps the forms of results, `none` numbers alone
     #[arg(long, default_value = "cold")]
     keep: Keep,
+    /// Seal parts of prompts in the ledger under the key in this file, of at least 32 random bytes
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
     /// Listen on this address
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7338")]
     listen: SocketAddr,
@@ -86,6 +89,7 @@ fn serve(args: &ServeArgs) -> Outcome {
         window: args.window,
         holdout: args.holdout,
         keep: args.keep,
+        key_file: args.key_file.clone(),
         authority: args.upstream_ca.clone(),
         ..Config::default()
     };

@@ -308,6 +308,7 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         ("--policy window", "--window 100000"),
         ("--window 9000", "--policy save or window"),
         ("--policy save --keep none", "off or shadow"),
+        ("--key-file none.key", "none.key"),
         ("--upstream-ca none.pem", "none.pem"),
     ] {
         let run = accp(folder.0.path(), &format!("gateway {args}"));

@@ -14,10 +14,9 @@ use crate::digest::{Digest, Place, digest_of, is_same, places};
 use crate::headers::first_half;
 use crate::kept::{Kept, Written};
 use crate::ledger::{Ledger, LedgerError};
+use crate::open::Open;
 use crate::prices::Prices;
 
-/// The sessions that are held open; the others are read again when they come back.
-const OPEN: usize = 64;
 /// The branches of a session that are held open. The one that was used longest ago rests on disk first: a thought may be bound to
 /// its forms.
 const BRANCHES: usize = 16;
@@ -39,13 +38,8 @@ pub(crate) struct Branches {
     holdout: f64,
     ledger: Arc<Ledger>,
     secret: hmac::Key,
-    open: Mutex<Open>,
-}
-
-#[derive(Default)]
-struct Open {
-    sessions: HashMap<String, (u64, Arc<Mutex<Session>>)>,
-    uses: u64,
+    /// The sessions that are held open; the others are read again when they come back.
+    open: Mutex<Open<Mutex<Session>>>,
 }
 
 /// A session: the lists of one client that begin alike.
@@ -171,24 +165,17 @@ impl Branches {
         for (kept, written) in kept {
             self.take_up(&mut session, &kept, written, prices);
         }
-        let mut open = lock(&self.open);
-        open.uses += 1;
-        let uses = open.uses;
-        let entry = open.sessions.entry(id.to_owned());
-        let (_, session) = entry.or_insert_with(|| (uses, Arc::new(Mutex::new(session))));
-        let session = Arc::clone(session);
-        open.shrink();
-        Ok(session)
+        Ok(lock(&self.open).hold(id, Mutex::new(session)))
     }
 
     /// Returns a session that is open.
     fn found(&self, id: &str) -> Option<Arc<Mutex<Session>>> {
-        let mut open = lock(&self.open);
-        open.uses += 1;
-        let uses = open.uses;
-        let entry = open.sessions.get_mut(id)?;
-        entry.0 = uses;
-        Some(Arc::clone(&entry.1))
+        lock(&self.open).found(id)
+    }
+
+    /// Says how many bytes the list of a session has.
+    pub(crate) fn weigh(&self, id: &str, bytes: usize) {
+        lock(&self.open).weigh(id, bytes);
     }
 
     /// Lets a session stay plain from now on, and forgets what it has sent.
@@ -467,23 +454,6 @@ impl Session {
         found
             .map(|(at, asides)| (at, asides.iter().rev().collect()))
             .collect()
-    }
-}
-
-impl Open {
-    /// Lets go of the sessions that were used longest ago, if there are too many and nobody uses them now.
-    fn shrink(&mut self) {
-        while self.sessions.len() > OPEN {
-            let idle = self.sessions.iter();
-            let idle = idle.filter(|(_, (_, session))| Arc::strong_count(session) == 1);
-            let Some(id) = idle
-                .min_by_key(|(_, (used, _))| *used)
-                .map(|(id, _)| id.clone())
-            else {
-                return;
-            };
-            self.sessions.remove(&id);
-        }
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Config {
     pub holdout: f64,
     /// What of requests is kept on disk.
     pub keep: Keep,
+    /// A file with the key that parts of prompts are sealed with on disk; without it, they stand there as they are.
+    pub key_file: Option<PathBuf>,
     /// A PEM file with the authorities that the providers' certificates are checked against, in the place of Mozilla's.
     pub authority: Option<PathBuf>,
     /// A request with more bytes is passed on unread.
@@ -51,6 +53,7 @@ impl Default for Config {
             window: None,
             holdout: 0.0,
             keep: Keep::Cold,
+            key_file: None,
             authority: None,
             body_bytes: 64 << 20,
         }

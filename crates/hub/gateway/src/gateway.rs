@@ -80,7 +80,7 @@ impl Gateway {
     ///
     /// # Errors
     /// [`GatewayError`].
-    pub async fn with_ledger(config: Config, ledger: Ledger) -> Result<Self, GatewayError> {
+    pub async fn with_ledger(config: Config, mut ledger: Ledger) -> Result<Self, GatewayError> {
         let at = config.listen;
         if !at.ip().is_loopback() && !config.allow_remote {
             return Err(GatewayError::Remote(at));
@@ -113,6 +113,12 @@ impl Gateway {
                 return Err(GatewayError::Setting(message));
             }
         }
+        let key = config.key_file.as_ref().map(|file| {
+            let read = std::fs::read(file);
+            read.map_err(|error| format!("--key-file {}: {error}", file.display()))
+        });
+        let key = key.transpose().map_err(GatewayError::Setting)?;
+        ledger.unlock(key.as_deref())?;
         let listener = TcpListener::bind(at).await;
         let listener = listener.map_err(|error| GatewayError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);

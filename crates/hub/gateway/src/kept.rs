@@ -83,7 +83,7 @@ impl Ledger {
                 used: row.get(0)?,
                 last: row.get(1)?,
                 digests: row.get(2)?,
-                memory: row.get(3)?,
+                memory: self.opened(session, row.get(3)?),
             })
         });
         let Some(mut kept) = whole.optional()? else {
@@ -99,7 +99,7 @@ impl Ledger {
             kept.last = row.get(1)?;
             kept.digests.truncate(row.get(2)?);
             kept.digests.extend(row.get::<_, Vec<u8>>(3)?);
-            let text: String = row.get(5)?;
+            let text = self.opened(session, row.get(5)?);
             let at: usize = row.get(4)?;
             let begin = kept.memory.get(..at).unwrap_or_default();
             kept.memory = format!("{begin}{text}");
@@ -134,6 +134,7 @@ impl Ledger {
         let digests_at = common(&before.digests, &kept.digests);
         let new = kept.memory.get(memory_at..).unwrap_or_default();
         let digests = kept.digests.get(digests_at..).unwrap_or_default();
+        let sealed = self.sealed(session, new)?;
         let connection = self.connection();
         let mut row = connection
             .prepare_cached("INSERT INTO piece VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?;
@@ -146,7 +147,7 @@ impl Ledger {
             digests_at,
             digests,
             memory_at,
-            new
+            sealed
         ])?;
         Ok(Written {
             pieces: before.pieces + 1,
@@ -157,6 +158,7 @@ impl Ledger {
     }
 
     fn keep_whole(&self, session: &str, kept: Kept) -> Result<Written> {
+        let sealed = self.sealed(session, &kept.memory)?;
         let mut connection = self.connection();
         let writing = connection.transaction()?;
         let row = "INSERT OR REPLACE INTO branch (session, number, digests, last, memory, used) \
@@ -166,7 +168,7 @@ impl Ledger {
             kept.number,
             kept.digests,
             kept.last,
-            kept.memory,
+            sealed,
             kept.used
         ])?;
         let row = "DELETE FROM piece WHERE session = ?1 AND number = ?2";

@@ -9,7 +9,11 @@ use ring::hmac;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::bill::Bill;
+use crate::seal::{self, Seal};
 use crate::usage::Usage;
+
+/// The name of the key that parts of prompts are sealed with, among the secrets.
+const SEAL: &str = "seal";
 
 /// The version of the tables.
 const VERSION: i64 = 2;
@@ -59,6 +63,7 @@ ALTER TABLE request ADD COLUMN hourly INTEGER NOT NULL DEFAULT 0;
 /// ```
 pub struct Ledger {
     connection: Mutex<Connection>,
+    seal: Option<Seal>,
 }
 
 /// Why a ledger cannot be read or written.
@@ -73,6 +78,9 @@ pub enum LedgerError {
         "the ledger has version {0}, and this gateway reads version {VERSION}; use another file"
     )]
     Version(i64),
+    /// Parts of prompts are sealed, and the key is missing or another one.
+    #[error("{0}")]
+    Key(String),
     /// The system gives no random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(String),
@@ -157,7 +165,48 @@ impl Ledger {
         making.commit()?;
         Ok(Self {
             connection: Mutex::new(connection),
+            seal: None,
         })
+    }
+
+    /// Seals parts of prompts from now on under the key that a file holds. Without a file, checks that nothing is sealed.
+    ///
+    /// # Errors
+    /// If the file is too short, or not the one that this ledger was sealed with.
+    pub(crate) fn unlock(&mut self, file: Option<&[u8]>) -> Result<()> {
+        let kept = self.found(SEAL)?;
+        let Some(file) = file else {
+            return match kept {
+                None => Ok(()),
+                Some(_) => Err(LedgerError::Key(
+                    "parts of prompts in the ledger are sealed; give their key with --key-file, or use another ledger".to_owned(),
+                )),
+            };
+        };
+        let seal = Seal::of(file).map_err(LedgerError::Key)?;
+        let name = seal::name_of(file);
+        if self.kept(SEAL, &name)? != name {
+            let message = "the ledger is sealed under another key; give that one with --key-file, or use another ledger";
+            return Err(LedgerError::Key(message.to_owned()));
+        }
+        self.seal = Some(seal);
+        Ok(())
+    }
+
+    /// Returns a text of a session as it stands in the ledger.
+    pub(crate) fn sealed(&self, session: &str, text: &str) -> Result<String> {
+        match &self.seal {
+            Some(seal) => seal.seal(session, text).map_err(LedgerError::Random),
+            None => Ok(text.to_owned()),
+        }
+    }
+
+    /// Returns a text of a session that stands in the ledger; what cannot be opened is empty.
+    pub(crate) fn opened(&self, session: &str, text: String) -> String {
+        match &self.seal {
+            Some(seal) if seal::is_sealed(&text) => seal.open(session, &text).unwrap_or_default(),
+            _ => text,
+        }
     }
 
     pub(crate) fn connection(&self) -> MutexGuard<'_, Connection> {
@@ -294,6 +343,7 @@ impl Ledger {
 
     /// Keeps what stood in the midst of an answer.
     pub(crate) fn keep_aside(&self, session: &str, place: &[u8], text: &str) -> Result<()> {
+        let text = self.sealed(session, text)?;
         let row = "INSERT INTO aside (session, place, text) VALUES (?1, ?2, ?3)";
         self.connection()
             .execute(row, params![session, place, text])?;
@@ -305,7 +355,9 @@ impl Ledger {
         let connection = self.connection();
         let mut rows = connection
             .prepare_cached("SELECT place, text FROM aside WHERE session = ?1 ORDER BY id")?;
-        let rows = rows.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let rows = rows.query_map([session], |row| {
+            Ok((row.get(0)?, self.opened(session, row.get(1)?)))
+        })?;
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 

@@ -85,6 +85,7 @@ impl Branches {
         let handle = self
             .session(&plan.session, prices)
             .map_err(|error| failed(&error))?;
+        self.weigh(&plan.session, asked.text.len());
         let mut session = lock(&handle);
         // A session that has begun otherwise goes on as it began: its thoughts and caches have what was sent.
         if session.branches.is_empty() && self.is_held_out(&plan.session) {

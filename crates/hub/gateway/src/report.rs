@@ -82,6 +82,8 @@ pub struct Row {
     pub faults: u64,
     /// Requests that the provider refused with 400 after a change, and got again as they were.
     pub repeated: u64,
+    /// The turns in which the model has read what had left its list.
+    pub turns: u64,
     /// The median and the 99th percentile of the time that the gateway took, in microseconds.
     pub added_us: (u64, u64),
 }
@@ -123,6 +125,8 @@ pub struct Report {
     pub all: Row,
     /// Why requests went out as they were, and how many for each reason.
     pub faults: BTreeMap<String, u64>,
+    /// What left lists and why, and what stood in the way of the policy: the newest notes, each behind its session.
+    pub notes: Vec<(String, String)>,
     /// The comparison with sessions that stayed as they were; `None` with fewer than two of either kind.
     pub holdout: Option<Holdout>,
 }
@@ -144,6 +148,7 @@ impl Report {
             rows: rows.collect(),
             all: row("all".to_owned(), &entries.iter().collect::<Vec<_>>()),
             faults: faults(&entries),
+            notes: notes(&entries),
             holdout: holdout(&entries),
         })
     }
@@ -193,6 +198,16 @@ impl Report {
                 let _ = writeln!(out, "{count} of {} requests {what}.", all.requests);
             }
         }
+        if all.turns > 0 {
+            let _ = writeln!(
+                out,
+                "The model has read what had left its list in {} turns.",
+                all.turns
+            );
+        }
+        for (session, note) in &self.notes {
+            let _ = writeln!(out, "{session}  {note}");
+        }
         for (fault, count) in &self.faults {
             let _ = writeln!(out, "{count:>width$}  {fault}");
         }
@@ -230,6 +245,9 @@ impl Report {
         out + "\n</table>\n"
     }
 }
+
+/// The notes that a report has at most.
+const NOTES: usize = 10;
 
 /// The titles of the [`cells`].
 const TITLES: [&str; 7] = [
@@ -273,6 +291,7 @@ fn row(of: String, entries: &[&Entry]) -> Row {
     row.added_us = (at(50).unwrap_or(0), at(99).unwrap_or(0));
     for entry in entries {
         row.requests += 1;
+        row.turns += entry.turns;
         row.faults += u64::from(entry.fault.is_some() && !entry.repeated);
         row.repeated += u64::from(entry.repeated);
         match (entry.usage, entry.bill) {
@@ -298,13 +317,23 @@ fn faults(entries: &[Entry]) -> BTreeMap<String, u64> {
     faults
 }
 
+/// Returns the newest notes.
+fn notes(entries: &[Entry]) -> Vec<(String, String)> {
+    let noted = entries.iter().rev();
+    let noted = noted.filter_map(|entry| Some((entry.session.clone(), entry.note.clone()?)));
+    let mut notes: Vec<_> = noted.take(NOTES).collect();
+    notes.reverse();
+    notes
+}
+
 /// Compares sessions that stayed as they were with those that were changed.
 fn holdout(entries: &[Entry]) -> Option<Holdout> {
     let mut sessions: BTreeMap<&str, (f64, u64)> = BTreeMap::new();
     let mut held = BTreeSet::new();
     for entry in entries {
         let kind = &*entry.policy;
-        if let (Some(bill), "append" | "plain" | "holdout") = (entry.bill, kind) {
+        if let (Some(bill), "append" | "save" | "window" | "plain" | "holdout") = (entry.bill, kind)
+        {
             let sum = sessions.entry(&entry.session).or_default();
             *sum = (sum.0 + bill.cost, sum.1 + 1);
             if kind == "holdout" {

@@ -198,3 +198,50 @@ async fn a_gateway_opens_to_other_machines_only_if_it_is_told_to() {
     let refused = Gateway::bind(config, ":memory:").await.unwrap_err();
     assert!(matches!(refused, GatewayError::Remote(_)), "{refused}");
 }
+
+#[tokio::test]
+async fn parts_of_prompts_are_sealed_under_a_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, byte: u8| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, [byte; 32]).unwrap();
+        Some(file)
+    };
+    let config = |key_file| Config {
+        key_file,
+        ..Config::default()
+    };
+    let mut bench = Bench::with(config(file("one", b'1'))).await;
+    let first = bare(bench.ask(&request(messages(2))).await);
+    bench.restart().await;
+    let second = bare(bench.ask(&request(messages(3))).await);
+    let (first, second) = (&first["messages"], &second["messages"]);
+    assert!(
+        second
+            .as_array()
+            .unwrap()
+            .starts_with(first.as_array().unwrap())
+    );
+    drop(bench.stop().await);
+    let text = std::fs::read(bench.ledger_file()).unwrap();
+    assert!(
+        !text
+            .windows(8)
+            .any(|part| part == b"\"columns" || part == b"\\\"column")
+    );
+    assert!(text.windows(7).any(|part| part == b"sealed:"));
+    for (key_file, why) in [
+        (None, "--key-file"),
+        (file("other", b'2'), "another key"),
+        (file("short", b' '), "at least 32 random bytes"),
+    ] {
+        let config = Config {
+            listen: ([127, 0, 0, 1], 0).into(),
+            ..config(key_file)
+        };
+        let refused = Gateway::bind(config, bench.ledger_file())
+            .await
+            .unwrap_err();
+        assert!(refused.to_string().contains(why), "{refused}");
+    }
+}

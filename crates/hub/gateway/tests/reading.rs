@@ -1,6 +1,6 @@
 //! The model reads what left its list, and the client sees one answer.
 
-use accp_gateway::{Config, Policy};
+use accp_gateway::{By, Config, Policy, Report};
 use serde_json::{Value as Json, json};
 
 use crate::client::{APIS, Answer, Api, calls, page, reads, says};
@@ -116,7 +116,14 @@ async fn the_model_reads_what_has_left_and_the_client_sees_one_answer() {
             "{case}: {text}"
         );
         // The ledger has both turns of the first request in one row.
-        let entries = bench.stop().await.entries(None).unwrap();
+        let ledger = bench.stop().await;
+        let report = Report::of(&ledger, By::Session).unwrap().to_text();
+        assert!(
+            report.contains("what had left its list in 2 turns."),
+            "{report}"
+        );
+        assert!(report.contains("  forced: "), "{report}");
+        let entries = ledger.entries(None).unwrap();
         let turns: Vec<_> = entries
             .iter()
             .map(|entry| (&*entry.policy, entry.turns))
