@@ -1,7 +1,8 @@
 //! What the gateway adds to the time of a request, beside a bare proxy of the same libraries: `latency [streams turns bytes]`. Without
 //! arguments it measures 1, 50 and 500 streams, then opens 10,000. A stream is a session whose list grows by a result each turn. The
 //! provider answers with an event at once and 19 more in four seconds, and does nothing else. It is a process of its own; the client and
-//! the way share another one, and all share the cores. Build it with `--release`.
+//! the way share another one, and all share the cores. *Work* is what that process has worked for a request, which other work on the
+//! machine does not change. Build it with `--release`.
 
 #![allow(clippy::unwrap_used, reason = "a tool for measuring")]
 
@@ -71,7 +72,7 @@ async fn main() {
     println!(
         "| Streams | Requests | Way | First event: median | 99 % | Last event: median | 99 % | Own time: median | 99 % |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let (mut provider, upstream) = ways::provider();
     for load in loads {
         let bare = ways::bare(&upstream).await;
@@ -104,6 +105,7 @@ async fn measure(name: &str, way: &Way, load: Load) {
     // A connection of HTTP/2 carries a hundred streams, so that files suffice.
     let clients: Vec<_> = (0..=load.streams / 100).map(|_| ways::client()).collect();
     let begun = Instant::now();
+    let worked = ways::worked();
     // The streams begin within the time of an answer, as streams of people do.
     let apart = ways::ANSWER / u32::try_from(load.streams).unwrap();
     let streams = (0..load.streams).map(|number| {
@@ -129,8 +131,9 @@ async fn measure(name: &str, way: &Way, load: Load) {
     let whole = Times::quantiles(&mut times.whole).map(ms);
     let own = way.own().await.map(|(half, most)| [ms(half), ms(most)]);
     let own = own.unwrap_or_default();
+    let worked = (ways::worked() - worked) / requests as f64;
     println!(
-        "| {} | {requests} | {name} | {} | {} | {} | {} | {} | {} |",
+        "| {} | {requests} | {name} | {} | {} | {} | {} | {} | {} | {worked:.2} ms |",
         load.streams, first[0], first[1], whole[0], whole[1], own[0], own[1]
     );
 }

@@ -141,11 +141,11 @@ impl Branches {
         if let Some(session) = self.found(id) {
             return Ok(session);
         }
-        let (is_plain, kept, resting) = self.ledger.session(id, BRANCHES)?;
+        let kept = self.ledger.session(id, BRANCHES)?;
         let (cost, plain) = self.ledger.spent(id)?;
         let mut session = Session {
             id: id.to_owned(),
-            is_plain,
+            is_plain: kept.is_plain,
             branches: Vec::new(),
             resting: HashMap::new(),
             highest: 0,
@@ -159,10 +159,10 @@ impl Branches {
                 session.asides.entry(place).or_default().push(aside);
             }
         }
-        for (number, digests) in resting {
+        for (number, digests) in kept.resting {
             session.rest(number, digests.as_chunks::<8>().0);
         }
-        for (kept, written) in kept {
+        for (kept, written) in kept.branches {
             self.take_up(&mut session, &kept, written, prices);
         }
         Ok(lock(&self.open).hold(id, Mutex::new(session)))

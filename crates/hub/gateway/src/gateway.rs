@@ -12,10 +12,12 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse as _, Response};
 use axum::routing::get;
+use axum::serve::ListenerExt as _;
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
 use tokio::net::TcpListener;
@@ -174,7 +176,13 @@ impl Gateway {
                 Err(_) => std::future::pending().await,
             }
         };
-        let served = axum::serve(self.listener, routes).with_graceful_shutdown(end);
+        // An event must not wait for the next one to fill a packet.
+        let listener = self.listener.tap_io(|stream| {
+            if let Err(error) = stream.set_nodelay(true) {
+                tracing::debug!(%error, "small packets of a connection wait");
+            }
+        });
+        let served = axum::serve(listener, routes).with_graceful_shutdown(end);
         tokio::select! {
             served = served.into_future() => served?,
             () = over => tracing::warn!("answers that are under way break off"),
@@ -218,7 +226,9 @@ async fn for_this_machine(request: Request, next: Next) -> Response {
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
-    let host = host.unwrap_or_default();
+    // HTTP/2 says it in the URI.
+    let authority = request.uri().authority().map(Authority::as_str);
+    let host = host.or(authority).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
     let is_address = name
         .trim_matches(['[', ']'])

@@ -30,6 +30,17 @@ pub(crate) struct Written {
     bytes: usize,
 }
 
+/// A session.
+#[derive(Debug)]
+pub(crate) struct KeptSession {
+    /// Whether it stays plain.
+    pub(crate) is_plain: bool,
+    /// The branches that were used last, in order.
+    pub(crate) branches: Vec<(Kept, Written)>,
+    /// The numbers and digests of the others.
+    pub(crate) resting: Vec<(i64, Vec<u8>)>,
+}
+
 /// Returns how many bytes both begin with.
 fn common(one: &[u8], other: &[u8]) -> usize {
     let pairs = one.iter().zip(other);
@@ -37,13 +48,8 @@ fn common(one: &[u8], other: &[u8]) -> usize {
 }
 
 impl Ledger {
-    /// Returns whether a session stays plain, and its branches: those that were used last, at most so many, in order, and the numbers
-    /// and digests of the others.
-    pub(crate) fn session(
-        &self,
-        id: &str,
-        most: usize,
-    ) -> Result<(bool, Vec<(Kept, Written)>, Vec<(i64, Vec<u8>)>)> {
+    /// Returns a session, with so many branches to hold open at most.
+    pub(crate) fn session(&self, id: &str, most: usize) -> Result<KeptSession> {
         let plain = "SELECT plain FROM session WHERE id = ?1";
         let plain = self
             .connection()
@@ -68,7 +74,11 @@ impl Ledger {
             let branch = self.branch(id, *number)?;
             resting.extend(branch.map(|(kept, _)| (kept.number, kept.digests)));
         }
-        Ok((plain.unwrap_or(false), branches, resting))
+        Ok(KeptSession {
+            is_plain: plain.unwrap_or(false),
+            branches,
+            resting,
+        })
     }
 
     /// Returns a branch.
@@ -248,8 +258,9 @@ mod tests {
             assert_eq!((stands.pieces, stands.bytes), (now.pieces, now.bytes));
             written = Some(now);
         }
-        let (is_plain, open, resting) = ledger.session("s", 0).unwrap();
-        assert_eq!((is_plain, open.len(), resting.len()), (false, 0, 1));
+        let session = ledger.session("s", 0).unwrap();
+        assert!(!session.is_plain && session.branches.is_empty());
+        assert_eq!(session.resting.len(), 1);
         ledger.drop_branch("s", 3).unwrap();
         assert!(ledger.branch("s", 3).unwrap().is_none());
     }

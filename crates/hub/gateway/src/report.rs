@@ -319,9 +319,9 @@ fn faults(entries: &[Entry]) -> BTreeMap<String, u64> {
 
 /// Returns the newest notes.
 fn notes(entries: &[Entry]) -> Vec<(String, String)> {
-    let noted = entries.iter().rev();
-    let noted = noted.filter_map(|entry| Some((entry.session.clone(), entry.note.clone()?)));
-    let mut notes: Vec<_> = noted.take(NOTES).collect();
+    let newest = entries.iter().rev();
+    let newest = newest.filter_map(|entry| Some((entry.session.clone(), entry.note.clone()?)));
+    let mut notes: Vec<_> = newest.take(NOTES).collect();
     notes.reverse();
     notes
 }

@@ -11,6 +11,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header;
 use axum::response::Response;
+use axum::serve::ListenerExt as _;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value as Json, json};
 
@@ -76,6 +77,7 @@ pub(crate) fn provider() -> (Child, String) {
 async fn serve(routes: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
+    let listener = listener.tap_io(|stream| stream.set_nodelay(true).unwrap());
     tokio::spawn(async move { axum::serve(listener, routes).await });
     url
 }
@@ -166,4 +168,15 @@ pub(crate) fn memory() -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
     number.unwrap_or(0)
+}
+
+/// Returns how long this process has worked so far, in milliseconds: the numbers 14 and 15 of its state, in hundredths of a second.
+pub(crate) fn worked() -> f64 {
+    let state = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let behind = state.rsplit(") ").next().unwrap_or_default();
+    let ticks = behind.split(' ').skip(11).take(2);
+    ticks
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<f64>()
+        * 10.0
 }
