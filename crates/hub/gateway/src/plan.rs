@@ -125,6 +125,7 @@ impl Branches {
         }
         if session.is_plain {
             plan.policy = "plain";
+            promise = Promise::Append;
         }
         let all = places(&client.digests);
         let place = all.last().copied().unwrap_or_default();

@@ -59,7 +59,8 @@ impl Bench {
         bench
     }
 
-    async fn go(&mut self) {
+    /// Starts the gateway on its ledger.
+    pub(crate) async fn go(&mut self) {
         let gateway = Gateway::bind(self.config.clone(), self.ledger_file())
             .await
             .unwrap();

@@ -425,3 +425,36 @@ async fn messages_that_left_are_read_and_the_rest_keeps_its_bytes() {
         assert!(lists[0].len() < list.len(), "{api:?}");
     }
 }
+
+#[tokio::test]
+async fn a_session_that_is_dearer_than_its_twin_goes_back_to_plain_when_its_cache_is_cold() {
+    let mut bench = bench(Policy::Save).await;
+    let mut list = Api::Messages.list(6);
+    ask(&bench, Api::Messages, &list, false).await;
+    drop(bench.stop().await);
+    let file = rusqlite::Connection::open(bench.ledger_file()).unwrap();
+    file.execute_batch("UPDATE request SET cost = plain + 1e6")
+        .unwrap();
+    bench.go().await;
+    list.extend(Api::Messages.called("c6", &page(6)));
+    let body = Api::Messages.body(&list, false).to_string();
+    // The cache is warm, so that what was sent stays.
+    ask(&bench, Api::Messages, &list, false).await;
+    assert_ne!(bench.upstream.last().body, body);
+    drop(bench.stop().await);
+    file.execute_batch("UPDATE branch SET last = 0; UPDATE piece SET last = 0")
+        .unwrap();
+    bench.go().await;
+    for _ in 0..2 {
+        ask(&bench, Api::Messages, &list, false).await;
+        assert_eq!(bench.upstream.last().body, body);
+    }
+    let entries = bench.stop().await.entries(None).unwrap();
+    let policies: Vec<_> = entries.iter().map(|entry| &*entry.policy).collect();
+    assert_eq!(policies, ["save", "save", "plain", "plain"]);
+    let note = entries[2].note.as_ref().unwrap();
+    assert!(
+        note.ends_with("plain again") && entries[3].note.is_none(),
+        "{note}"
+    );
+}
