@@ -5,20 +5,20 @@ mod client;
 mod ends;
 mod limits;
 mod models;
+mod stored;
 mod tasks;
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use accp_hub::Tokens;
-use accp_store::{SqliteStore, Store as _};
 use serde_json::json;
 use tempfile::TempDir;
 
 use super::Words;
 use super::hub::Running;
 use client::{Client, MCP, Open, message};
+use stored::{content, logs};
 
 /// A token: its secret, its agent, and the sessions that it opens.
 type Token = (&'static str, &'static str, &'static str);
@@ -95,34 +95,6 @@ const EVE: Token = ("secret-of-eve", "eve", "eves");
 
 fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
     format!("{head}[mid:{mid},seq:{seq},{more}]")
-}
-
-/// Returns all contents of a store, as text.
-fn content(file: &Path) -> String {
-    let mut store = SqliteStore::open(file).unwrap();
-    let mut all = String::new();
-    for summary in store.list().unwrap() {
-        let stored = store.load(&summary.side).unwrap();
-        let entries = store.entries(&summary.side, 1, usize::MAX).unwrap();
-        writeln!(all, "{summary:?}\n{stored:?}\n{entries:?}").unwrap();
-    }
-    all
-}
-
-/// Returns the sides of a store, and the logs of its hosts. An agent takes note of what it has had some time after it had it, so
-/// its own side changes although nobody writes.
-fn logs(file: &Path) -> String {
-    let mut store = SqliteStore::open(file).unwrap();
-    let mut all = String::new();
-    for summary in store.list().unwrap() {
-        let side = &summary.side;
-        writeln!(all, "{side}").unwrap();
-        if side.agent() == "hub" {
-            let entries = store.entries(side, 1, usize::MAX).unwrap();
-            writeln!(all, "{entries:?}").unwrap();
-        }
-    }
-    all
 }
 
 #[test]

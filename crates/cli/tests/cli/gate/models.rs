@@ -6,7 +6,8 @@ use std::net::TcpStream;
 use serde_json::{Value as Json, json};
 
 use super::client::{Answer, Client, MCP, Open};
-use super::{COOK, DEV, GUEST, TestHub, content, frame, write_tokens};
+use super::stored::content;
+use super::{COOK, DEV, GUEST, TestHub, frame, write_tokens};
 
 const PLACE: &str = "/mcp/lunch/dev";
 /// The revision of MCP that has no sessions.

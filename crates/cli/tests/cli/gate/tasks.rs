@@ -3,7 +3,8 @@
 use serde_json::{Value as Json, json};
 
 use super::client::{Answer, Client, Open, message};
-use super::{COOK, DEV, GUEST, TestHub, content, frame, write_tokens};
+use super::stored::content;
+use super::{COOK, DEV, GUEST, TestHub, frame, write_tokens};
 
 /// Returns a message whose sender does not wait for the task.
 fn told(id: &str, text: &str) -> Json {
