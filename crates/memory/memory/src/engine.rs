@@ -11,9 +11,11 @@ mod prices;
 mod promise;
 mod report;
 mod result;
+mod shapes;
 mod step;
 mod table;
 mod tool;
+mod value;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -38,7 +40,7 @@ use again::Standing;
 use edits::Edits;
 use known::{Known, KnownResult, Names, State};
 use result::Given;
-use table::Shapes;
+use shapes::Shapes;
 
 /// A form that saves fewer tokens than these, or less than a tenth, is not worth that a result looks otherwise.
 const WORTH: u64 = 40;

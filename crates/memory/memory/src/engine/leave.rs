@@ -4,7 +4,7 @@ use super::again::Standing;
 use super::known::Left;
 use super::mark::{MESSAGE, TOOL};
 use super::result::Given;
-use super::table::Shapes;
+use super::shapes::Shapes;
 use super::{Memory, cut};
 use crate::list::MessageList;
 use crate::message::Role;
