@@ -3,12 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use accp_context::Recorded;
 use accp_memory::policy::{Agent, Message};
 use accp_recordings::{Content, Conversation, Half, NotConversation};
 use serde_json::Value as Json;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 /// A conversation for a replay: the messages that its agents read, one after another.
 #[derive(Debug)]
@@ -19,8 +16,6 @@ pub struct Transcript {
     pub tools: Option<Arc<str>>,
     /// The messages in their order.
     pub messages: Vec<Message>,
-    /// When each message was said, in seconds; `None` where the recording has no clock.
-    times: Vec<Option<f64>>,
     /// What the messages have to show of the recording.
     pub(crate) content: Content,
     /// Names of the agents that have a system prompt of their own.
@@ -100,9 +95,7 @@ impl Transcript {
             let tools = conversation.get("tools")?;
             Some(Arc::from(format!("{tools}\n")))
         };
-        let times = conversation.messages().map(time);
         Ok(Self {
-            times: times.collect(),
             id: conversation.id().map_or(place.to_owned(), Into::into),
             tools: tools.cloned().or_else(recorded),
             messages,
@@ -113,8 +106,22 @@ impl Transcript {
 
     /// Returns when the last message before this index was said, in seconds; `None` without a clock.
     pub(crate) fn time_before(&self, index: usize) -> Option<f64> {
-        let before = self.times.get(..index)?;
-        before.iter().rev().find_map(|time| *time)
+        let before = self.messages.get(..index)?;
+        before.iter().rev().find_map(|message| message.time)
+    }
+
+    /// Takes a recording without a clock as if a pause came before every so many messages: two hours, which no cache outlives, and
+    /// five seconds before each of the others.
+    fn pause(&mut self, every: usize) {
+        if self.messages.iter().any(|message| message.time.is_some()) {
+            return;
+        }
+        let mut now = 0.0;
+        for message in &mut self.messages {
+            let is_late = message.index > 0 && message.index % every.max(1) == 0;
+            now += if is_late { PAUSE } else { SOON };
+            message.time = Some(now);
+        }
     }
 
     /// Returns the agent that writes this message, or `None` for a message of another role.
@@ -133,38 +140,15 @@ impl Transcript {
     }
 }
 
-/// The keys under which programs record when a message was said.
-const CLOCKS: [&str; 4] = ["timestamp", "created_at", "createdAt", "time"];
-/// From here on a number is of milliseconds: in seconds it would be the year 5138.
-const MILLIS: f64 = 1e11;
-
-/// Returns when a message was said, in Unix seconds.
-fn time(message: Recorded<'_>) -> Option<f64> {
-    let beside = message.not_shown();
-    let known = std::iter::once(message.as_json()).chain(beside);
-    let known = known.into_iter().find_map(|about| {
-        let found = CLOCKS.iter().find_map(|key| about.get(*key));
-        found.filter(|found| !found.is_null())
-    })?;
-    match known {
-        Json::String(text) => {
-            let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-            Some(time.unix_timestamp_nanos() as f64 / 1e9)
-        }
-        number => {
-            let number = number.as_f64()?;
-            Some(if number >= MILLIS {
-                number / 1e3
-            } else {
-                number
-            })
-        }
-    }
-}
+/// The seconds of a pause, and those between other messages, in a recording without a clock.
+const PAUSE: f64 = 7_200.0;
+const SOON: f64 = 5.0;
 
 /// The transcripts of a file, each with a unique id.
 #[derive(Debug, Default)]
 pub struct Transcripts {
+    /// Before every so many messages of a recording without a clock comes a pause.
+    pause: Option<usize>,
     list: Vec<Transcript>,
     /// The number of conversations with each id, with those of the other half.
     ids: BTreeMap<String, usize>,
@@ -175,6 +159,15 @@ pub struct Transcripts {
 }
 
 impl Transcripts {
+    /// Takes recordings without a clock as if a pause of two hours came before every so many messages.
+    #[must_use]
+    pub fn with_pauses(self, every: Option<usize>) -> Self {
+        Self {
+            pause: every,
+            ..self
+        }
+    }
+
     /// Adds a recorded conversation, unless it belongs to the other half. A repeated id gets a
     /// number.
     ///
@@ -202,6 +195,9 @@ impl Transcripts {
         self.seen += 1;
         let place = format!("conversation {}", self.seen);
         let mut transcript = Transcript::of(conversation, &place, tools)?;
+        if let Some(every) = self.pause {
+            transcript.pause(every);
+        }
         let count = self.ids.entry(transcript.id.clone()).or_default();
         *count += 1;
         if *count > 1 {
@@ -265,6 +261,20 @@ mod tests {
         let mut transcripts = Transcripts::default();
         transcripts.add(json.clone(), None, None)?;
         Ok(transcripts.list.remove(0))
+    }
+
+    #[test]
+    fn a_recording_without_a_clock_gets_pauses() {
+        let said = |n: usize| json!({ "role": "user", "content": n.to_string() });
+        let json = json!({ "messages": (0..5).map(said).collect::<Vec<_>>() });
+        let mut transcripts = Transcripts::default().with_pauses(Some(2));
+        transcripts.add(json.clone(), None, None).unwrap();
+        let paused = &transcripts.as_slice()[0];
+        let times = paused.messages.iter().map(|message| message.time.unwrap());
+        let times: Vec<f64> = times.collect();
+        let waits: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(waits, [5.0, 7_200.0, 5.0, 7_200.0]);
+        assert_eq!(read(&json).unwrap().time_before(4), None);
     }
 
     fn calls(message: &Message) -> Vec<(String, Json)> {

@@ -91,6 +91,11 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     model_window: Option<u64>,
 
+    /// Take recordings without a clock as if a pause of two hours came before every so many messages:
+    /// no cache outlives it, so that a policy may change what it sent at no cost
+    #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u16).range(1..))]
+    pause: Option<u16>,
+
     /// Print further columns too
     #[arg(long)]
     all: bool,
@@ -329,10 +334,10 @@ impl Args {
 
     /// Returns the prices that lists are made for: those of the figures, or those of most caches where none are named.
     fn prices_of_lists(&self) -> Result<accp_memory::Prices, Failure> {
-        if self.prices == USUAL {
-            return Ok(accp_memory::Prices::default());
-        }
         let prices = self.prices()?;
+        if self.prices == USUAL {
+            return Ok(accp_memory::Prices::default().with_seconds(prices.seconds));
+        }
         let own = accp_memory::Prices::new(
             prices.cached / prices.uncached,
             prices.input / prices.uncached,
@@ -411,7 +416,7 @@ fn each_batch(
     mut take: impl FnMut(&[Transcript]) -> Result<(), Failure>,
 ) -> Result<Transcripts, Failure> {
     let half = args.split.map(accp_recordings::Half::from);
-    let mut transcripts = Transcripts::default();
+    let mut transcripts = Transcripts::default().with_pauses(args.pause.map(usize::from));
     each_conversation(path, args.format_in, |name, line, conversation| {
         let added = transcripts.add_conversation(&conversation, tools, half);
         added.map_err(|error| at(name, line, error))?;

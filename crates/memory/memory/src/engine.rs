@@ -1,6 +1,8 @@
 //! One memory on the lists that providers take: what enters a list gets its cheapest form once, and stays as it was sent.
 
+mod above;
 mod again;
+mod calls;
 mod clean;
 mod cut;
 mod edits;
@@ -9,13 +11,15 @@ mod leave;
 mod mark;
 mod prices;
 mod promise;
+mod read;
 mod report;
 mod result;
+mod shapes;
 mod step;
 mod table;
 mod tool;
+mod value;
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +31,7 @@ use time::OffsetDateTime;
 pub use known::RecallError;
 pub use prices::{Prices, PricesError};
 pub use promise::Promise;
+pub use read::Found;
 pub use report::{Formed, Report, Step, Why};
 
 use crate::bill::AROUND;
@@ -34,14 +39,16 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::message::ListMessage;
 use crate::window::Window;
-use again::Standing;
+use above::Above;
+use calls::{Calls, Place};
 use edits::Edits;
 use known::{Known, KnownResult, Names, State};
 use result::Given;
-use table::Shapes;
 
 /// A form that saves fewer tokens than these, or less than a tenth, is not worth that a result looks otherwise.
 const WORTH: u64 = 40;
+/// A result with more tokens may be cut at first sight where that pays at once.
+const LARGE: u64 = 3_000;
 
 /// Makes the lists that a program sends, from the lists that it has.
 ///
@@ -53,9 +60,10 @@ const WORTH: u64 = 40;
 ///   users and agents, arguments of calls, failed calls, texts of files that an edit has to match, and messages that are signed
 ///   or marked for a cache stay as they are. A form that could cost more at the [`Prices`] waits.
 /// - **From then on** it stands in every list with the same bytes, also after a restart ([`remember`](Self::remember)).
-/// - **What was sent changes** only at a [`Step`], as the [`Promise`] says. Then old results lose their middles.
+/// - **What was sent changes** only at a [`Step`], as the [`Promise`] says. Then results of calls that were made again leave, and old
+///   results lose their middles.
 /// - **A mark** stands for lines that are not there, in words: `[lines 12-30 of result call_7 left out; memory_read("call_7",
-///   12, 30) shows them]`, and [`read`](Self::read) gives them.
+///   12, 30) shows them]`, and [`read`](Self::read) gives them. [`search`](Self::search) finds them by words.
 ///
 /// The memory does no IO. Its counter is `o200k_base` unless a program [gives](Self::with_counter) another.
 ///
@@ -88,8 +96,10 @@ pub struct Memory {
     state: State,
     names: Names,
     edits: Edits,
-    standing: Standing,
-    shapes: Shapes,
+    calls: Calls,
+    above: Above,
+    /// Whether what was known before the last list was read.
+    is_read: bool,
     /// The tokens beside the list, with the lines that were counted.
     beside: (Vec<String>, u64),
 }
@@ -107,8 +117,9 @@ impl Memory {
             state: State::default(),
             names: Names::default(),
             edits: Edits::default(),
-            standing: Standing::default(),
-            shapes: Shapes::default(),
+            calls: Calls::default(),
+            above: Above::default(),
+            is_read: false,
             beside: (Vec::new(), 0),
         }
     }
@@ -171,42 +182,6 @@ impl Memory {
         (list.with(sent), report)
     }
 
-    /// Returns lines of a result or of a message that a mark names, as they stood in the list or would have: from and to, both
-    /// included, counted from 1. What is behind the last line does not count. `None` if nothing has this name, or it has no such
-    /// lines. After a restart this needs the list once
-    /// ([`to_send`](Self::to_send)).
-    ///
-    /// ```
-    /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
-    /// # let list = MessageList::read(r#"[{"role":"user","content":"Rye?"},{"role":"assistant","tool_calls":[{"id":"c1","type":
-    /// #     "function","function":{"name":"stock","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"rye\n4"}]"#, None)?;
-    /// # let mut memory = Memory::new(Window::of(8_000)?, Prices::default(), Promise::Append);
-    /// # memory.to_send(&list, time::OffsetDateTime::UNIX_EPOCH);
-    /// assert_eq!(memory.read("c1", 2, 2).as_deref(), Some("4"));
-    /// assert_eq!(memory.read("c1", 3, 9), None);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn read(&self, name: &str, from: usize, to: usize) -> Option<String> {
-        let results = self.state.messages.iter().flat_map(|known| &known.results);
-        let mut named = results.filter(|known| known.name == name);
-        let text: Cow<'_, str> = match named.next() {
-            Some(result) => result.whole()?.into(),
-            None => self.message(name)?.into(),
-        };
-        let lines: Vec<&str> = text.split('\n').collect();
-        let to = to.min(lines.len());
-        let lines = lines.get(from.checked_sub(1)?..to)?;
-        (!lines.is_empty()).then(|| lines.join("\n"))
-    }
-
-    /// Returns what a model reads of a message that has left.
-    fn message(&self, name: &str) -> Option<String> {
-        let at: usize = name.strip_prefix(mark::MESSAGE)?.parse().ok()?;
-        let known = self.state.messages.get(at)?;
-        let given = known.given.as_ref()?;
-        Some(given.billed(self.form?).text)
-    }
-
     /// Returns what keeps the forms of this conversation over a restart, for [`recall`](Self::recall).
     pub fn remember(&self) -> String {
         self.state.to_text()
@@ -248,27 +223,39 @@ impl Memory {
         if same < self.state.end() || list.messages().len() <= self.state.end() {
             self.state.left = None;
         }
-        if is_changed || self.standing.is_empty() {
+        if is_changed || !self.is_read {
             self.names = Names::of(&self.state.messages);
             self.edits = Edits::default();
-            let known = list.messages().iter().take(same);
-            known.for_each(|message| self.edits.see(message));
+            self.calls = Calls::default();
+            for (at, message) in list.messages().iter().take(same).enumerate() {
+                self.edits.see(message);
+                self.calls.see(message);
+                for (index, given) in Given::of(message, &self.named).iter().enumerate() {
+                    self.answered(given, (at, index));
+                }
+            }
             self.stand();
+            self.is_read = true;
         }
         is_changed
     }
 
+    /// Takes the result of a call.
+    fn answered(&mut self, given: &Given, place: Place) {
+        if !given.has_failed {
+            self.calls.answered(&given.id, place);
+        }
+    }
+
     /// Reads anew what stands whole in the list.
     fn stand(&mut self) {
-        self.standing = Standing::default();
-        self.shapes = Shapes::default();
+        self.above = Above::default();
         let messages = self.state.messages.iter().enumerate();
         for (_, known) in messages.filter(|(at, known)| self.state.stands(*at, known)) {
-            for result in known.results.iter().filter(|result| !result.is_cut()) {
-                self.standing.add(&result.name, result.first());
-                self.shapes
-                    .add(&result.name, result.first(), result.given());
-            }
+            known
+                .results
+                .iter()
+                .for_each(|result| self.above.add(result));
         }
     }
 
@@ -284,8 +271,9 @@ impl Memory {
             let tokens = self.counter.count(&billed.text) as u64 + beside;
             let mut known = Known::new(message, tokens);
             self.edits.see(message);
+            self.calls.see(message);
             given_tokens += tokens;
-            for given in given {
+            for (index, given) in given.into_iter().enumerate() {
                 let name = self.names.take(&given.id);
                 let mut result = KnownResult::of(name, &given);
                 result.tokens = self.counter.count(&given.text) as u64;
@@ -293,13 +281,10 @@ impl Memory {
                     let sent = sent_tokens + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
                     self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
-                    self.preview(list, at, &given, &mut result);
+                    self.preview(list, (at, self.beside.1 + sent), &given, &mut result);
                 }
-                if !result.is_cut() {
-                    self.standing.add(&result.name, result.first());
-                    self.shapes
-                        .add(&result.name, result.first(), result.given());
-                }
+                self.above.add(&result);
+                self.answered(&given, (at, index));
                 let after = self.counter.count(result.now()) as u64;
                 if after < result.tokens {
                     report.forms.push(Formed {
@@ -322,9 +307,9 @@ impl Memory {
     /// `saved` of them so far.
     fn shape(&self, text: &str, sent: u64, saved: u64, result: &mut KnownResult) {
         let clean = clean::clean(text);
-        let by_position = table::by_position(&clean, &result.name, &self.shapes);
+        let by_position = table::by_position(&clean, &result.name, &self.above.shapes);
         let clean = by_position.unwrap_or(clean);
-        let formed = self.standing.without(&clean, &*self.counter);
+        let formed = self.above.standing.without(&clean, &*self.counter);
         let after = self.counter.count(&formed) as u64;
         let Some(gain) = result.tokens.checked_sub(after) else {
             return;
@@ -338,14 +323,35 @@ impl Memory {
         }
     }
 
-    /// Cuts a result that is too large at first sight.
-    fn preview(&self, list: &MessageList, at: usize, given: &Given, result: &mut KnownResult) {
+    /// Cuts a result that is too large at first sight: one over the limit of the window, if the tool is there, and with
+    /// [`Promise::Save`] one whose ends save more at once than it costs to have the tool.
+    fn preview(
+        &mut self,
+        list: &MessageList,
+        (at, sent): (usize, u64),
+        given: &Given,
+        result: &mut KnownResult,
+    ) {
+        let is_save = self.promise == Promise::Save;
+        if !self.state.needs_tool && (!is_save || self.is_bound()) {
+            return;
+        }
         let limit = self.window.large_result();
-        if self.state.needs_tool && self.counter.count(result.first()) as u64 > limit {
-            let before = list.messages().get(..at).unwrap_or_default();
-            let words = result::words_of_call(before, &given.id);
-            let cut = cut::preview(&result.name, result.first(), &words, &*self.counter);
-            result.cut(cut);
+        let limit = if is_save { limit.min(LARGE) } else { limit };
+        let tokens = self.counter.count(result.first()) as u64;
+        if tokens <= limit {
+            return;
+        }
+        let before = list.messages().get(..at).unwrap_or_default();
+        let words = result::words_of_call(before, &given.id);
+        let cut = cut::preview(&result.name, result.first(), &words, &*self.counter);
+        let Some(text) = cut else { return };
+        let removed = tokens.saturating_sub(self.counter.count(&text) as u64);
+        let is_too_large = self.state.needs_tool && tokens > self.window.large_result();
+        let is_kept = sent.saturating_sub(removed) >= self.prices.minimum();
+        if is_too_large || is_kept && self.pays_at_once(removed) {
+            result.cut(Some(text));
+            self.state.needs_tool = true;
         }
     }
 

@@ -65,6 +65,7 @@ mod plan;
 pub mod policies;
 pub mod policy;
 mod prose;
+mod ranked;
 mod raw;
 mod repair;
 mod session;
@@ -81,7 +82,9 @@ pub use bill::{AROUND, Billed};
 pub use check::check;
 pub use check::rule::Rule;
 pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
-pub use engine::{Formed, Memory, Prices, PricesError, Promise, RecallError, Report, Step, Why};
+pub use engine::{
+    Formed, Found, Memory, Prices, PricesError, Promise, RecallError, Report, Step, Why,
+};
 pub use event::{Event, Intent, Tier};
 pub use finding::{Code, Finding};
 pub use form::Form;

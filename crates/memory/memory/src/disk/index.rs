@@ -2,16 +2,13 @@
 //!
 //! The files are the truth. The index is made from them, follows them, and is made again when its file is torn.
 
-mod cut;
 mod exact;
 mod excerpt;
 mod fault;
 mod files;
 mod fill;
 mod hit;
-mod rank;
 mod schema;
-mod terms;
 mod words;
 
 use std::fmt;

@@ -37,10 +37,6 @@ struct Run {
 }
 
 impl Standing {
-    pub(super) fn is_empty(&self) -> bool {
-        self.results.is_empty()
-    }
-
     /// Adds a result that stands whole in the list, with its lines as they stand there.
     pub(super) fn add(&mut self, name: &str, text: &str) {
         let result = self.results.len();

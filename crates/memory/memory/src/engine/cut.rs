@@ -24,6 +24,16 @@ pub(super) fn ends(name: &str, text: &str, counter: &dyn TokenCounter) -> Option
     shown(name, &lines, &tokens, &at_ends(&tokens, OLD), counter)
 }
 
+/// Returns the mark that stands for all of a result.
+pub(super) fn gone(name: &str, text: &str) -> String {
+    let lines = Lines {
+        result: name,
+        from: 1,
+        to: text.split('\n').count(),
+    };
+    lines.left_out()
+}
+
 /// Returns what stands of a result that is too large at first sight: its ends, lines that look like errors, and lines with
 /// words of its call. `None` if that leaves nothing out.
 pub(super) fn preview(
@@ -35,6 +45,10 @@ pub(super) fn preview(
     let lines: Vec<&str> = text.split('\n').collect();
     let tokens = tokens(&lines, counter);
     let mut keep = at_ends(&tokens, LARGE);
+    // A long line at the edge is shown, so that no less is.
+    let edges = (0..lines.len()).filter(|at| !keep.contains(at));
+    let edges = [edges.clone().next(), edges.clone().next_back()];
+    keep.extend(edges.into_iter().flatten());
     let is_short = |at: &usize| tokens[*at] <= LINE;
     let errors = (0..lines.len()).filter(is_short);
     let errors: Vec<usize> = errors
@@ -134,9 +148,9 @@ mod tests {
         assert_eq!(
             marks,
             [
-                "[lines 281-1999 of result c1 left out; memory_read(\"c1\", 281, 1999) shows them]",
+                "[lines 282-1999 of result c1 left out; memory_read(\"c1\", 282, 1999) shows them]",
                 "[lines 2001-2999 of result c1 left out; memory_read(\"c1\", 2001, 2999) shows them]",
-                "[lines 3001-3860 of result c1 left out; memory_read(\"c1\", 3001, 3860) shows them]",
+                "[lines 3001-3859 of result c1 left out; memory_read(\"c1\", 3001, 3859) shows them]",
             ]
         );
         let old = ends("c1", &text, &COUNTER).unwrap();

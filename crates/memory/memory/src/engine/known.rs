@@ -36,6 +36,9 @@ pub(super) struct State {
     pub(super) requests: u64,
     /// The tokens of the last request: of the list as given, and as sent.
     pub(super) before: (u64, u64),
+    /// Whether the last request had the tool.
+    #[serde(default)]
+    pub(super) had_tool: bool,
     /// What the conversation has saved so far, in tokens of input.
     pub(super) saved: f64,
     /// The time of the last request, in Unix seconds.
@@ -100,6 +103,9 @@ pub(super) struct KnownResult {
     /// Its ends with their tokens, once they were asked for; nothing inside if no line would leave.
     #[serde(skip)]
     ends: OnceLock<Option<(String, u64)>>,
+    /// The mark for all of it with its tokens, once it was asked for.
+    #[serde(skip)]
+    gone: OnceLock<(String, u64)>,
 }
 
 impl State {
@@ -244,6 +250,7 @@ impl KnownResult {
             given: Some((given.text.clone(), given.place.clone())),
             call: given.id.clone(),
             ends: OnceLock::new(),
+            gone: OnceLock::new(),
         }
     }
 
@@ -278,6 +285,7 @@ impl KnownResult {
         self.first = None;
         self.now = None;
         self.ends = OnceLock::new();
+        self.gone = OnceLock::new();
     }
 
     /// Returns its ends with their tokens, which `cut` makes of its name and text; `None` if no line would leave.
@@ -287,6 +295,17 @@ impl KnownResult {
     ) -> Option<(&str, u64)> {
         let ends = self.ends.get_or_init(|| cut(&self.name, self.first()));
         ends.as_ref().map(|(text, tokens)| (text.as_str(), *tokens))
+    }
+
+    /// Returns the mark for all of it with its tokens, which `mark` makes of its name and text.
+    pub(super) fn gone(&self, mark: impl FnOnce(&str, &str) -> (String, u64)) -> (&str, u64) {
+        let gone = self.gone.get_or_init(|| mark(&self.name, self.first()));
+        (&gone.0, gone.1)
+    }
+
+    /// Returns whether it stands in another form than it was given in.
+    pub(super) fn is_formed(&self) -> bool {
+        self.first.is_some()
     }
 
     pub(super) fn form(&mut self, text: String) {

@@ -1,10 +1,9 @@
 //! Whole messages that leave a list that has no room for them, and the summary that stands for them.
 
-use super::again::Standing;
+use super::above::Above;
 use super::known::Left;
 use super::mark::{MESSAGE, TOOL};
 use super::result::Given;
-use super::table::Shapes;
 use super::{Memory, cut};
 use crate::list::MessageList;
 use crate::message::Role;
@@ -92,8 +91,7 @@ impl Memory {
 
     /// Gives the results from a message on their forms again, as if those before had never been there.
     fn form_anew(&mut self, list: &MessageList, end: usize) {
-        self.standing = Standing::default();
-        self.shapes = Shapes::default();
+        self.above = Above::default();
         let mut sent = self.beside.1;
         for (at, message) in list.messages().iter().enumerate().skip(end) {
             let Some(mut known) = self.state.messages.get(at).cloned() else {
@@ -114,11 +112,8 @@ impl Memory {
                 }
                 if was_cut {
                     result.cut(cut::ends(&result.name, result.first(), &*self.counter));
-                } else {
-                    self.standing.add(&result.name, result.first());
-                    self.shapes
-                        .add(&result.name, result.first(), result.given());
                 }
+                self.above.add(&result);
                 result.tokens = self.counter.count(result.now()) as u64;
                 known.tokens_sent = (known.tokens_sent + result.tokens).saturating_sub(whole);
                 known.results[index] = result;

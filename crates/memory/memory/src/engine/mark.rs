@@ -78,6 +78,17 @@ pub(super) fn read(line: &str) -> Option<Named> {
     })
 }
 
+/// Returns the results that the form of a result refers to: by a mark, or by name in its JSON.
+pub(super) fn referred(text: &str) -> Vec<String> {
+    let marks = text.split('\n').filter_map(read).map(|mark| mark.result);
+    let named = text.split('"').filter_map(|string| {
+        let place = string.strip_prefix("as ")?;
+        let (_, name) = place.rsplit_once("result ")?;
+        Some(name.strip_suffix(", but").unwrap_or(name).to_owned())
+    });
+    marks.chain(named).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,6 +122,9 @@ mod tests {
         assert_eq!(read(&left), Some(expected.clone()));
         assert_eq!(read(&again), Some(expected));
         assert_eq!(read("[lines are few]"), None);
+        let json =
+            r#"{"columns":"as in rows of result c1","rows":[["as"]],"as result 4, but":{"x":1}}"#;
+        assert_eq!(referred(&format!("{again}\n{json}")), ["call_7", "c1", "4"]);
         let one = Lines { to: 12, ..lines };
         assert_eq!(read(&one.left_out()).map(|mark| mark.to), Some(12));
     }

@@ -22,10 +22,10 @@ pub struct Prices {
     step: u64,
 }
 
-/// The requests in which a shorter list has to pay for steps that it loses.
-const TURNS: f64 = 20.0;
-/// The steps that it loses more than it gains in so many requests, but for one conversation in some hundreds.
-const STEPS: f64 = 3.0;
+/// The requests in which a shorter list has to pay for steps that it loses, for a conversation may end after any number of them.
+const TURNS: [f64; 5] = [5.0, 10.0, 20.0, 40.0, 80.0];
+/// How often the spread of what it loses it has to pay for.
+const SPREADS: f64 = 1.6;
 
 /// A price is not a number from 0 on.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -111,12 +111,17 @@ impl Prices {
 }
 
 impl Prices {
-    /// Returns whether a list that is shorter by so many tokens pays for the steps of the cache that it may lose: with each
-    /// request it may keep one step less than the longer list, or one more.
+    /// Returns whether a list that is shorter by so many tokens pays for the steps of the cache that it may lose. With each request
+    /// it may keep up to a step less than the longer list, or more: what it loses in all is spread as the ends of two random walks.
     pub(super) fn covers_steps(&self, saved: u64) -> bool {
-        let gain = saved as f64 * (self.write + TURNS * self.read);
-        let loss = STEPS * self.step as f64 * (self.write - self.read);
-        self.step <= 1 || gain >= loss
+        if self.step <= 1 {
+            return true;
+        }
+        TURNS.iter().all(|turns| {
+            let gain = saved as f64 * (self.write + turns * self.read);
+            let spread = self.step as f64 * (turns / 6.0).sqrt();
+            gain >= SPREADS * spread * (self.write - self.read)
+        })
     }
 }
 

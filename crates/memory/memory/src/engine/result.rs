@@ -21,6 +21,8 @@ pub(super) struct Given {
     pub(super) place: Pointer,
     /// Whether it may get another form.
     pub(super) may_change: bool,
+    /// Whether the call failed.
+    pub(super) has_failed: bool,
 }
 
 impl Given {
@@ -35,6 +37,7 @@ impl Given {
                     text: text.to_owned(),
                     place,
                     may_change: !answer.failed && !is_kept,
+                    has_failed: answer.failed,
                 });
             }
         }
@@ -47,6 +50,7 @@ impl Given {
                     text: text.to_owned(),
                     place,
                     may_change: !is_kept,
+                    has_failed: false,
                 });
             }
         }

@@ -2,11 +2,15 @@
 
 use time::OffsetDateTime;
 
+use super::known::KnownResult;
 use super::report::{Formed, Step, Why};
 use super::result::words_of_call;
 use super::{Memory, Promise, cut};
 use crate::list::MessageList;
 
+/// The tokens of an answer of the tool, and those of input that a call of it costs.
+const ANSWER: f64 = 800.0;
+const CALL: f64 = 200.0;
 /// A result with no more tokens stays whole, unless the window asks for it.
 const SHORT: u64 = 1_000;
 /// The same where a list has to become shorter.
@@ -45,9 +49,10 @@ impl Memory {
             return Some(step);
         }
         let planned = self.plan(list, is_cold || is_changed);
+        // The definition of the tool stands before everything else.
+        let has_new_tool = self.state.needs_tool && !self.state.had_tool;
         let kept = match &planned {
-            _ if is_cold || is_changed || self.state.requests == 0 => 0,
-            // The definition of the tool stands before everything else.
+            _ if is_cold || is_changed || self.state.requests == 0 || has_new_tool => 0,
             Some(_) if !self.state.needs_tool => 0,
             Some((_, cuts)) => {
                 let first = cuts.first().map_or(0, |cut| cut.message);
@@ -57,6 +62,12 @@ impl Memory {
             None => self.state.before.1,
         };
         let step = planned.map(|(why, cuts)| self.cut(why, cuts));
+        // A large result that has just come has brought the tool.
+        let brought = (has_new_tool && self.state.requests > 0).then(|| Step {
+            why: Why::Pays,
+            cut: Vec::new(),
+        });
+        let step = step.or(brought);
         self.account(kept, is_cold || is_changed);
         self.state.last = Some(now);
         step
@@ -105,16 +116,21 @@ impl Memory {
             }
             return (!cuts.is_empty()).then_some((Why::Forced, cuts));
         }
-        let is_bound = self.state.messages.iter().any(|known| known.is_bound);
-        if self.promise != Promise::Save || is_bound {
+        if self.promise != Promise::Save || self.is_bound() {
             return None;
         }
-        let cuts = self.old(list, SHORT, NEWEST);
+        let turns = self.state.requests.min(TURNS) as f64;
+        let cuts = self.worn(list, is_free, turns);
         let first = cuts.first()?.message;
+        let removed = removed(self, &cuts);
+        // A cache keeps no list below its minimum.
+        let after = sent.saturating_sub(removed);
+        if after < self.prices.minimum() || !self.prices.covers_steps(removed) {
+            return None;
+        }
         if is_free {
             return Some((Why::Free, cuts));
         }
-        let removed = removed(self, &cuts);
         let stays = if self.state.needs_tool {
             let behind = self.state.messages.iter().skip(first);
             behind.map(|known| known.tokens_sent).sum()
@@ -123,9 +139,95 @@ impl Memory {
         };
         let again =
             stays.saturating_sub(removed) as f64 * (self.prices.write() - self.prices.read());
-        let turns = self.state.requests.min(TURNS);
-        let gain = removed as f64 * self.prices.read() * turns as f64;
+        let gain = removed as f64 * self.prices.read() * turns;
         (gain > again * MARGIN && again <= self.state.saved).then_some((Why::Pays, cuts))
+    }
+
+    /// Returns whether a thought is bound to the exact list before it.
+    pub(super) fn is_bound(&self) -> bool {
+        self.state.messages.iter().any(|known| known.is_bound)
+    }
+
+    /// Returns what it costs that the model asks for a result that was cut: one more reading of the list, and the answer. Each cut has to
+    /// pay for that once.
+    fn asking(&self) -> f64 {
+        let (_, sent) = self.state.before;
+        sent as f64 * self.prices.read() + ANSWER * self.prices.write() + CALL
+    }
+
+    /// Returns whether so many tokens of a result that is new save more in this request than it costs to have the tool, which
+    /// stands before everything else, and to ask once for what is missing.
+    pub(super) fn pays_at_once(&self, removed: u64) -> bool {
+        let gain = removed as f64 * self.prices.write();
+        let (_, sent) = self.state.before;
+        let tool = if self.state.needs_tool {
+            0.0
+        } else {
+            let again = sent as f64 * (self.prices.write() - self.prices.read());
+            again + self.definition() as f64 * self.prices.write()
+        };
+        gain > tool + self.asking()
+    }
+
+    /// Returns the cuts that pay in so many turns, of results that the model has seen: of superseded ones first, which leave as a
+    /// whole whatever their age, and of old ones the middles. What a later result refers to stays, and so does the text of a file that
+    /// an edit has to match.
+    fn worn(&self, list: &MessageList, is_free: bool, turns: f64) -> Vec<Cut> {
+        let messages = &self.state.messages;
+        let seen = messages.iter().rposition(|known| known.is_agent);
+        let old = list.messages().len().saturating_sub(NEWEST);
+        let now = if is_free {
+            self.prices.write()
+        } else {
+            self.prices.read()
+        };
+        let pays = |removed: u64| {
+            let gain = removed as f64 * (now + self.prices.read() * turns);
+            gain > self.asking()
+        };
+        let mut cuts = Vec::new();
+        for (at, known) in messages.iter().enumerate().take(seen.unwrap_or(0)) {
+            if !self.state.stands(at, known) {
+                continue;
+            }
+            for (index, result) in known.results.iter().enumerate() {
+                let is_short = result.tokens <= FORCED;
+                if result.is_cut() || is_short || self.above.is_referred(&result.name) {
+                    continue;
+                }
+                let (text, after) = if self.calls.is_superseded((at, index)) {
+                    result.gone(|name, text| {
+                        let mark = cut::gone(name, text);
+                        let tokens = self.counter.count(&mark) as u64;
+                        (mark, tokens)
+                    })
+                } else {
+                    let stays = at >= old || self.edits.quotes(list, result.call());
+                    let ends = if stays { None } else { self.ends(result) };
+                    let ends = ends.filter(|(_, after)| pays(result.tokens.saturating_sub(*after)));
+                    let Some(ends) = ends else { continue };
+                    ends
+                };
+                if after < result.tokens {
+                    cuts.push(Cut {
+                        message: at,
+                        result: index,
+                        text: text.to_owned(),
+                        after,
+                    });
+                }
+            }
+        }
+        cuts
+    }
+
+    /// Returns what stands of an old result, with its tokens.
+    fn ends<'r>(&self, result: &'r KnownResult) -> Option<(&'r str, u64)> {
+        result.ends(|name, text| {
+            let text = cut::ends(name, text, &*self.counter)?;
+            let tokens = self.counter.count(&text) as u64;
+            Some((text, tokens))
+        })
     }
 
     /// Returns the cuts of results that the model has seen: of those with more tokens than `least`, before the newest messages.
@@ -144,11 +246,7 @@ impl Memory {
                 if result.is_cut() || result.tokens <= least {
                     continue;
                 }
-                let ends = result.ends(|name, text| {
-                    let text = cut::ends(name, text, &*self.counter)?;
-                    let tokens = self.counter.count(&text) as u64;
-                    Some((text, tokens))
-                });
+                let ends = self.ends(result);
                 if let Some((text, after)) = ends.filter(|(_, after)| *after < result.tokens) {
                     cuts.push(Cut {
                         message: at,
@@ -231,6 +329,7 @@ impl Memory {
         let given_kept = if is_cold { 0 } else { self.state.before.0 };
         self.state.saved += cost(given, given_kept) - cost(sent, kept);
         self.state.before = (given, sent);
+        self.state.had_tool = self.state.needs_tool;
         self.state.requests += 1;
     }
 }

@@ -16,7 +16,7 @@ use crate::window::Window;
 
 /// The lists that a [`Memory`] sends, one for each agent of a conversation.
 ///
-/// A recording has no clock here, so that no cache expires.
+/// The time of a request is that of the newest message of the recording. Without a clock no cache expires.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -121,7 +121,11 @@ impl Policy for Sent {
             Some(tools) => list.with_beside(tools.to_string()),
             None => list,
         };
-        let (sent, report) = held.memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
+        let times = self.messages.iter().rev();
+        let now = times.into_iter().find_map(|message| message.time);
+        let now = OffsetDateTime::from_unix_timestamp(now.unwrap_or_default() as i64);
+        let now = now.unwrap_or(OffsetDateTime::UNIX_EPOCH);
+        let (sent, report) = held.memory.to_send(&list, now);
         let tools = Segment::tools(&self.opening);
         let own = report.needs_tool.then(|| {
             let definition = format!("{}\n", Memory::tool(Form::Anthropic));

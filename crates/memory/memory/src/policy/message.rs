@@ -6,6 +6,8 @@ use std::sync::Arc;
 use serde_json::Value as Json;
 
 use accp_context::Recorded;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// The kind of a message or a segment of a prompt, for statistics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -54,6 +56,8 @@ pub struct Message {
     /// The only agent that reads the message: a system prompt with a name is for the agent of that
     /// name.
     pub only_for: Option<Arc<str>>,
+    /// When the message was said, in Unix seconds; `None` where the recording has no clock.
+    pub time: Option<f64>,
 }
 
 impl Kind {
@@ -101,6 +105,7 @@ impl Message {
             text: Arc::from(format!("{shown}\n")),
             kind,
             only_for: name.map(Arc::from),
+            time: time(recorded),
             json: Arc::new(shown),
         })
     }
@@ -195,4 +200,33 @@ fn plain_fields(
     });
     let fields: Vec<String> = fields.collect();
     fields.join(", ")
+}
+
+/// The keys under which programs record when a message was said.
+const CLOCKS: [&str; 4] = ["timestamp", "created_at", "createdAt", "time"];
+/// From here on a number is of milliseconds: in seconds it would be the year 5138.
+const MILLIS: f64 = 1e11;
+
+/// Returns when a message was said, in Unix seconds.
+fn time(message: Recorded<'_>) -> Option<f64> {
+    let beside = message.not_shown();
+    let known = std::iter::once(message.as_json()).chain(beside);
+    let known = known.into_iter().find_map(|about| {
+        let found = CLOCKS.iter().find_map(|key| about.get(*key));
+        found.filter(|found| !found.is_null())
+    })?;
+    match known {
+        Json::String(text) => {
+            let time = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+            Some(time.unix_timestamp_nanos() as f64 / 1e9)
+        }
+        number => {
+            let number = number.as_f64()?;
+            Some(if number >= MILLIS {
+                number / 1e3
+            } else {
+                number
+            })
+        }
+    }
 }

@@ -5,8 +5,10 @@ use std::fs;
 use std::path::Path;
 
 use accp_memory::disk::index::{Filter, Hit};
-use accp_memory::{Archived, Form, MessageList};
+use accp_memory::{Archived, Form, Memory, MessageList, Prices, Promise, Window};
+use accp_recordings::{Conversation, Half};
 use serde_json::Value as Json;
+use time::OffsetDateTime;
 
 use crate::common::recorded::chat;
 use crate::recovery::folder::{ARCHIVE, Folder};
@@ -23,6 +25,8 @@ struct Ranks {
     literal: usize,
     /// The same, where another part of the message counts, too.
     told: usize,
+    /// With the two next words in a `Memory`.
+    held: usize,
     missed: Vec<String>,
 }
 
@@ -65,10 +69,14 @@ fn beside(text: &str, value: &str, question: Option<&str>) -> [String; 2] {
     [before, behind].map(|word| word.map_or_else(String::new, |(_, word)| word.to_owned()))
 }
 
-fn measure(path: &Path) -> Ranks {
+/// Measures the conversations of one half, by the hash of their ids.
+fn measure(path: &Path, half: Half) -> Ranks {
     let mut ranks = Ranks::default();
     for line in fs::read_to_string(path).unwrap().lines() {
         let recorded: Json = serde_json::from_str(line).unwrap();
+        if Conversation::new(recorded.clone()).unwrap().half() != half {
+            continue;
+        }
         let messages: Vec<_> = recorded["messages"]
             .as_array()
             .unwrap()
@@ -81,6 +89,7 @@ fn measure(path: &Path) -> Ranks {
         folder.append(ARCHIVE, &all);
         let mut index = folder.index();
         for (number, message) in list.messages().iter().enumerate() {
+            let mut memory = None;
             for call in message.json()["tool_calls"]
                 .as_array()
                 .into_iter()
@@ -105,8 +114,13 @@ fn measure(path: &Path) -> Ranks {
                     let telling = beside(&result.text, &value, Some(&question));
                     let question = format!("{question} {}", telling.join(" "));
                     let asked = index.search(&question, &filter, 10).unwrap();
+                    let next = literal.clone();
                     let literal = index.search(&literal, &filter, 3).unwrap();
                     let exact = index.exact(&value, &filter, 1).unwrap();
+                    let memory = memory.get_or_insert_with(|| held(&messages[..number]));
+                    let found = memory.search(&next, 3);
+                    ranks.held +=
+                        usize::from(found.iter().any(|found| found.text.contains(&value)));
                     let has = |hit: &&Hit| hit.text.contains(&value);
                     let rank = asked.iter().find(has).map(|hit| hit.rank);
                     ranks.needles += 1;
@@ -129,23 +143,42 @@ fn measure(path: &Path) -> Ranks {
     ranks
 }
 
+/// Returns a memory that holds these messages.
+fn held(messages: &[String]) -> Memory {
+    let list = MessageList::of(Form::OpenAi, messages.iter().map(String::as_str)).unwrap();
+    let mut memory = Memory::new(
+        Window::of(1_000_000).unwrap(),
+        Prices::default(),
+        Promise::Append,
+    );
+    memory.to_send(&list, OffsetDateTime::UNIX_EPOCH);
+    memory
+}
+
 #[test]
 fn natural_needles_are_found() {
     let Some(corpus) = std::env::var_os("ACCP_CORPUS") else {
         return;
     };
     let mut sum = Ranks::default();
-    for file in FILES {
-        let ranks = measure(&Path::new(&corpus).join(file).with_extension("jsonl"));
+    for (file, half) in FILES
+        .into_iter()
+        .flat_map(|file| [(file, Half::Learn), (file, Half::Measure)])
+    {
+        let ranks = measure(&Path::new(&corpus).join(file).with_extension("jsonl"), half);
+        if ranks.needles == 0 {
+            continue;
+        }
         let share = |count: usize| count as f64 / ranks.needles as f64;
         println!(
-            "{file}: {} needles, exact rank 1 {:.3}, question rank 1 {:.3}, 1 to 3 {:.3}; with the next words 1 to 3 {:.3}, its message {:.3}",
+            "{file}, {half:?}: {} needles, exact rank 1 {:.3}, question rank 1 {:.3}, 1 to 3 {:.3}; with the next words 1 to 3 {:.3}, its message {:.3}, in a memory {:.3}",
             ranks.needles,
             share(ranks.exact),
             share(ranks.first),
             share(ranks.third),
             share(ranks.literal),
             share(ranks.told),
+            share(ranks.held),
         );
         for missed in ranks.missed.iter().take(12) {
             println!("  {missed}");

@@ -110,7 +110,7 @@ fn a_summary_says_who_did_what_in_which_message() {
     );
     assert!(summary.starts_with(&head), "{summary}");
     assert!(
-        summary.contains("\nWhat was said and done:\n") && summary.contains(": look({\"at\":1})\n"),
+        summary.contains("\nWhat was said and done:\n") && summary.contains(": look({\"at\":0})\n"),
         "{summary}"
     );
     // What is still there refers to nothing that left.

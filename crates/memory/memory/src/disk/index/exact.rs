@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, Row};
 
-use super::cut::WHOLE;
 use super::fault::Fault;
 use super::hit::{Chosen, FILTER, Filter};
 use crate::grapheme::floor;
+use crate::ranked::cut::WHOLE;
 use crate::raw::push_escaped;
 
 /// Fewer characters have no trigram.

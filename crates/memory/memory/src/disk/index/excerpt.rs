@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::hit::Hit;
-use super::terms::Terms;
+use crate::ranked::terms::Terms;
 
 /// Stands where a text was left out.
 const LEFT_OUT: &str = "[...]";

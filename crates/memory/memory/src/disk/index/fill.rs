@@ -6,12 +6,12 @@ use std::path::Path;
 use accp_registry::Hash;
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior, params};
 
-use super::cut;
 use super::fault::Fault;
 use super::files::{self, Seen};
 use super::schema;
-use super::terms::Terms;
 use crate::archive::{Archive, ArchiveError, Archived, Section};
+use crate::ranked::cut;
+use crate::ranked::terms::Terms;
 
 /// What stands between the names of tools, and around them.
 pub(super) const MARK: char = '\u{1f}';

@@ -7,16 +7,10 @@ use rusqlite::types::ToSql;
 
 use super::fault::Fault;
 use super::hit::{Chosen, FILTER, Filter};
-use super::rank::{Asked, Places, Weights, score, weight};
+use crate::ranked::rank::{Asked, Places, Weights, score, total, weight};
 
 /// How many places of words are looked at. The rarest word comes first and always counts; words beyond are left out.
 const PLACES: i64 = 200_000;
-/// The factor of the words of a long message, compared with those of its section.
-const AROUND: f64 = 0.25;
-/// How much more the newest section counts than the oldest: results of one tool have the same words, and mostly the newer one
-/// is meant.
-const RECENT: f64 = 0.1;
-
 /// Finds the sections that fit a query best.
 pub(super) fn search(
     conn: &Connection,
@@ -60,10 +54,10 @@ pub(super) fn search(
         let (length, block): (i64, i64) =
             statement.query_row([section], |row| Ok((row.get(0)?, row.get(1)?)))?;
         let around = around.get(&block).copied().unwrap_or(0.0);
-        let score = score(&asked, &weights, &places, length as f64 / mean) + AROUND * around;
+        let score = score(&asked, &weights, &places, length as f64 / mean);
         chosen.push(Chosen {
             section,
-            score: score * (1.0 + RECENT * section as f64 / sections.max(1) as f64),
+            score: total(score, around, section as f64 / sections.max(1) as f64),
             part: None,
         });
     }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::engine::shapes::INSIDE;
 
 /// Returns the JSON that a result was made of, by the results so far as they stand.
 fn records(json: &Json, before: &[(String, Json)]) -> Json {
@@ -227,6 +228,25 @@ fn a_record_that_changed_says_what_changed() {
     // A member that is gone, or stands elsewhere, is not said.
     let gone = r#"{"id":"A","who":"ann","from":"2031-06-01","to":"2031-06-09"}"#;
     assert_eq!(by_position(gone, "c2", &shapes).as_deref(), Some(gone));
+}
+
+#[test]
+fn words_around_the_json_stay() {
+    let json = r#"[ {"no": "K17", "near": 4, "far": 0}, {"no": "K18", "near": 0, "far": 2}, {"no": "K19", "near": 1, "far": 2} ]"#;
+    let (before, behind) = ("Exit code: 0\nOutput:\n", "\n\n<note>\n [1]\n</note> ");
+    let expected =
+        r#"{"columns":["no","near","far"],"rows":[["K17",4,0],["K18",0,2],["K19",1,2]]}"#;
+    let expected = format!("{before}{expected}{behind}");
+    let given = format!("{before}{json}{behind}");
+    assert_eq!(alone(&given).as_deref(), Some(&*expected));
+    // A later one refers to it.
+    let mut shapes = Shapes::default();
+    shapes.add("c1", &expected, &given);
+    let later = by_position(json, "c2", &shapes).unwrap();
+    assert!(
+        later.starts_with(r#"{"columns":"as in result c1","#),
+        "{later}"
+    );
 }
 
 fn any_json() -> impl Strategy<Value = Json> {

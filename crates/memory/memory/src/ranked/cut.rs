@@ -14,19 +14,20 @@ const BYTES: usize = 8_192;
 const SHARED: usize = 512;
 
 /// The longest text that stands whole in one section wherever it is in a line, in bytes.
-pub(super) const WHOLE: usize = SHARED - 8;
+#[cfg(any(test, feature = "disk"))]
+pub(crate) const WHOLE: usize = SHARED - 8;
 
 /// A section of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(crate) struct Piece {
     /// The first and the last line, from 0.
-    pub(super) lines: (usize, usize),
+    pub(crate) lines: (usize, usize),
     /// The bytes, without the last line feed.
-    pub(super) bytes: Range<usize>,
+    pub(crate) bytes: Range<usize>,
 }
 
 /// Cuts a text into sections.
-pub(super) fn pieces(text: &str) -> Vec<Piece> {
+pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     let lines = lines(text);
     let is_long = |at: usize| lines[at].len() > BYTES;
     let mut out = Vec::new();

@@ -21,14 +21,19 @@ const NEAR: u32 = 32;
 const BETWEEN: f64 = 8.0;
 /// The factor of a section that has all words of the query in its order, with nothing between.
 const RUN: f64 = 3.0;
+/// The factor of the words of a long message, compared with those of its section.
+const AROUND: f64 = 0.25;
+/// How much more the newest section counts than the oldest: results of one tool have the same words, and mostly the newer one
+/// is meant.
+const RECENT: f64 = 0.1;
 /// The most words and identifiers of a query; further ones are left out.
 const MOST: usize = 64;
 
 /// The words and identifiers that are looked for, each once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Asked {
-    pub(super) words: Vec<String>,
-    pub(super) whole: Vec<String>,
+pub(crate) struct Asked {
+    pub(crate) words: Vec<String>,
+    pub(crate) whole: Vec<String>,
     /// The numbers of the words of each identifier.
     parts: Vec<Vec<usize>>,
     /// The numbers of all words as they stand in the query; empty if some were left out.
@@ -36,7 +41,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn of(query: &str) -> Self {
+    pub(crate) fn of(query: &str) -> Self {
         let terms = Terms::of(query);
         let once = |terms: Vec<String>| {
             let mut seen = HashSet::new();
@@ -61,41 +66,81 @@ impl Asked {
     }
 }
 
+impl Asked {
+    /// Returns the numbers of the words that are asked for among others.
+    pub(crate) fn numbers(&self, words: &[String]) -> Vec<usize> {
+        let number = |word| self.words.iter().position(|asked| asked == word);
+        words.iter().filter_map(number).collect()
+    }
+
+    /// Returns where the words stand in a section, and which identifiers it has.
+    pub(crate) fn places(&self, terms: &Terms) -> Places {
+        let number = |word: &String| self.words.iter().position(|asked| asked == word);
+        let words = terms.words.iter().zip(0..);
+        Places {
+            about: Vec::new(),
+            words: words
+                .filter_map(|(word, at)| Some((at, number(word)?)))
+                .collect(),
+            whole: (0..self.whole.len())
+                .filter(|at| terms.whole.contains(&self.whole[*at]))
+                .collect(),
+        }
+    }
+}
+
 /// How much each word and identifier of a query weighs.
 #[derive(Debug, Default)]
-pub(super) struct Weights {
-    pub(super) words: Vec<f64>,
-    pub(super) whole: Vec<f64>,
+pub(crate) struct Weights {
+    pub(crate) words: Vec<f64>,
+    pub(crate) whole: Vec<f64>,
 }
 
 /// Returns the weight of a term that `with` of all sections have: rare terms weigh more.
-pub(super) fn weight(sections: i64, with: i64) -> f64 {
+pub(crate) fn weight(sections: i64, with: i64) -> f64 {
     let (all, with) = (sections.max(with) as f64, with as f64);
     (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
 }
 
 /// Where the words of a query stand in a section, and which identifiers it has.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Places {
+pub(crate) struct Places {
     /// Places and numbers of words, ascending.
-    pub(super) words: Vec<(u32, usize)>,
+    pub(crate) words: Vec<(u32, usize)>,
     /// Numbers of words that stand in the names of the tools.
-    pub(super) about: Vec<usize>,
+    pub(crate) about: Vec<usize>,
     /// Numbers of identifiers.
-    pub(super) whole: Vec<usize>,
+    pub(crate) whole: Vec<usize>,
+}
+
+impl Places {
+    /// Returns whether a section has anything of what is asked for.
+    pub(crate) fn is_any(&self) -> bool {
+        !(self.words.is_empty() && self.about.is_empty() && self.whole.is_empty())
+    }
+}
+
+/// Returns the score of a section among others: with that of the long message around it, and with its place among all from the
+/// oldest on, from 0 to 1.
+pub(crate) fn total(score: f64, around: f64, place: f64) -> f64 {
+    (score + AROUND * around) * (1.0 + RECENT * place)
+}
+
+/// Returns how much a count of a word says in a text of a length, divided by the mean of all.
+pub(crate) fn saturated(count: f64, length: f64) -> f64 {
+    let share = 1.0 - LENGTH + LENGTH * length;
+    count * (SATURATION + 1.0) / (count + SATURATION * share)
 }
 
 /// Returns how well a section fits a query. `length` is its number of words, divided by the mean of all sections.
-pub(super) fn score(asked: &Asked, weights: &Weights, places: &Places, length: f64) -> f64 {
+pub(crate) fn score(asked: &Asked, weights: &Weights, places: &Places, length: f64) -> f64 {
     let mut counts = vec![0.0; asked.words.len()];
     let plain = places.words.iter().map(|(_, word)| word);
     for word in plain.chain(&places.about) {
         counts[*word] += 1.0;
     }
-    let share = 1.0 - LENGTH + LENGTH * length;
     let words = counts.iter().zip(&weights.words);
-    let words = words
-        .map(|(count, weight)| weight * count * (SATURATION + 1.0) / (count + SATURATION * share));
+    let words = words.map(|(count, weight)| weight * saturated(*count, length));
     let identifiers = weights.whole.iter().enumerate().map(|(number, weight)| {
         if places.whole.contains(&number) {
             WHOLE * weight
@@ -165,18 +210,7 @@ mod tests {
             words: vec![1.0; asked.words.len()],
             whole: vec![1.0; asked.whole.len()],
         };
-        let terms = Terms::of(text).with_ends();
-        let number = |word: &String| asked.words.iter().position(|asked| asked == word);
-        let words = terms.words.iter().zip(0..);
-        let places = Places {
-            about: Vec::new(),
-            words: words
-                .filter_map(|(word, at)| Some((at, number(word)?)))
-                .collect(),
-            whole: (0..asked.whole.len())
-                .filter(|at| terms.whole.contains(&asked.whole[*at]))
-                .collect(),
-        };
+        let places = asked.places(&Terms::of(text).with_ends());
         score(&asked, &weights, &places, 1.0)
     }
 

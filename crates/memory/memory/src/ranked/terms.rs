@@ -11,15 +11,15 @@ const ENDS: usize = 8;
 
 /// The words and identifiers of a text, in small letters.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Terms {
+pub(crate) struct Terms {
     /// The words in their order, also those of identifiers.
-    pub(super) words: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// The identifiers in their order.
-    pub(super) whole: Vec<String>,
+    pub(crate) whole: Vec<String>,
 }
 
 impl Terms {
-    pub(super) fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let (text, behind) = unescaped(text);
         let mut words: Vec<_> = search::words(&text).collect();
         words.extend(search::words(&behind));
@@ -30,7 +30,7 @@ impl Terms {
     }
 
     /// Adds the ends of the paths, so that a file is found by its name alone.
-    pub(super) fn with_ends(mut self) -> Self {
+    pub(crate) fn with_ends(mut self) -> Self {
         let ends = |whole: &String| {
             let slashes = whole.match_indices('/').take(ENDS);
             let ends = slashes.map(|(at, _)| whole[at + 1..].to_owned());

@@ -1,0 +1,116 @@
+//! What a memory gives back: lines that a mark names, and what a search finds.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use super::Memory;
+use super::mark::MESSAGE;
+use crate::ranked::{Searched, search};
+
+/// Lines that a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The name of the result or of the message, as [`Memory::read`] takes it.
+    pub name: String,
+    /// The first and the last line, from 1: all lines of a result that has another form than it was given in.
+    pub lines: (usize, usize),
+    /// The text that was found, as it was given: at most 30 lines, and of a line over 8 KiB a part.
+    pub text: String,
+}
+
+impl Memory {
+    /// Returns lines of a result or of a message that a mark names, as they stood in the list or would have: from and to, both
+    /// included, counted from 1. What is behind the last line does not count. `None` if nothing has this name, or it has no such
+    /// lines. After a restart this needs the list once
+    /// ([`to_send`](Self::to_send)).
+    ///
+    /// ```
+    /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
+    /// # let list = MessageList::read(r#"[{"role":"user","content":"Rye?"},{"role":"assistant","tool_calls":[{"id":"c1","type":
+    /// #     "function","function":{"name":"stock","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"rye\n4"}]"#, None)?;
+    /// # let mut memory = Memory::new(Window::of(8_000)?, Prices::default(), Promise::Append);
+    /// # memory.to_send(&list, time::OffsetDateTime::UNIX_EPOCH);
+    /// assert_eq!(memory.read("c1", 2, 2).as_deref(), Some("4"));
+    /// assert_eq!(memory.read("c1", 3, 9), None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn read(&self, name: &str, from: usize, to: usize) -> Option<String> {
+        let results = self.state.messages.iter().flat_map(|known| &known.results);
+        let mut named = results.filter(|known| known.name == name);
+        let text: Cow<'_, str> = match named.next() {
+            Some(result) => result.whole()?.into(),
+            None => self.message(name)?.into(),
+        };
+        let lines: Vec<&str> = text.split('\n').collect();
+        let to = to.min(lines.len());
+        let lines = lines.get(from.checked_sub(1)?..to)?;
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// Finds the parts of results and messages that say most of what is asked, the best first: at most 30 lines each. It ranks as the
+    /// index on disk does. Words near each other, identifiers such as `ORD-12345` and names of tools count more, and newer
+    /// parts a little. System messages are not searched. After a restart this needs the list once ([`to_send`](Self::to_send)).
+    ///
+    /// ```
+    /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
+    /// # let list = MessageList::read(r#"[{"role":"user","content":"Rye?"},{"role":"assistant","tool_calls":[{"id":"c1","type":
+    /// #     "function","function":{"name":"stock","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c1","content":"oats: 9\nrye: 4"}]"#, None)?;
+    /// # let mut memory = Memory::new(Window::of(8_000)?, Prices::default(), Promise::Append);
+    /// # memory.to_send(&list, time::OffsetDateTime::UNIX_EPOCH);
+    /// let found = memory.search("stock of oats", 3);
+    /// assert_eq!((&*found[0].name, found[0].lines), ("c1", (1, 2)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn search(&self, query: &str, most: usize) -> Vec<Found> {
+        let mut tools: HashMap<&str, &str> = HashMap::new();
+        let mut formed: HashMap<String, usize> = HashMap::new();
+        let mut named: Vec<(String, String, Cow<'_, str>)> = Vec::new();
+        for (at, known) in self.state.messages.iter().enumerate() {
+            let Some(given) = known.given.as_ref().filter(|_| !known.is_system) else {
+                continue;
+            };
+            let calls = given.calls.iter();
+            tools.extend(calls.map(|call| (&*call.id, &*call.tool)));
+            let about = |id: &str| tools.get(id).copied().unwrap_or_default().to_owned();
+            if known.results.is_empty() {
+                let called: Vec<&str> = given.calls.iter().map(|call| &*call.tool).collect();
+                let name = format!("{MESSAGE}{at}");
+                let text = self.message(&name).unwrap_or_default();
+                named.push((name, called.join(" "), text.into()));
+            }
+            for result in &known.results {
+                let tool = about(result.call());
+                // Keys and lines that stand above in the list are searched where they were given.
+                named.push((result.name.clone(), tool, result.given().into()));
+                if result.is_formed() {
+                    let lines = result.first().split('\n').count();
+                    formed.insert(result.name.clone(), lines);
+                }
+            }
+        }
+        let texts = named.iter().map(|(_, tools, text)| Searched {
+            tools: tools.clone(),
+            text,
+        });
+        let texts: Vec<_> = texts.collect();
+        let found = search(&texts, query, most).into_iter().map(|section| {
+            let (name, _, text) = &named[section.text];
+            let (first, last) = section.lines;
+            let lines = formed.get(name).map(|lines| (1, *lines));
+            Found {
+                name: name.clone(),
+                lines: lines.unwrap_or((first + 1, last + 1)),
+                text: text[section.bytes].to_owned(),
+            }
+        });
+        found.collect()
+    }
+
+    /// Returns what a model reads of a message that has left.
+    fn message(&self, name: &str) -> Option<String> {
+        let at: usize = name.strip_prefix(MESSAGE)?.parse().ok()?;
+        let known = self.state.messages.get(at)?;
+        let given = known.given.as_ref()?;
+        Some(given.billed(self.form?).text)
+    }
+}

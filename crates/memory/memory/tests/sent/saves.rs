@@ -1,0 +1,101 @@
+//! What `Promise::Save` changes: large results that pay at once, and superseded ones when it costs nothing.
+
+use accp_memory::{Form, Memory, Prices, Promise, Why, Window, check};
+use serde_json::{Value as Json, json};
+use time::Duration;
+
+use super::{NOW, left_out, memory, page, raws, results};
+use crate::common::lists::list;
+
+fn call(id: &str, arguments: &str) -> Json {
+    let function = json!({ "name": "look", "arguments": arguments });
+    json!({ "role": "assistant", "content": null, "tool_calls": [
+        { "id": id, "type": "function", "function": function }] })
+}
+
+fn result(id: &str, text: String) -> Json {
+    json!({ "role": "tool", "tool_call_id": id, "content": text })
+}
+
+/// A result whose ends save more at once than it costs to have the tool shows its ends from the beginning.
+#[test]
+fn a_large_result_shows_its_ends_where_that_pays_at_once() {
+    let mut messages = vec![json!({ "role": "user", "content": "Read it." })];
+    messages.extend([call("c1", "{\"at\":1}"), result("c1", page(1, 20))]);
+    let mut saves = memory(Promise::Save);
+    let (before, report) = saves.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert!(!report.needs_tool && report.step.is_none());
+
+    messages.extend([call("c2", "{\"at\":2}"), result("c2", page(5_000, 900))]);
+    let given = list(Form::OpenAi, &messages);
+    let (sent, report) = saves.to_send(&given, NOW);
+    // The messages before it stay, but the tool stands before all of them.
+    let step = report.step.unwrap();
+    assert_eq!(
+        (step.why, step.cut, report.needs_tool),
+        (Why::Pays, vec![], true)
+    );
+    assert!(report.sent * 2 < report.given && check(&sent).is_empty());
+    let shown = &results(&sent)[1];
+    let marks = left_out(shown);
+    let (_, name, from, to) = &marks[0];
+    let lines = saves.read(name, *from, *to).unwrap();
+    assert_eq!(lines.lines().count(), to + 1 - from);
+    assert_eq!(raws(&sent)[..3], raws(&before)[..]);
+
+    // From then on it has the same bytes, over a restart, too.
+    messages.push(json!({ "role": "assistant", "content": "I see." }));
+    messages.push(json!({ "role": "user", "content": "And?" }));
+    let given = list(Form::OpenAi, &messages);
+    let mut again = memory(Promise::Save).recall(&saves.remember()).unwrap();
+    for memory in [&mut saves, &mut again] {
+        let (later, report) = memory.to_send(&given, NOW);
+        assert_eq!(raws(&later)[..5], raws(&sent)[..]);
+        assert!(report.step.is_none() && report.needs_tool);
+    }
+
+    // Not if nothing that was sent may change, and not below what the cache keeps.
+    for (promise, minimum) in [(Promise::Append, 0), (Promise::Save, 9_000)] {
+        let prices = Prices::default().with_step(1).with_minimum(minimum);
+        let mut other = Memory::new(Window::of(200_000).unwrap(), prices, promise);
+        let (sent, report) = other.to_send(&list(Form::OpenAi, &messages), NOW);
+        assert!(!report.needs_tool && left_out(&results(&sent)[1]).is_empty());
+    }
+}
+
+/// When the list is written anew in any case, a result whose call was made again leaves as a whole, however new it is, and one
+/// that a later result refers to stays.
+#[test]
+fn superseded_results_leave_first() {
+    let mut messages = vec![json!({ "role": "user", "content": "Watch the build." })];
+    let state = |n: usize| {
+        let lines = (0..60).map(|at| format!("step {at} of run {n} waits for worker {}", at * n));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    for (id, arguments, text) in [
+        ("c1", "{\"of\":\"build\"}", state(1)),
+        ("c2", "{\"of\":\"rye\"}", page(1, 60)),
+        ("c3", "{\"of\":\"build\"}", state(2)),
+        ("c4", "{\"of\":\"oats\"}", format!("{}\nnew", page(1, 60))),
+        ("c5", "{\"of\":\"rye\"}", page(300, 20)),
+    ] {
+        messages.extend([call(id, arguments), result(id, text)]);
+    }
+    messages.push(json!({ "role": "assistant", "content": "It waits." }));
+    let mut saves = memory(Promise::Save);
+    let (before, _) = saves.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert!(results(&before)[3].contains("of result c2 again"));
+    messages.push(json!({ "role": "user", "content": "Still?" }));
+    let given = list(Form::OpenAi, &messages);
+    let (sent, report) = saves.to_send(&given, NOW + Duration::hours(9));
+    let step = report.step.unwrap();
+    assert_eq!((step.why, step.cut.len()), (Why::Free, 1));
+    let texts = results(&sent);
+    assert_eq!(
+        texts[0],
+        "[lines 1-60 of result c1 left out; memory_read(\"c1\", 1, 60) shows them]"
+    );
+    assert_eq!(texts[1..], results(&before)[1..]);
+    assert_eq!(saves.read("c1", 1, 60).unwrap(), state(1));
+    assert_eq!(check(&sent), []);
+}
