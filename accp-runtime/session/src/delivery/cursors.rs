@@ -206,11 +206,11 @@ impl Cursors {
         let Some(notes) = &self.notes else {
             return self.all.iter().filter_map(|(_, c)| c.retry.at()).min();
         };
-        let is_noted = |(_, member): &&(Time, MemberId)| !notes.lent.contains(member);
-        let noted = notes.alarms.iter().find(is_noted).map(|(at, _)| *at);
+        let is_known = |(_, member): &&(Time, MemberId)| !notes.lent.contains(member);
+        let first = notes.alarms.iter().find(is_known).map(|(at, _)| *at);
         let lent = notes.lent.iter().filter_map(|member| self.all.get(*member));
         lent.filter_map(|cursor| cursor.retry.at())
-            .chain(noted)
+            .chain(first)
             .min()
     }
 

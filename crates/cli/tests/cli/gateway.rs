@@ -213,7 +213,7 @@ fn what_has_left_is_read_again_after_a_kill() {
     let mut messages = vec![json!({"role": "user", "content": "Which slots are free?"})];
     for call in 0..6 {
         messages.push(json!({"role": "assistant", "content": [
-            {"type": "tool_use", "id": format!("c{call}"), "name": "slots", "input": {}}]}));
+            {"type": "tool_use", "id": format!("c{call}"), "name": "slots", "input": {"day": call}}]}));
         messages.push(json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": format!("c{call}"), "content": result(call)}]}));
     }

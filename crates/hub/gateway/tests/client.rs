@@ -57,16 +57,16 @@ impl Api {
     pub(crate) fn called(self, id: &str, text: &str) -> Vec<Json> {
         match self {
             Self::Messages => vec![
-                json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "guests", "input": {}}]}),
+                json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": "guests", "input": {"of": id}}]}),
                 self.result(id, text),
             ],
             Self::Chat => vec![
                 json!({"role": "assistant", "content": null, "tool_calls": [
-                    {"id": id, "type": "function", "function": {"name": "guests", "arguments": "{}"}}]}),
+                    {"id": id, "type": "function", "function": {"name": "guests", "arguments": of_call(id)}}]}),
                 self.result(id, text),
             ],
             Self::Responses => vec![
-                json!({"type": "function_call", "call_id": id, "name": "guests", "arguments": "{}"}),
+                json!({"type": "function_call", "call_id": id, "name": "guests", "arguments": of_call(id)}),
                 self.result(id, text),
             ],
         }
@@ -343,8 +343,13 @@ pub(crate) fn calls(id: &str) -> Block {
     Block::Call {
         id: id.into(),
         name: "guests".into(),
-        input: json!({}),
+        input: json!({"of": id}),
     }
+}
+
+/// Returns the arguments of a call. No call is made twice, because a memory lets the result of the first one leave then.
+fn of_call(id: &str) -> String {
+    json!({"of": id}).to_string()
 }
 
 pub(crate) fn says(text: &str) -> Block {

@@ -26,7 +26,7 @@ pub(crate) fn is_key(text: &str) -> bool {
 }
 
 /// Calls `found` with the place of each separator, and with the end of the text, in their order.
-#[inline(always)]
+#[inline]
 pub(crate) fn ends(text: &str, mut found: impl FnMut(usize)) {
     let (chunks, rest) = text.as_bytes().as_chunks::<8>();
     // The end stands as one more separator behind the last bytes, of which there are at most seven.

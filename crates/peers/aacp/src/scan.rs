@@ -133,7 +133,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads the slot between two bytes.
-    #[inline(always)]
+    #[inline]
     fn slot(&mut self, index: usize, place: [usize; 2], limits: Limits) {
         let text = self.text.get(place[0]..place[1]).unwrap_or_default();
         let run = key_run(text.as_bytes());

@@ -65,10 +65,9 @@ impl<'w> ValueWriter<'w> {
     }
 
     /// Appends a number, whose text has digits and a sign only.
-    pub(crate) fn number(&mut self, number: impl Display) -> Result<()> {
+    pub(crate) fn number(&mut self, number: impl Display) {
         // A `String` takes every text.
         let _ = write!(self.out, "{number}");
-        Ok(())
     }
 
     /// Appends what displays as text.

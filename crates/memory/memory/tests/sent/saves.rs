@@ -13,7 +13,8 @@ fn call(id: &str, arguments: &str) -> Json {
         { "id": id, "type": "function", "function": function }] })
 }
 
-fn result(id: &str, text: String) -> Json {
+fn result(id: &str, text: impl Into<Json>) -> Json {
+    let text: Json = text.into();
     json!({ "role": "tool", "tool_call_id": id, "content": text })
 }
 

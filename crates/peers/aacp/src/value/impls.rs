@@ -70,7 +70,8 @@ macro_rules! integers {
 
             #[inline]
             fn write(&self, writer: &mut ValueWriter<'_>) -> Result<(), WriteError> {
-                writer.number(self)
+                writer.number(self);
+                Ok(())
             }
         }
     )*};
