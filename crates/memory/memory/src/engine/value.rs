@@ -98,7 +98,7 @@ mod tests {
             format!("rows: {JSON};"),
             format!("f({JSON})"),
             format!("see {JSON} there"),
-            format!("{}, 3", JSON),
+            format!("{JSON}, 3"),
             "[1, 2]\nis short".to_owned(),
             "[".repeat(10_000),
             "[\n".repeat(10_000),
