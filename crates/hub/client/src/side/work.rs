@@ -36,6 +36,8 @@ pub(super) struct Work {
     /// When the agent was opened. If it has no handlers for [`SILENT`], it tells the session that it takes no requests,
     /// once a request needs to know.
     opened: Instant,
+    /// True until [`SILENT`] was over when [`Work::untold`] last looked.
+    is_young: bool,
     /// True if the agent leaves its session once its work is done.
     pub(super) leaves: bool,
     /// The positions of frames that handlers have.
@@ -82,6 +84,7 @@ impl Work {
             listens: false,
             takes: Takes::Heard,
             opened: Instant::now(),
+            is_young: true,
             leaves: false,
             begun: BTreeSet::new(),
             questions: Vec::new(),
@@ -123,6 +126,7 @@ impl Work {
     /// agent may still add handlers, so the requests of its earlier run are kept for a moment.
     pub(super) fn untold(&mut self, session: &Session, member: MemberId) -> Option<Vec<String>> {
         let is_young = self.opened.elapsed() < SILENT;
+        self.is_young = is_young;
         let is_over = !is_young && session.is_asked_what_takes(member);
         match self.takes {
             Takes::News => {}
@@ -161,10 +165,10 @@ impl Work {
             Command::Ask(asking) => Some(asking.deadline.until),
             _ => None,
         });
-        // Until [`SILENT`] is over, the agent may still add handlers.
-        let waits = self.takes == Takes::Early || !self.listens;
+        // While [`Work::untold`] held something back, the side must turn once more when [`SILENT`] is over. The clock is
+        // not read again here: it may have passed that moment since, and then nothing would wake the side.
+        let waits = self.is_young && (self.takes == Takes::Early || !self.listens);
         let spoken = waits.then(|| self.opened + SILENT);
-        let spoken = spoken.filter(|spoken| *spoken > Instant::now());
         asked.chain(early).chain(spoken).min()
     }
 
