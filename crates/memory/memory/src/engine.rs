@@ -100,6 +100,8 @@ pub struct Memory {
     above: Above,
     /// Whether what was known before the last list was read.
     is_read: bool,
+    /// The first message of the list that is not as it was sent before.
+    first_changed: usize,
     /// The tokens beside the list, with the lines that were counted.
     beside: (Vec<String>, u64),
 }
@@ -120,6 +122,7 @@ impl Memory {
             calls: Calls::default(),
             above: Above::default(),
             is_read: false,
+            first_changed: 0,
             beside: (Vec::new(), 0),
         }
     }
@@ -157,8 +160,10 @@ impl Memory {
     pub fn to_send(&mut self, list: &MessageList, now: OffsetDateTime) -> (MessageList, Report) {
         let mut report = Report::default();
         self.form = Some(list.form());
+        self.first_changed = self.state.messages.len();
+        let (had_tool, was_read) = (self.state.had_tool, self.is_read);
         let is_changed = self.forget(list);
-        self.count_beside(list);
+        let is_new_beside = self.count_beside(list) && was_read;
         self.learn(list, &mut report);
         let step = self.step(list, now, is_changed);
         let left = self.state.left.clone();
@@ -177,6 +182,10 @@ impl Memory {
         report.sent = self.tokens();
         report.left = end;
         report.step = step;
+        if self.state.requests > 1 && !is_new_beside && had_tool == self.state.needs_tool {
+            (report.same, report.same_messages) = self.sent_before(self.first_changed);
+        }
+        report.settled = self.sent_before(self.first_to_change()).1;
         report.needs_tool = self.state.needs_tool;
         report.is_over = report.sent > self.window.room();
         (list.with(sent), report)
@@ -218,10 +227,12 @@ impl Memory {
             same += 1;
         }
         let is_changed = same < self.state.messages.len();
+        self.changed(same);
         self.state.messages.truncate(same);
         // A summary stands for messages before others.
-        if same < self.state.end() || list.messages().len() <= self.state.end() {
-            self.state.left = None;
+        let has_left = self.state.end() > 0;
+        if has_left && (same < self.state.end() || list.messages().len() <= self.state.end()) {
+            self.set_summary(None);
         }
         if is_changed || !self.is_read {
             self.names = Names::of(&self.state.messages);
@@ -238,6 +249,11 @@ impl Memory {
             self.is_read = true;
         }
         is_changed
+    }
+
+    /// Takes that a message is not as it was sent before.
+    fn changed(&mut self, at: usize) {
+        self.first_changed = self.first_changed.min(at);
     }
 
     /// Takes the result of a call.
@@ -360,13 +376,28 @@ impl Memory {
         self.beside.1 + self.state.sent() + self.tool_tokens()
     }
 
-    /// Counts what a model reads beside the list, once for each state of it.
-    fn count_beside(&mut self, list: &MessageList) {
+    /// Returns the tokens of the request as it is sent up to a message, and the messages that stand there.
+    fn sent_before(&self, at: usize) -> (u64, usize) {
+        let before = self.state.messages.get(..at).unwrap_or_default();
+        let all = before.iter().enumerate();
+        let stands = all.filter(|(at, known)| self.state.stands(*at, known));
+        let stands = stands.map(|(_, known)| known.tokens_sent);
+        let summary = self.state.left.as_ref().map(|left| left.tokens);
+        let summary = summary.filter(|_| before.iter().any(|known| !known.is_system));
+        let messages: Vec<u64> = stands.chain(summary).collect();
+        let beside = self.beside.1 + self.tool_tokens();
+        (beside + messages.iter().sum::<u64>(), messages.len())
+    }
+
+    /// Counts what a model reads beside the list, once for each state of it. Returns whether it is another one than before.
+    fn count_beside(&mut self, list: &MessageList) -> bool {
         let lines = list.beside_lines();
-        if self.beside.0 != lines {
+        let is_new = self.beside.0 != lines;
+        if is_new {
             let tokens = lines.iter().map(|line| self.counter.count(line) as u64);
             self.beside = (lines.to_vec(), tokens.sum());
         }
+        is_new
     }
 }
 

@@ -178,8 +178,20 @@ impl MessageList {
         &self.messages
     }
 
-    /// Returns the list with other messages, and the rest of the request as it is.
-    pub(crate) fn with(&self, messages: Vec<ListMessage>) -> Self {
+    /// Returns the list with other messages of its form, and the rest of the request as it is. Messages that were read once need not
+    /// be read again for a list that has grown.
+    ///
+    /// ```
+    /// use accp_memory::{Form, MessageList};
+    ///
+    /// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"}]"#, None)?;
+    /// let more = MessageList::of(Form::OpenAi, [r#"{"role":"assistant","content":"Four."}"#])?;
+    /// let grown = list.with([list.messages(), more.messages()].concat());
+    /// assert_eq!(grown.messages().len(), 2);
+    /// # Ok::<(), accp_memory::Finding>(())
+    /// ```
+    #[must_use]
+    pub fn with(&self, messages: Vec<ListMessage>) -> Self {
         Self {
             form: self.form,
             messages,

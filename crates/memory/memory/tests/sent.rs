@@ -145,6 +145,7 @@ proptest! {
         let messages = conversation(form, &texts);
         let mut kept = memory(Promise::Append);
         let mut before: Vec<String> = Vec::new();
+        let mut tokens = 0;
         for end in 1..=messages.len() {
             let given = list(form, &messages[..end]);
             let (sent, report) = kept.to_send(&given, NOW);
@@ -152,6 +153,8 @@ proptest! {
             prop_assert_eq!(&sent[..before.len()], &before[..]);
             prop_assert_eq!((report.step, report.needs_tool, report.is_over), (None, false, false));
             prop_assert!(report.sent <= report.given);
+            prop_assert_eq!((report.same, report.same_messages), (tokens, before.len()));
+            tokens = report.sent;
             let (anew, _) = memory(Promise::Append).to_send(&given, NOW);
             prop_assert_eq!(&raws(&anew), &sent);
             before = sent;

@@ -28,6 +28,7 @@ pub struct RecallError(String);
 /// A conversation, as a memory has sent it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct State {
+    #[serde(serialize_with = "write_version")]
     version: u32,
     pub(super) messages: Vec<Known>,
     /// Whether a mark needs the tool.
@@ -110,12 +111,8 @@ pub(super) struct KnownResult {
 
 impl State {
     pub(super) fn to_text(&self) -> String {
-        let state = Self {
-            version: VERSION,
-            ..self.clone()
-        };
         // Texts, numbers and lists always become JSON.
-        serde_json::to_string(&state).unwrap_or_default()
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     pub(super) fn read(text: &str) -> Result<Self, RecallError> {
@@ -319,6 +316,11 @@ impl KnownResult {
     pub(super) fn is_cut(&self) -> bool {
         self.now.is_some()
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn write_version<S: Serializer>(_: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    VERSION.serialize(serializer)
 }
 
 fn write_digest<S: Serializer>(digest: &Hash, serializer: S) -> Result<S::Ok, S::Error> {

@@ -46,7 +46,8 @@ impl Memory {
                 has_left = true;
                 self.state.needs_tool = true;
                 let most = limit * REQUESTS / 100;
-                self.state.left = Some(self.summed_up(&all, end, most, room));
+                let left = self.summed_up(&all, end, most, room);
+                self.set_summary(Some(left));
                 self.form_anew(list, end);
             }
         }
@@ -67,7 +68,16 @@ impl Memory {
             let room = limit * SUMMARY / 100;
             [limit * REQUESTS / 100, room.saturating_sub(over + SEAM)]
         };
-        self.state.left = Some(self.summed_up(&all, left.end, most, room));
+        let left = self.summed_up(&all, left.end, most, room);
+        self.set_summary(Some(left));
+    }
+
+    /// Puts a summary in the place of what has left, behind the first system messages, or takes it away.
+    pub(super) fn set_summary(&mut self, summary: Option<Left>) {
+        let mut messages = self.state.messages.iter();
+        let first = messages.position(|known| !known.is_system);
+        self.changed(first.unwrap_or(0));
+        self.state.left = summary;
     }
 
     /// Returns the first unit that stays in a list of so many tokens.

@@ -7,6 +7,12 @@ pub struct Report {
     pub given: u64,
     /// The tokens of the list to send, with the definition of the tool if that is needed.
     pub sent: u64,
+    /// The tokens at the beginning of it that the last list had, too: what a cache can have of it.
+    pub same: u64,
+    /// The messages at the beginning of the list to send that the last list had, too.
+    pub same_messages: usize,
+    /// The messages at the beginning of the list to send that the next step will hardly change.
+    pub settled: usize,
     /// The results among the new messages that got a cheaper form.
     pub forms: Vec<Formed>,
     /// The change of what was sent before, if there was one.

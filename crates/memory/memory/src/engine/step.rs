@@ -284,6 +284,14 @@ impl Memory {
         cuts
     }
 
+    /// Returns the first message that a step may change.
+    pub(super) fn first_to_change(&self) -> usize {
+        let may_change = |result: &KnownResult| !result.is_cut() && result.tokens > FORCED;
+        let mut messages = self.state.messages.iter().skip(self.state.end());
+        let first = messages.position(|known| known.results.iter().any(may_change));
+        first.map_or(self.state.messages.len(), |first| self.state.end() + first)
+    }
+
     /// Lets lines leave.
     fn cut(&mut self, why: Why, cuts: Vec<Cut>) -> Step {
         let mut step = Step {
@@ -294,6 +302,7 @@ impl Memory {
             return step;
         }
         for cut in cuts {
+            self.changed(cut.message);
             let Some(known) = self.state.messages.get_mut(cut.message) else {
                 continue;
             };

@@ -58,6 +58,7 @@ proptest! {
         let messages = talk(form, &requests);
         let mut kept = memory(3_000);
         let mut steps = 0;
+        let (mut before, mut tokens, mut had_tool) = (Vec::new(), 0, false);
         for end in (1..=messages.len()).filter(|end| messages[end - 1]["role"] == "user") {
             let given = list(form, &messages[..end]);
             let (sent, report) = kept.to_send(&given, NOW);
@@ -69,6 +70,17 @@ proptest! {
                 prop_assert!(all.contains(request), "{} is not in {}", request, all);
             }
             assert_whole(&kept, &given, &report);
+            // What is the same stands at the beginning of both lists, and nothing else does.
+            let now = raws(&sent);
+            let same = now.iter().zip(&before).take_while(|(one, other)| one == other).count();
+            if had_tool == report.needs_tool {
+                prop_assert!(report.same_messages == same || report.step.is_some() && report.same_messages < same);
+                prop_assert!(report.step.is_some() || report.same == tokens, "{:?}", report);
+            } else {
+                prop_assert_eq!(report.same, 0);
+            }
+            prop_assert!(report.settled <= now.len());
+            (before, tokens, had_tool) = (now, report.sent, report.needs_tool);
             steps += usize::from(report.step.is_some());
             if restarts[end % 60] {
                 let text = kept.remember();
