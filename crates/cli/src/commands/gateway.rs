@@ -43,10 +43,13 @@ struct ServeArgs {
     #[arg(long, value_name = "NAME=URL")]
     upstream: Vec<String>,
     /// What happens to requests: `append` gives results cheaper forms, `save` also lets old results lose their middles where that
-    /// pays, `window` lets whole messages leave a list that is too large, `shadow` only says what `append` would save, `off` reads
+    /// pays, `window` lets whole messages leave a list that is too large, `shadow` only says what another would save, `off` reads
     /// none
     #[arg(long, default_value = "append")]
     policy: Policy,
+    /// The policy whose bill `shadow` predicts
+    #[arg(long, value_name = "POLICY", default_value = "save")]
+    predict: Policy,
     /// The most tokens of a list, for `--policy window` and `save`
     #[arg(long, value_name = "TOKENS")]
     window: Option<u64>,
@@ -86,6 +89,7 @@ fn serve(args: &ServeArgs) -> Outcome {
         listen: args.listen,
         allow_remote: args.allow_remote,
         policy: args.policy,
+        predict: args.predict,
         window: args.window,
         holdout: args.holdout,
         keep: args.keep,

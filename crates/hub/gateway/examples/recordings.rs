@@ -1,9 +1,9 @@
 //! Recorded conversations through the gateway: `recordings FOLDER [most]`. The folder holds JSON Lines of conversations (`id`,
 //! `kind`, `messages`, `tools`). The list of each agent grows message by message, in the three forms, through gateways with
-//! `off`, `shadow`, `append`, `save`, and `save` and `window` with 8,192 tokens, before the provider of the tests. It prints for each
-//! policy what was refused, what was dearer than the plain twin, the bill relative to it, how far the prediction (of `shadow`, or
-//! the plain bill of the ledger) is from the bill, the requests before which something left, and the marks of the last lists that
-//! the model could not read back.
+//! `off`, `append`, `save`, and `save` and `window` with 8,192 tokens, before the provider of the tests, and each through one that
+//! predicts it. It prints for each policy what was refused, what was dearer than the plain twin, the bill relative to it, how far the
+//! plain bill of the ledger is from the plain twin's, how far the prediction of `shadow` is from the bill, the requests before which
+//! something left, and the marks of the last lists that the model could not read back.
 
 #![allow(clippy::unwrap_used, reason = "a tool of the tests")]
 
@@ -62,14 +62,13 @@ impl Row {
     }
 }
 
-/// The policies, each with its name and its window. The first one is the plain twin.
-const POLICIES: [(&str, Policy, Option<u64>); 6] = [
-    ("off", Policy::Off, None),
-    ("shadow", Policy::Shadow, None),
-    ("append", Policy::Append, None),
-    ("save", Policy::Save, None),
-    ("save 8192", Policy::Save, Some(8_192)),
-    ("window 8192", Policy::Window, Some(8_192)),
+/// The policies, each with its window. The first one is the plain twin.
+const POLICIES: [(Policy, Option<u64>); 5] = [
+    (Policy::Off, None),
+    (Policy::Append, None),
+    (Policy::Save, None),
+    (Policy::Save, Some(8_192)),
+    (Policy::Window, Some(8_192)),
 ];
 
 #[tokio::main]
@@ -102,25 +101,45 @@ async fn main() {
                 })
                 .collect();
             let mut plain = Vec::new();
-            for (name, policy, window) in POLICIES {
-                let spent = spent(&conversations, form, (policy, window)).await;
+            for (policy, window) in POLICIES {
+                let config = Config {
+                    policy,
+                    window,
+                    ..Config::default()
+                };
+                let through = spent(&conversations, form, &config).await;
                 if policy == Policy::Off {
-                    plain.clone_from(&spent);
+                    plain.clone_from(&through);
                 }
-                let mut row = Row::default();
-                plain
-                    .iter()
-                    .zip(&spent)
-                    .for_each(|(plain, spent)| row.add(plain, spent));
+                let shadow = if policy == Policy::Off {
+                    through.clone()
+                } else {
+                    let shadow = Config {
+                        policy: Policy::Shadow,
+                        predict: policy,
+                        ..config
+                    };
+                    spent(&conversations, form, &shadow).await
+                };
+                let row_of = |all: &[Spent]| {
+                    let mut row = Row::default();
+                    let pairs = plain.iter().zip(all);
+                    pairs.for_each(|(plain, spent)| row.add(plain, spent));
+                    row
+                };
+                let (row, shadow) = (row_of(&through), row_of(&shadow));
+                let window = window.map_or(String::new(), |window| format!(" {window}"));
+                let beside = |one: f64, other: f64| (one / other - 1.0) * 100.0;
                 println!(
-                    "| {kind} | {} | {name} | {} | {} | {} | {} | {:.4} | {:+.2} % | {} | {} of {} |",
+                    "| {kind} | {} | {policy}{window} | {} | {} | {} | {} | {:.4} | {:+.2} % | {:+.2} % | {} | {} of {} |",
                     form.name(),
-                    spent.len(),
+                    through.len(),
                     row.requests,
                     row.refused,
                     row.dearer,
                     row.cost / row.plain,
-                    (row.predicted / row.plain - 1.0) * 100.0,
+                    beside(row.predicted, row.plain),
+                    beside(shadow.predicted, row.cost),
                     row.steps,
                     row.read.lost,
                     row.read.marks,
@@ -131,20 +150,15 @@ async fn main() {
 }
 
 /// Sends conversations through a gateway, and returns what each has cost by the bill of the provider.
-async fn spent(
-    conversations: &[Grown],
-    form: Form,
-    (policy, window): (Policy, Option<u64>),
-) -> Vec<Spent> {
+async fn spent(conversations: &[Grown], form: Form, config: &Config) -> Vec<Spent> {
+    let (policy, cuts) = (
+        config.policy,
+        matches!(config.policy, Policy::Save | Policy::Window),
+    );
     let (upstream, url) = Upstream::start().await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("gateway.accp");
-    let config = Config {
-        policy,
-        window,
-        ..Config::default()
-    };
-    let (url_of_gateway, end, ended) = gateway(&url, config, &file).await;
+    let (url_of_gateway, end, ended) = gateway(&url, config.clone(), &file).await;
     upstream.forget();
     let client = client();
     let provider = if form == Form::Messages {
@@ -190,11 +204,11 @@ async fn spent(
                     + billed.read as f64 * prices.read
                     + billed.output as f64 * prices.output;
             }
-            if window.is_some() || policy == Policy::Save {
+            if cuts {
                 texts.add(&got.json());
             }
         }
-        if !last.is_empty() && (window.is_some() || policy == Policy::Save) {
+        if !last.is_empty() && cuts {
             texts.end(&serde_json::from_str(&last).unwrap());
             spent.read = read::all(&upstream, &texts, async || {
                 ask(last.clone()).await.bytes().await.unwrap();

@@ -57,6 +57,9 @@ pub(crate) fn restored(
     key: &str,
     asides: &[(usize, Vec<&Aside>)],
 ) -> Option<(String, u64)> {
+    if asides.is_empty() {
+        return None;
+    }
     let items = items_of(text, key)?;
     let raws: Vec<&str> = items
         .iter()

@@ -31,7 +31,7 @@ pub(crate) struct Removed {
     pub(crate) is_sent: bool,
     /// All tokens of the list that was sent.
     pub(crate) sent: u64,
-    /// If something changes that a cache has: the tokens of the plain list, and of the one that the request before had.
+    /// If something changes that a cache has: the tokens of the list that was not sent, and how many of them the request before had.
     pub(crate) step: Option<(u64, u64)>,
 }
 
@@ -58,25 +58,30 @@ impl Bill {
         let of_end = if first.written > 0 { prices.write } else { 1.0 };
         let of_beginning = if first.read > 0 { prices.read } else { of_end };
         let difference = scale * (removed.old as f64 * of_beginning + removed.new as f64 * of_end);
-        if removed.is_sent {
-            let plain = match removed.step {
-                Some((given, before)) => {
-                    let new = given.saturating_sub(before);
-                    scale * (before as f64 * prices.read + new as f64 * of_end)
-                }
-                None => cost_of(first) - first.output as f64 * prices.output + difference,
-            };
-            Self {
-                cost,
-                plain: plain + last.output as f64 * prices.output,
-                changed: cost,
+        let input = cost_of(first) - first.output as f64 * prices.output;
+        let other = match removed.step {
+            Some((tokens, before)) => {
+                let of_before = if removed.is_sent {
+                    prices.read
+                } else {
+                    of_beginning
+                };
+                let new = tokens.saturating_sub(before);
+                scale * (before as f64 * of_before + new as f64 * of_end)
             }
+            None if removed.is_sent => input + difference,
+            None => input - difference,
+        };
+        let other = other + last.output as f64 * prices.output;
+        let [plain, changed] = if removed.is_sent {
+            [other, cost]
         } else {
-            Self {
-                cost,
-                plain: cost,
-                changed: cost - difference,
-            }
+            [cost, other]
+        };
+        Self {
+            cost,
+            plain,
+            changed,
         }
     }
 }

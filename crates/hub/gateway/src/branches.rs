@@ -3,19 +3,20 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use accp_memory::{Memory, MessageList, Promise, Window};
+use accp_memory::{Form, Memory, Promise, Window};
 use ring::hmac;
 use tokio::sync::broadcast;
 
 use crate::aside::Aside;
 use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
-use crate::digest::{Digest, Place, digest_of, is_same, places};
+use crate::digest::{Digest, Place, is_same, places};
 use crate::headers::first_half;
 use crate::kept::{Kept, Written};
 use crate::ledger::{Ledger, LedgerError};
 use crate::open::Open;
 use crate::prices::Prices;
+use crate::read::{Read, Reader};
 
 /// The branches of a session that are held open. The one that was used longest ago rests on disk first: a thought may be bound to
 /// its forms.
@@ -31,11 +32,14 @@ const EVENTS: usize = 256;
 /// The sessions of a gateway.
 pub(crate) struct Branches {
     keep: Keep,
+    /// The policy that is carried out, or predicted.
+    pub(crate) effect: Policy,
     /// The window of lists that something may leave, and of those that nothing may.
     window: Window,
     no_window: Window,
     events: broadcast::Sender<String>,
     holdout: f64,
+    pub(crate) reader: Reader,
     ledger: Arc<Ledger>,
     secret: hmac::Key,
     /// The sessions that are held open; the others are read again when they come back.
@@ -67,6 +71,8 @@ pub(crate) struct Branch {
     used: i64,
     pub(crate) digests: Vec<Digest>,
     pub(crate) memory: Memory,
+    /// The last request, as the client sent it and with what the client has not seen.
+    pub(crate) held: Vec<Read>,
     /// What stands of it in the ledger.
     written: Option<Written>,
     promise: Promise,
@@ -81,10 +87,12 @@ impl Branches {
         let of = |tokens| Window::of(tokens).map_err(|error| format!("--window {tokens}: {error}"));
         Ok(Self {
             keep: config.keep,
+            effect: config.effect(),
             window: of(config.window.unwrap_or(NO_WINDOW))?,
             no_window: of(NO_WINDOW)?,
             events: broadcast::Sender::new(EVENTS),
             holdout: config.holdout,
+            reader: Reader::default(),
             secret: ledger.secret().map_err(|error| error.to_string())?,
             ledger,
             open: Mutex::default(),
@@ -102,23 +110,22 @@ impl Branches {
         policy: Policy,
         owner: [u8; 16],
         hint: Option<&str>,
-        list: &MessageList,
+        (form, list): (Form, &Read),
     ) -> String {
         let mut context = hmac::Context::with_key(&self.secret);
         if policy == Policy::Shadow {
             context.update(b"shadow");
         }
         context.update(&owner);
-        context.update(list.form().name().as_bytes());
+        context.update(form.name().as_bytes());
         if let Some(hint) = hint {
             context.update(b"hint");
             context.update(hint.as_bytes());
         } else {
-            let messages = list.messages().iter();
-            let is_user = |json: &serde_json::Value| json["role"] == "user";
-            let first = messages.clone().position(|message| is_user(message.json()));
-            for message in messages.take(first.map_or(1, |first| first + 1)) {
-                context.update(&digest_of(message.raw()));
+            let mut items = list.items.iter();
+            let first = items.position(|item| item.message.json()["role"] == "user");
+            for item in list.items.iter().take(first.map_or(1, |first| first + 1)) {
+                context.update(&item.digest);
             }
         }
         hex::encode(first_half(context.sign().as_ref()))
@@ -312,6 +319,7 @@ impl Branches {
                     used: session.uses,
                     digests: Vec::new(),
                     memory,
+                    held: Vec::new(),
                     written: None,
                     promise,
                     last,
@@ -347,6 +355,7 @@ impl Branches {
                 used: kept.used,
                 digests: kept.digests.as_chunks::<8>().0.to_vec(),
                 memory,
+                held: Vec::new(),
                 written: Some(written),
                 promise: Promise::Append,
                 last: kept.last,

@@ -28,6 +28,8 @@ pub struct Config {
     pub openai: String,
     /// What happens to requests.
     pub policy: Policy,
+    /// The policy whose bill [`Policy::Shadow`] predicts.
+    pub predict: Policy,
     /// The most tokens of a list. [`Policy::Window`] needs it; with [`Policy::Save`] it is a limit for results alone.
     pub window: Option<u64>,
     /// The share of the sessions whose requests stay as they are, from 0 to 1. Their bills are what the others are compared with.
@@ -50,6 +52,7 @@ impl Default for Config {
             anthropic: "https://api.anthropic.com".to_owned(),
             openai: "https://api.openai.com".to_owned(),
             policy: Policy::Append,
+            predict: Policy::Save,
             window: None,
             holdout: 0.0,
             keep: Keep::Cold,
@@ -69,6 +72,14 @@ impl Config {
         };
         url.trim_end_matches('/')
     }
+
+    /// Returns the policy that is carried out, or predicted.
+    pub fn effect(&self) -> Policy {
+        match self.policy {
+            Policy::Shadow => self.predict,
+            policy => policy,
+        }
+    }
 }
 
 /// What a gateway does to requests.
@@ -76,7 +87,7 @@ impl Config {
 pub enum Policy {
     /// Nothing: requests go out unread.
     Off,
-    /// Nothing, but the ledger says what [`Policy::Append`] would have done.
+    /// Nothing, but the ledger says what another policy would have done ([`Config::predict`]).
     Shadow,
     /// Results of tools get their cheapest form when they enter a list, and keep it.
     #[default]

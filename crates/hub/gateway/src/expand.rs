@@ -13,12 +13,14 @@ use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, stream};
+use ring::digest;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
 use crate::aside::Aside;
 use crate::body;
 use crate::branches::lock;
+use crate::headers::first_half;
 use crate::plan::{Asked, Plan, Reading};
 use crate::record::Record;
 use crate::route::Route;
@@ -33,24 +35,47 @@ const MOST: u64 = 32 << 20;
 /// How long the rest of a turn may take that nobody waits for.
 const REST: Duration = Duration::from_secs(1);
 
-/// Reads a request on a thread that may take its time, and returns what to send in its place, with its text.
-///
-/// # Errors
-/// Why it is to go out as it is. A panic is a fault like others.
+/// What was planned of a request.
+pub(crate) struct Planned {
+    /// The digest of its bytes, and of those to send in their place, if they differ.
+    pub(crate) digests: (Vec<u8>, Option<Vec<u8>>),
+    /// What to send in its place, with its text; or why it is to go out as it is. A panic is a fault like others.
+    pub(crate) plan: Result<(Plan, String), String>,
+}
+
+/// Reads a request on a thread that may take its time.
 pub(crate) async fn plan(
     app: &Arc<App>,
     route: Route,
     headers: &HeaderMap,
     bytes: &Bytes,
-) -> Result<(Plan, String), String> {
-    let (app, headers, bytes) = (Arc::clone(app), headers.clone(), bytes.clone());
+) -> Planned {
+    let (app, headers, given) = (Arc::clone(app), headers.clone(), bytes.clone());
     let most = app.config.body_bytes;
-    aside(move || {
-        let text = body::text(&headers, &bytes, most)?;
+    let planned = aside(move || {
+        let text = body::text(&headers, &given, most)?;
         let plan = planned(&app, route, &headers, &text, &[])?;
-        Ok((plan, text))
-    })
-    .await
+        let sent = plan.changed.as_ref();
+        let digests = (
+            digest_of(&given),
+            sent.map(|sent| digest_of(sent.as_bytes())),
+        );
+        Ok((digests, (plan, text)))
+    });
+    match planned.await {
+        Ok((digests, plan)) => Planned {
+            digests,
+            plan: Ok(plan),
+        },
+        Err(fault) => Planned {
+            digests: (digest_of(bytes), None),
+            plan: Err(fault),
+        },
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> Vec<u8> {
+    first_half(digest::digest(&digest::SHA256, bytes).as_ref()).to_vec()
 }
 
 fn planned(

@@ -94,15 +94,19 @@ impl Gateway {
             let message = format!("--holdout is a share from 0 to 1, found {}", config.holdout);
             return Err(GatewayError::Setting(message));
         }
-        if config.policy == Policy::Window && config.window.is_none() {
-            let message = "--policy window needs the tokens of a list, such as --window 100000";
+        if !config.predict.changes() {
+            let found = config.predict;
+            let message = format!("--predict takes append, save or window, found {found}");
+            return Err(GatewayError::Setting(message));
+        }
+        let effect = config.effect();
+        if effect == Policy::Window && config.window.is_none() {
+            let message = "the policy window needs the tokens of a list, such as --window 100000";
             return Err(GatewayError::Setting(message.to_owned()));
         }
-        if config.window.is_some() && !config.policy.cuts() {
-            let message = format!(
-                "--window is for --policy save or window, and the policy is {}",
-                config.policy
-            );
+        if config.window.is_some() && !effect.cuts() {
+            let message =
+                format!("--window is for the policies save and window, and the policy is {effect}");
             return Err(GatewayError::Setting(message));
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {

@@ -1,43 +1,11 @@
-//! The list of a request: as the memory reads it, and put back into the text of the request.
+//! The list of a request, put back into the text of the request.
+
+use std::ops::Range;
 
 use accp_memory::{Form, MessageList};
 use serde_json::Value as Json;
 
-use crate::bare::{unmark, unwrap_words};
-use crate::digest::{Digest, digest_of};
 use crate::splice;
-
-/// A request as the memory reads it: without what clients change in a message while it stays the same.
-pub(crate) struct Bare {
-    pub(crate) json: Json,
-    pub(crate) list: MessageList,
-    pub(crate) digests: Vec<Digest>,
-}
-
-impl Bare {
-    /// Reads a request.
-    ///
-    /// # Errors
-    /// Why the list cannot be read.
-    pub(crate) fn of(mut json: Json, form: Form) -> Result<Self, String> {
-        unmark(&mut json);
-        let messages = json[key(form)].as_array_mut().into_iter().flatten();
-        messages.for_each(unwrap_words);
-        let list = MessageList::read(&json.to_string(), Some(form));
-        let list = list.map_err(|found| found.to_string())?;
-        let messages = list.messages().iter();
-        Ok(Self {
-            digests: messages.map(|message| digest_of(message.raw())).collect(),
-            json,
-            list,
-        })
-    }
-
-    pub(crate) fn items(&mut self, form: Form) -> &mut [Json] {
-        let items = self.json[key(form)].as_array_mut();
-        items.map(Vec::as_mut_slice).unwrap_or_default()
-    }
-}
 
 /// Returns the member of a request that is its list.
 pub(crate) fn key(form: Form) -> &'static str {
@@ -47,20 +15,19 @@ pub(crate) fn key(form: Form) -> &'static str {
     }
 }
 
-/// Puts the list to send into the text of a request. Its messages before `left` that are no system messages have left, and a summary
+/// Puts the list to send into the text of a request, in the places of its messages. Those before `left` that are no system messages have left, and a summary
 /// stands in their place.
 ///
 /// # Errors
 /// If more differs than texts.
 pub(crate) fn put(
     text: &str,
-    form: Form,
+    places: &[Range<usize>],
     given: &MessageList,
     sent: &MessageList,
     left: usize,
 ) -> Result<String, String> {
     let moved = || "the messages are not where they were read".to_owned();
-    let places = splice::items_of(text, key(form)).ok_or_else(moved)?;
     if places.len() != given.messages().len() {
         return Err(moved());
     }

@@ -1,6 +1,5 @@
 //! What to send in the place of a request.
 
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use accp_memory::{Form, MessageList, Promise, Report, Why};
@@ -9,17 +8,17 @@ use serde_json::Value as Json;
 use time::OffsetDateTime;
 
 use crate::aside;
-use crate::bare::{is_bound, sign};
 use crate::bill::Removed;
 use crate::branches::{Branch, Branches, Session, lock};
 use crate::config::Policy;
 use crate::digest::{Place, is_kept, keep_text, places};
 use crate::headers;
 use crate::ledger::LedgerError;
-use crate::list::{self, Bare, key};
+use crate::list::{self, key};
 use crate::prices::Prices;
+use crate::read::Read;
 use crate::route::Provider;
-use crate::{json, splice, tool};
+use crate::{mark, splice, tool};
 
 /// A request with a list.
 pub(crate) struct Asked<'r> {
@@ -66,21 +65,20 @@ impl Branches {
     /// # Errors
     /// Why the request is to go out as it is.
     pub(crate) fn plan(&self, policy: Policy, asked: &Asked<'_>) -> Result<Plan, String> {
-        let json =
-            json::read(asked.text).map_err(|error| format!("the body is no JSON: {error}"))?;
+        let owner = headers::owner(self.secret(), asked.headers);
+        let client = self.reader.read(owner, asked.form, asked.text)?;
+        let head = Arc::clone(&client.head);
         let mut plan = Plan {
-            model: json["model"].as_str().unwrap_or_default().to_owned(),
+            model: head.json["model"].as_str().unwrap_or_default().to_owned(),
             policy: policy.name(),
             ..Plan::default()
         };
-        if json[key(asked.form)].is_string() {
+        if head.json[key(asked.form)].is_string() {
             // Responses takes words in the place of a list, and words stay as they are.
             return Ok(plan);
         }
-        let client = Bare::of(json, asked.form)?;
-        let hint = headers::session_hint(asked.headers, asked.form, &client.json);
-        let owner = headers::owner(self.secret(), asked.headers);
-        plan.session = self.name(policy, owner, hint.as_deref(), &client.list);
+        let hint = headers::session_hint(asked.headers, asked.form, &head.json);
+        plan.session = self.name(policy, owner, hint.as_deref(), (asked.form, &client));
         let prices = Prices::of(asked.provider, &plan.model);
         let handle = self
             .session(&plan.session, prices)
@@ -92,18 +90,18 @@ impl Branches {
             plan.policy = "holdout";
             return Ok(plan);
         }
-        let obstacle = tool::obstacle(&client.json, asked.form);
-        let is_bound = client.json[key(asked.form)]
-            .as_array()
-            .is_some_and(|items| items.iter().any(self::is_bound));
-        let is_bound = is_bound && !drops_thoughts(&client.json);
-        let mut promise = match policy {
+        let obstacle = tool::obstacle(&head.json, asked.form);
+        let is_bound = client.items.iter().any(|item| item.is_bound);
+        let is_bound = is_bound && !drops_thoughts(&head.json);
+        let mut promise = match self.effect {
             Policy::Save => Promise::Save,
             Policy::Window => Promise::Window,
             _ => Promise::Append,
         };
-        if let (true, Some(obstacle)) = (policy.cuts(), obstacle) {
-            plan.policy = Policy::Append.name();
+        if let (true, Some(obstacle)) = (self.effect.cuts(), obstacle) {
+            if policy.changes() {
+                plan.policy = Policy::Append.name();
+            }
             plan.note = Some(obstacle.to_owned());
         }
         if is_bound || obstacle.is_some() {
@@ -127,35 +125,36 @@ impl Branches {
             plan.policy = "plain";
             promise = Promise::Append;
         }
-        let all = places(&client.digests);
+        let all = places(&client.digests());
         let place = all.last().copied().unwrap_or_default();
         let asides = session.asides(&all);
         let restored = aside::restored(asked.form, asked.text, key(asked.form), &asides);
-        let (mut text, put) = match restored {
-            Some((text, put)) => (Cow::Owned(text), put),
-            None => (Cow::Borrowed(asked.text), 0),
-        };
+        let (mut whole, put) = restored.map_or((None, 0), |(text, put)| (Some(text), put));
         if !asked.more.is_empty() {
-            let more = splice::with_items(&text, key(asked.form), asked.more);
-            text = Cow::Owned(more.ok_or("the list is not where it was read")?);
+            let text = whole.as_deref().unwrap_or(asked.text);
+            let more = splice::with_items(text, key(asked.form), asked.more);
+            whole = Some(more.ok_or("the list is not where it was read")?);
         }
-        let bare = match &text {
-            Cow::Borrowed(_) => client,
-            Cow::Owned(text) => {
-                let json = json::read(text)
-                    .map_err(|error| format!("the list does not go on: {error}"))?;
-                Bare::of(json, asked.form)?
-            }
+        let mut held = vec![client];
+        if let Some(text) = &whole {
+            let read = self.reader.read(owner, asked.form, text);
+            held.push(read.map_err(|error| format!("the list does not go on: {error}"))?);
+        }
+        let text = whole.as_deref().unwrap_or(asked.text);
+        let Some(read) = held.last() else {
+            return Ok(plan);
         };
-        let is_structured = tool::is_structured(&bare.json);
-        let found = self.branch(&mut session, &bare.digests, (prices, promise));
+        let is_structured = tool::is_structured(&head.json);
+        let found = self.branch(&mut session, &read.digests(), (prices, promise));
         let (branch, had) = found.map_err(|error| failed(&error))?;
         plan.branch = (branch.number, had, is_bound);
         let is_plain = plan.policy == "plain";
-        let list = kept(branch, bare, asked.form, had, is_plain)?;
+        let list = kept(branch, read, asked.form, had, is_plain)?;
         let before = branch.given;
         let (sent, report) = branch.memory.to_send(&list, asked.now);
         branch.last = now;
+        let places_of_items = read.places.clone();
+        branch.held = held;
         branch.given = report.given.saturating_sub(put);
         let number = branch.number;
         self.keep(&plan.session, branch)
@@ -168,6 +167,13 @@ impl Branches {
                 .step
                 .as_ref()
                 .is_some_and(|step| step.why != Why::Free);
+            if !policy.changes() {
+                // A cache keeps no list below its minimum.
+                let same = Some(report.same).filter(|same| *same >= prices.minimum);
+                plan.removed.step = Some((report.sent, same.unwrap_or(0)));
+                plan.note = Some(format!("it would be {told}"));
+                return Ok(plan);
+            }
             plan.removed.step = (is_warm && before > 0).then_some((plan.given, before));
             tracing::info!(
                 session = plan.session,
@@ -181,7 +187,7 @@ impl Branches {
         if !policy.changes() {
             return Ok(plan);
         }
-        let mut new = list::put(&text, asked.form, &list, &sent, report.left)?;
+        let mut new = list::put(text, &places_of_items, &list, &sent, report.left)?;
         if report.needs_tool {
             if let Some(obstacle) = obstacle {
                 return Err(format!("the list has marks, and {obstacle}"));
@@ -193,6 +199,10 @@ impl Branches {
                 place,
                 is_structured,
             });
+        }
+        if asked.form == Form::Anthropic && report.step.is_some() {
+            let ends = [report.same_messages, report.settled];
+            new = mark::around_change(&new, ends).unwrap_or(new);
         }
         plan.changed = (new != asked.text).then_some(new);
         Ok(plan)
@@ -212,32 +222,31 @@ fn drops_thoughts(json: &Json) -> bool {
 /// Signs the messages of a list that keep the text that they came with, so that the memory leaves them as they are.
 fn kept(
     branch: &mut Branch,
-    mut bare: Bare,
+    read: &Read,
     form: Form,
     had: usize,
     is_plain: bool,
 ) -> Result<MessageList, String> {
-    let items = bare.items(form);
     // A thought is bound to what stood before it when it was made, and that was not sent from here.
-    let bound = items.iter().rposition(is_bound);
+    let bound = read.items.iter().rposition(|item| item.is_bound);
     let until = if is_plain {
-        items.len()
+        read.items.len()
     } else {
         bound.unwrap_or(0)
     };
     let new = branch.digests.iter_mut().take(until).skip(had);
     new.for_each(keep_text);
-    let mut is_any_kept = false;
-    for (item, digest) in items.iter_mut().zip(&branch.digests) {
+    let items = read.items.iter().zip(&branch.digests);
+    let messages = items.map(|(item, digest)| {
         if is_kept(*digest) {
-            sign(item);
-            is_any_kept = true;
+            item.signed(form)
+        } else {
+            Some(item.message.clone())
         }
-    }
-    if !is_any_kept {
-        return Ok(bare.list);
-    }
-    MessageList::read(&bare.json.to_string(), Some(form)).map_err(|found| found.to_string())
+    });
+    let messages = messages.collect::<Option<_>>();
+    let messages = messages.ok_or("a message cannot be signed")?;
+    Ok(read.list(messages))
 }
 
 /// Returns the tokens that only the plain list has.

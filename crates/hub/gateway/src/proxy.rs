@@ -14,11 +14,10 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt as _};
-use ring::digest;
 
 use crate::config::Policy;
 use crate::expand::{self, Expanding, Kind, Whole};
-use crate::headers::{self, first_half};
+use crate::headers;
 use crate::record::Record;
 use crate::route::Route;
 use crate::send::{self, Sent, innermost, send};
@@ -83,12 +82,10 @@ async fn planned(
         .policy
         .name()
         .clone_into(&mut record.entry.policy);
-    record.entry.given_digest = digest_of(&bytes);
-    record
-        .entry
-        .sent_digest
-        .clone_from(&record.entry.given_digest);
-    let (changed, mut plan, text) = match planned {
+    let (given, sent) = planned.digests;
+    record.entry.sent_digest = sent.unwrap_or_else(|| given.clone());
+    record.entry.given_digest = given;
+    let (changed, mut plan, text) = match planned.plan {
         Ok((mut plan, text)) => (record.planned(&mut plan), plan, text),
         Err(fault) => {
             tracing::warn!(fault, "a request goes out as it is");
@@ -101,7 +98,6 @@ async fn planned(
         let sent = send(app, parts, url, bytes.into()).await;
         return answered(app, route, sent, Some(record));
     };
-    record.entry.sent_digest = digest_of(changed.as_bytes());
     record.entry.added_us = micros(started);
     let unpacked = send::unpacked(parts, plan.reading.is_some());
     let sent = send(app, &unpacked, url, changed.into()).await;
@@ -230,10 +226,6 @@ fn head(upstream: &reqwest::Response, record: Option<&mut Record>) -> (StatusCod
         }
     }
     (upstream.status(), headers)
-}
-
-fn digest_of(bytes: &[u8]) -> Vec<u8> {
-    first_half(digest::digest(&digest::SHA256, bytes).as_ref()).to_vec()
 }
 
 fn micros(since: Instant) -> u64 {

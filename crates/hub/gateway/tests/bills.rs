@@ -1,13 +1,23 @@
 //! What the ledger says of the bill, beside the bill of a twin that is sent as it is.
 
-use accp_gateway::{By, Ledger, Policy, Report};
+use accp_gateway::{By, Config, Ledger, Policy, Report};
 use serde_json::Value as Json;
 
 use crate::conversation::{Bench, messages, request};
 
 /// Sends a growing conversation, and returns the ledger.
 async fn grown(policy: Policy, lists: &[Json]) -> Ledger {
-    let mut bench = Bench::start(policy).await;
+    let config = Config {
+        policy,
+        predict: Policy::Append,
+        ..Config::default()
+    };
+    grown_with(config, lists).await
+}
+
+/// The same with these settings.
+async fn grown_with(config: Config, lists: &[Json]) -> Ledger {
+    let mut bench = Bench::with(config).await;
     for list in lists {
         bench.ask(list).await;
     }
@@ -32,6 +42,70 @@ async fn the_plain_bill_is_that_of_the_plain_twin() {
     assert!(append.cost < plain.cost * 0.9, "{append:?} {plain:?}");
     assert!(near(append.plain, plain.cost), "{append:?} {plain:?}");
     assert!(near(shadow.changed, append.cost), "{shadow:?} {append:?}");
+}
+
+/// A page of a log, with lines that no other page has. Each fifth one is large.
+fn page(call: u64) -> String {
+    let lines = if call % 5 == 0 { 400 } else { 90 };
+    let lines = (0..lines).map(|n| {
+        let n = call * 1_000 + n;
+        format!(
+            "{n} host-{} took {} ms for order {}, with {} rows and no error",
+            n % 7,
+            n * 31 % 997,
+            n * 7_919,
+            n % 53
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The prediction is the bill also where something leaves that a cache has, and where the definition of the tool comes.
+#[tokio::test]
+async fn shadow_predicts_what_each_policy_costs() {
+    let lists: Vec<Json> = (0..40)
+        .map(|calls| {
+            let mut list = messages(calls);
+            for (call, message) in list.iter_mut().skip(2).step_by(2).enumerate() {
+                message["content"][0]["content"] = page(call as u64).into();
+            }
+            request(list)
+        })
+        .collect();
+    for (policy, window) in [
+        (Policy::Save, None),
+        (Policy::Save, Some(24_000)),
+        (Policy::Window, Some(24_000)),
+    ] {
+        let config = Config {
+            policy,
+            window,
+            ..Config::default()
+        };
+        let shadow = Config {
+            policy: Policy::Shadow,
+            predict: policy,
+            ..config.clone()
+        };
+        let through = grown_with(config, &lists).await;
+        let entries = through.entries(None).unwrap();
+        let steps = entries.iter().filter(|entry| entry.note.is_some());
+        assert!(steps.count() > 0, "{policy} {window:?}");
+        let through = Report::of(&through, By::Model).unwrap().all;
+        let shadow = grown_with(shadow, &lists).await;
+        let notes = shadow.entries(None).unwrap().into_iter();
+        let notes: Vec<_> = notes.filter_map(|entry| entry.note).collect();
+        assert!(
+            notes.iter().all(|note| note.starts_with("it would be ")),
+            "{notes:?}"
+        );
+        let shadow = Report::of(&shadow, By::Model).unwrap().all;
+        let apart = shadow.changed / through.cost - 1.0;
+        assert!(
+            apart.abs() < 0.02,
+            "{policy} {window:?}: {apart:+.4}, {shadow:?} {through:?}"
+        );
+    }
 }
 
 #[tokio::test]

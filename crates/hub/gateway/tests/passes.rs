@@ -137,7 +137,12 @@ async fn an_event_passes_before_the_next_one_exists() {
 
 #[tokio::test]
 async fn shadow_says_what_it_would_do_and_does_nothing() {
-    let mut bench = Bench::start(Policy::Shadow).await;
+    let config = Config {
+        policy: Policy::Shadow,
+        predict: Policy::Append,
+        ..Config::default()
+    };
+    let mut bench = Bench::with(config).await;
     for calls in 1..4 {
         let body = request(messages(calls)).to_string();
         bench
