@@ -18,8 +18,18 @@ pub(crate) fn unmark(json: &mut Json) {
     }
 }
 
-/// Writes words that stand in a single block of text as that text.
+/// Writes words that stand in a single block of text as that text, and a result that does so, too.
 pub(crate) fn unwrap_words(message: &mut Json) {
+    let is_result = message["role"] == "tool";
+    if let Some(content) = message.get_mut("content") {
+        if is_result {
+            unwrap_result(content);
+        }
+        let blocks = content.as_array_mut().into_iter().flatten();
+        for block in blocks.filter(|block| block["type"] == "tool_result") {
+            block.get_mut("content").map(unwrap_result);
+        }
+    }
     if !matches!(
         message["role"].as_str(),
         Some("user" | "assistant" | "system" | "developer")
@@ -34,6 +44,22 @@ pub(crate) fn unwrap_words(message: &mut Json) {
     };
     if let Some(text) = text {
         message["content"] = text;
+    }
+}
+
+/// Writes the content of a result that is a single block of text as that text. It is written back as it stood, so the block has its
+/// type and its text, in this order.
+fn unwrap_result(content: &mut Json) {
+    let text = match content.as_array().map(Vec::as_slice) {
+        Some([Json::Object(block)])
+            if block.keys().eq(["type", "text"]) && block["type"] == "text" =>
+        {
+            block["text"].as_str().map(Json::from)
+        }
+        _ => None,
+    };
+    if let Some(text) = text {
+        *content = text;
     }
 }
 
@@ -105,9 +131,18 @@ mod tests {
             json!([{"type": "image", "text": "Rye?"}]),
             json!([{"type": "text", "text": "Rye?", "citations": []}]),
             json!([{"type": "tool_result", "content": "Rye?"}]),
+            json!([{"type": "tool_result", "content": [{"text": "Rye?", "type": "text"}]}]),
+            json!([{"type": "tool_result", "content": [{"type": "input_text", "text": "Rye?"}]}]),
         ] {
             assert_eq!(unwrapped(json!({"role": "user", "content": other})), other);
         }
-        assert!(unwrapped(json!({"role": "tool", "content": [block]})).is_array());
+        assert_eq!(
+            unwrapped(json!({"role": "tool", "content": [block]})),
+            "Rye?"
+        );
+        let results = json!([{"type": "tool_result", "content": [block]}, block]);
+        let results = unwrapped(json!({"role": "user", "content": results}));
+        assert_eq!(results[0]["content"], "Rye?");
+        assert_eq!(results[1], block);
     }
 }

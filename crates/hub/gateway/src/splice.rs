@@ -135,6 +135,11 @@ impl Scan<'_> {
                 }
                 Some(())
             }
+            // A text in a block of its own counts as that text.
+            (b'[', Json::String(new)) => {
+                let block = serde_json::json!([{ "type": "text", "text": new }]);
+                self.value(Some(&block), changes)
+            }
             (b'{' | b'[' | b'"', _) => None,
             _ => {
                 let from = self.at;
@@ -267,6 +272,9 @@ mod tests {
                 r#"{ "role":"tool" ,"n": 1.50, "content" : [ {"text":"c\n", "cache_control":{"type":"x"} } ] }"#
             )
         );
+        let block = r#"{"content":[ {"type":"text","text":"a","cache_control":null} ]}"#;
+        let new = with_strings(block, &json!({"content": "b"}));
+        assert_eq!(new.unwrap(), block.replace(r#""a""#, r#""b""#));
         let same = json!({"role": "tool", "n": 1.5, "content": [{"text": "A \"b\""}]});
         assert_eq!(with_strings(text, &same).as_deref(), Some(text));
         for other in [

@@ -2,12 +2,14 @@
 
 mod above;
 mod again;
+mod below;
 mod calls;
 mod clean;
 mod cut;
 mod edits;
 mod known;
 mod leave;
+mod lines;
 mod mark;
 mod prices;
 mod promise;
@@ -325,8 +327,16 @@ impl Memory {
         let clean = clean::clean(text);
         let by_position = table::by_position(&clean, &result.name, &self.above.shapes);
         let clean = by_position.unwrap_or(clean);
-        let formed = self.above.standing.without(&clean, &*self.counter);
-        let after = self.counter.count(&formed) as u64;
+        let mut formed = self.above.standing.without(&clean, &*self.counter);
+        let mut after = self.counter.count(&formed) as u64;
+        if let Some(below) = below::below(text) {
+            let below = clean::clean(&below);
+            let below = self.above.standing.without(&below, &*self.counter);
+            let tokens = self.counter.count(&below) as u64;
+            if tokens < after {
+                (formed, after) = (below, tokens);
+            }
+        }
         let Some(gain) = result.tokens.checked_sub(after) else {
             return;
         };
@@ -360,7 +370,7 @@ impl Memory {
         }
         let before = list.messages().get(..at).unwrap_or_default();
         let words = result::words_of_call(before, &given.id);
-        let cut = cut::preview(&result.name, result.first(), &words, &*self.counter);
+        let cut = cut::preview(&result.name, result.in_lines(), &words, &*self.counter);
         let Some(text) = cut else { return };
         let removed = tokens.saturating_sub(self.counter.count(&text) as u64);
         let is_too_large = self.state.needs_tool && tokens > self.window.large_result();

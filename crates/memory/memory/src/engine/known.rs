@@ -7,6 +7,7 @@ use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
+use super::lines;
 use super::result::Given;
 use crate::form::Form;
 use crate::message::{ListMessage, Role};
@@ -95,6 +96,12 @@ pub(super) struct KnownResult {
     /// What stands of it, if lines have left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     now: Option<String>,
+    /// Whether marks count the lines of the text in shorter lines.
+    #[serde(default, skip_serializing_if = "is_false")]
+    is_lined: bool,
+    /// The text in shorter lines, once it was asked for; nothing inside if it has no long ones.
+    #[serde(skip)]
+    lined: OnceLock<Option<String>>,
     /// The text as given, and where it stands in its message. A list gives both anew after a restart.
     #[serde(skip)]
     given: Option<(String, Pointer)>,
@@ -244,6 +251,8 @@ impl KnownResult {
             tokens: 0,
             first: None,
             now: None,
+            is_lined: false,
+            lined: OnceLock::new(),
             given: Some((given.text.clone(), given.place.clone())),
             call: given.id.clone(),
             ends: OnceLock::new(),
@@ -258,8 +267,32 @@ impl KnownResult {
 
     /// As [`first`](Self::first); `None` until a list has given it.
     pub(super) fn whole(&self) -> Option<&str> {
+        let lined = if self.is_lined { self.lined() } else { None };
+        lined.or_else(|| self.text())
+    }
+
+    /// Returns the text as it came into the list; `None` until a list has given it.
+    fn text(&self) -> Option<&str> {
         let given = self.given.as_ref().map(|(text, _)| text.as_str());
         self.first.as_deref().or(given)
+    }
+
+    /// Returns the text in shorter lines; `None` if it has no long ones, or no list has given it.
+    fn lined(&self) -> Option<&str> {
+        let text = self.text()?;
+        let lined = self.lined.get_or_init(|| lines::lined(text));
+        lined.as_deref()
+    }
+
+    /// Returns whether the text has long lines, which a mark would not count.
+    pub(super) fn has_long_lines(&self) -> bool {
+        self.lined().is_some()
+    }
+
+    /// Returns the text whose lines can be left out; nothing if a list has to give it after a restart.
+    pub(super) fn in_lines(&self) -> &str {
+        let lined = self.lined().or_else(|| self.text());
+        lined.unwrap_or_default()
     }
 
     /// Returns the text as it was given; nothing if a list has to give it after a restart.
@@ -281,6 +314,8 @@ impl KnownResult {
     pub(super) fn reset(&mut self) {
         self.first = None;
         self.now = None;
+        self.is_lined = false;
+        self.lined = OnceLock::new();
         self.ends = OnceLock::new();
         self.gone = OnceLock::new();
     }
@@ -290,26 +325,29 @@ impl KnownResult {
         &self,
         cut: impl FnOnce(&str, &str) -> Option<(String, u64)>,
     ) -> Option<(&str, u64)> {
-        let ends = self.ends.get_or_init(|| cut(&self.name, self.first()));
+        let ends = self.ends.get_or_init(|| cut(&self.name, self.in_lines()));
         ends.as_ref().map(|(text, tokens)| (text.as_str(), *tokens))
     }
 
     /// Returns the mark for all of it with its tokens, which `mark` makes of its name and text.
     pub(super) fn gone(&self, mark: impl FnOnce(&str, &str) -> (String, u64)) -> (&str, u64) {
-        let gone = self.gone.get_or_init(|| mark(&self.name, self.first()));
+        let gone = self.gone.get_or_init(|| mark(&self.name, self.in_lines()));
         (&gone.0, gone.1)
     }
 
-    /// Returns whether it stands in another form than it was given in.
+    /// Returns whether its lines are other ones than it was given in.
     pub(super) fn is_formed(&self) -> bool {
-        self.first.is_some()
+        self.first.is_some() || self.is_lined
     }
 
     pub(super) fn form(&mut self, text: String) {
         self.first = Some(text);
+        self.lined = OnceLock::new();
     }
 
+    /// Lets what stands of it be this text, with marks for lines [as they can be left out](Self::in_lines); all of it without one.
     pub(super) fn cut(&mut self, text: Option<String>) {
+        self.is_lined = text.is_some() && self.has_long_lines();
         self.now = text;
     }
 
@@ -321,6 +359,11 @@ impl KnownResult {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn write_version<S: Serializer>(_: &u32, serializer: S) -> Result<S::Ok, S::Error> {
     VERSION.serialize(serializer)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(is: &bool) -> bool {
+    !*is
 }
 
 fn write_digest<S: Serializer>(digest: &Hash, serializer: S) -> Result<S::Ok, S::Error> {

@@ -121,7 +121,7 @@ impl Memory {
                     self.shape(&given.text, sent + known.tokens_sent, whole, &mut result);
                 }
                 if was_cut {
-                    result.cut(cut::ends(&result.name, result.first(), &*self.counter));
+                    result.cut(cut::ends(&result.name, result.in_lines(), &*self.counter));
                 }
                 self.above.add(&result);
                 result.tokens = self.counter.count(result.now()) as u64;

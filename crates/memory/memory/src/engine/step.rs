@@ -221,6 +221,11 @@ impl Memory {
         cuts
     }
 
+    /// Returns whether lines of a result that others refer to would have other numbers in a mark.
+    fn has_other_lines(&self, result: &KnownResult) -> bool {
+        self.above.is_referred(&result.name) && result.has_long_lines()
+    }
+
     /// Returns what stands of an old result, with its tokens.
     fn ends<'r>(&self, result: &'r KnownResult) -> Option<(&'r str, u64)> {
         result.ends(|name, text| {
@@ -243,7 +248,7 @@ impl Memory {
         let known = known.filter(|(at, known)| self.state.stands(*at, known));
         for (at, known) in known.take_while(|(at, _)| *at < end) {
             for (index, result) in known.results.iter().enumerate() {
-                if result.is_cut() || result.tokens <= least {
+                if result.is_cut() || result.tokens <= least || self.has_other_lines(result) {
                     continue;
                 }
                 let ends = self.ends(result);
@@ -266,12 +271,13 @@ impl Memory {
         for (at, known) in self.state.messages.iter().enumerate() {
             let is_there = self.state.stands(at, known);
             for (index, result) in known.results.iter().enumerate().filter(|_| is_there) {
-                if result.is_cut() || result.tokens <= self.window.large_result() {
+                let is_large = result.tokens > self.window.large_result();
+                if result.is_cut() || !is_large || self.has_other_lines(result) {
                     continue;
                 }
                 let before = list.messages().get(..at).unwrap_or_default();
                 let words = words_of_call(before, result.call());
-                let text = cut::preview(&result.name, result.first(), &words, &*self.counter);
+                let text = cut::preview(&result.name, result.in_lines(), &words, &*self.counter);
                 let text = text.map(|text| (self.counter.count(&text) as u64, text));
                 cuts.extend(text.map(|(after, text)| Cut {
                     message: at,

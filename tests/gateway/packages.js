@@ -1,4 +1,4 @@
-// Speaks to an API with the packages `@anthropic-ai/sdk` and `openai` of Node: sdk.js URL. It fails if an answer is not what it
+// Speaks to an API with the packages `@anthropic-ai/sdk` and `openai` of Node: packages.js URL. It fails if an answer is not what it
 // should be.
 import assert from "node:assert";
 import { createRequire } from "node:module";

@@ -1,4 +1,4 @@
-"""Speaks to an API with the packages `anthropic` and `openai`: sdk.py URL. It fails if an answer is not what it should be."""
+"""Speaks to an API with the packages `anthropic` and `openai`: packages.py URL. It fails if an answer is not what it should be."""
 
 import json
 import sys
