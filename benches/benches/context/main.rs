@@ -5,10 +5,11 @@
 //! The tokens of what was said are known before, as they are to a program that counts each message when it comes. What
 //! is made anew (previews, the summary) is counted within the measured time.
 //!
-//! Names after `--` (`once`, `growth`) choose the parts to run.
+//! Names after `--` (`once`, `growth`, `memory`) choose the parts to run.
 
 mod conversation;
 mod growth;
+mod memory;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -81,7 +82,11 @@ fn id() -> SessionId {
 }
 
 fn main() {
-    let parts: [(&str, fn()); 2] = [("once", once), ("growth", growth::bench)];
+    let parts: [(&str, fn()); 3] = [
+        ("once", once),
+        ("growth", growth::bench),
+        ("memory", memory::bench),
+    ];
     // Cargo adds `--bench` to the arguments.
     let args = std::env::args().skip(1);
     let chosen: Vec<_> = args.filter(|arg| !arg.starts_with('-')).collect();
