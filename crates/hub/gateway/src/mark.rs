@@ -16,11 +16,11 @@ const MARKS: usize = 4;
 const MARKED: [&str; 4] = ["text", "image", "document", "tool_result"];
 
 /// Returns the text of a request with more marks, as far as there is room for them: on the last messages of so many, with which an earlier
-/// request has ended, or with which a later one will begin. Its client has to mark a message, too.
+/// request has ended, or with which a later one will begin. `None` if there is none, or its client marks no message.
 pub(crate) fn around_change(text: &str, ends: [usize; 2]) -> Option<String> {
     // Words that look like a mark count as well, which is on the safe side.
     let marks = text.matches(&format!("\"{MARK}\"")).count();
-    let room = MARKS.checked_sub(marks)?;
+    let room = MARKS.checked_sub(marks).filter(|room| *room > 0)?;
     let places = splice::items_of(text, key(Form::Anthropic))?;
     let messages = Messages { text, places };
     let count = messages.places.len();
@@ -117,6 +117,6 @@ mod tests {
         let three = both.replacen(r#""b""#, &format!("[{words}]"), 1);
         let four = around_change(&three, [4, 5]).unwrap();
         assert_eq!(four.matches(MARK).count(), 4);
-        assert_eq!(around_change(&four, [5, 6]), Some(four.clone()));
+        assert_eq!(around_change(&four, [5, 6]), None);
     }
 }

@@ -294,7 +294,8 @@ impl Memory {
             for (index, given) in given.into_iter().enumerate() {
                 let name = self.names.take(&given.id);
                 let mut result = KnownResult::of(name, &given);
-                result.tokens = self.counter.count(&given.text) as u64;
+                let before = self.counter.count(&given.text) as u64;
+                result.tokens = before;
                 if given.may_change && !self.edits.quotes(list, &given.id) {
                     let sent = sent_tokens + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
@@ -303,16 +304,14 @@ impl Memory {
                 }
                 self.above.add(&result);
                 self.answered(&given, (at, index));
-                let after = self.counter.count(result.now()) as u64;
-                if after < result.tokens {
+                if result.tokens < before {
                     report.forms.push(Formed {
                         message: at,
                         result: result.name.clone(),
-                        before: result.tokens,
-                        after,
+                        before,
+                        after: result.tokens,
                     });
-                    known.tokens_sent -= result.tokens - after;
-                    result.tokens = after;
+                    known.tokens_sent -= before - result.tokens;
                 }
                 known.results.push(result);
             }
@@ -321,14 +320,17 @@ impl Memory {
         }
     }
 
-    /// Gives a result its form at first sight. The list has `sent` tokens with the result as it was given, and forms have saved
+    /// Gives a result its form at first sight, with the tokens of it. The list has `sent` tokens with the result as it was given, and forms have saved
     /// `saved` of them so far.
     fn shape(&self, text: &str, sent: u64, saved: u64, result: &mut KnownResult) {
         let clean = clean::clean(text);
         let by_position = table::by_position(&clean, &result.name, &self.above.shapes);
         let clean = by_position.unwrap_or(clean);
         let mut formed = self.above.standing.without(&clean, &*self.counter);
-        let mut after = self.counter.count(&formed) as u64;
+        let mut after = result.tokens;
+        if formed != text {
+            after = self.counter.count(&formed) as u64;
+        }
         if let Some(below) = below::below(text) {
             let below = clean::clean(&below);
             let below = self.above.standing.without(&below, &*self.counter);
@@ -346,6 +348,7 @@ impl Memory {
         let is_ahead = self.prices.covers_steps(saved + gain);
         if is_cheaper && is_kept && is_ahead {
             result.form(formed);
+            result.tokens = after;
         }
     }
 
@@ -364,7 +367,7 @@ impl Memory {
         }
         let limit = self.window.large_result();
         let limit = if is_save { limit.min(LARGE) } else { limit };
-        let tokens = self.counter.count(result.first()) as u64;
+        let tokens = result.tokens;
         if tokens <= limit {
             return;
         }
@@ -372,11 +375,13 @@ impl Memory {
         let words = result::words_of_call(before, &given.id);
         let cut = cut::preview(&result.name, result.in_lines(), &words, &*self.counter);
         let Some(text) = cut else { return };
-        let removed = tokens.saturating_sub(self.counter.count(&text) as u64);
+        let after = self.counter.count(&text) as u64;
+        let removed = tokens.saturating_sub(after);
         let is_too_large = self.state.needs_tool && tokens > self.window.large_result();
         let is_kept = sent.saturating_sub(removed) >= self.prices.minimum();
         if is_too_large || is_kept && self.pays_at_once(removed) {
             result.cut(Some(text));
+            result.tokens = after;
             self.state.needs_tool = true;
         }
     }
