@@ -308,6 +308,8 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         ("--policy window", "--window 100000"),
         ("--window 9000", "--policy save or window"),
         ("--policy save --keep none", "off or shadow"),
+        ("--predict off", "append, save or window"),
+        ("--policy shadow --predict window", "--window 100000"),
         ("--key-file none.key", "none.key"),
         ("--upstream-ca none.pem", "none.pem"),
     ] {

@@ -1,7 +1,7 @@
 //! The sessions of a gateway: which list goes on with which, and what is known of it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use accp_memory::{Form, Memory, Promise, Window};
 use ring::hmac;
@@ -14,6 +14,7 @@ use crate::digest::{Digest, Place, is_same, places};
 use crate::headers::first_half;
 use crate::kept::{Kept, Written};
 use crate::ledger::{Ledger, LedgerError};
+use crate::lock::lock;
 use crate::open::Open;
 use crate::prices::Prices;
 use crate::read::{Read, Reader};
@@ -464,9 +465,4 @@ impl Session {
             .map(|(at, asides)| (at, asides.iter().rev().collect()))
             .collect()
     }
-}
-
-/// Locks what a thread may have left behind when it panicked: its parts are whole.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -19,8 +19,8 @@ use time::OffsetDateTime;
 
 use crate::aside::Aside;
 use crate::body;
-use crate::branches::lock;
 use crate::headers::first_half;
+use crate::lock::lock;
 use crate::plan::{Asked, Plan, Reading};
 use crate::record::Record;
 use crate::route::Route;

@@ -106,7 +106,7 @@ impl Gateway {
         }
         if config.window.is_some() && !effect.cuts() {
             let message =
-                format!("--window is for the policies save and window, and the policy is {effect}");
+                format!("--window is for --policy save or window, and the policy is {effect}");
             return Err(GatewayError::Setting(message));
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {

@@ -39,6 +39,7 @@ mod json;
 mod kept;
 mod ledger;
 mod list;
+mod lock;
 mod mark;
 mod open;
 mod plan;

@@ -9,12 +9,13 @@ use time::OffsetDateTime;
 
 use crate::aside;
 use crate::bill::Removed;
-use crate::branches::{Branch, Branches, Session, lock};
+use crate::branches::{Branch, Branches, Session};
 use crate::config::Policy;
 use crate::digest::{Place, is_kept, keep_text, places};
 use crate::headers;
 use crate::ledger::LedgerError;
 use crate::list::{self, key};
+use crate::lock::lock;
 use crate::prices::Prices;
 use crate::read::Read;
 use crate::route::Provider;

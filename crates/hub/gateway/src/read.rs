@@ -9,10 +9,10 @@ use ring::digest;
 use serde_json::Value as Json;
 
 use crate::bare::{is_bound, sign, unmark, unwrap_words};
-use crate::branches::lock;
 use crate::digest::{Digest, digest_of};
 use crate::headers::first_half;
 use crate::list::key;
+use crate::lock::lock;
 use crate::{json, splice};
 
 /// So many are known before those that nobody holds are looked for.

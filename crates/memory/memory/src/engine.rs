@@ -332,11 +332,12 @@ impl Memory {
             after = self.counter.count(&formed) as u64;
         }
         if let Some(below) = below::below(text) {
-            let below = clean::clean(&below);
-            let below = self.above.standing.without(&below, &*self.counter);
-            let tokens = self.counter.count(&below) as u64;
-            if tokens < after {
-                (formed, after) = (below, tokens);
+            for below in [clean::clean(&below), below] {
+                let below = self.above.standing.without(&below, &*self.counter);
+                let tokens = self.counter.count(&below) as u64;
+                if tokens < after {
+                    (formed, after) = (below, tokens);
+                }
             }
         }
         let Some(gain) = result.tokens.checked_sub(after) else {

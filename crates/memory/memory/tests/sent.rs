@@ -1,6 +1,7 @@
 //! Lists that a memory sends: the former one grown, valid, over restarts, and with marks that read back.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod lines;
 mod rules;
 mod saves;
 mod window;
@@ -209,59 +210,6 @@ proptest! {
         }
         prop_assert!(marks > 0);
     }
-}
-
-/// A result that is one line of JSON loses its middle as others do, and what left is read back.
-#[test]
-fn a_long_line_is_left_out_in_parts() {
-    let rows: Vec<Json> = (0..900)
-        .map(|n| json!({ "id": n, "about": format!("row {n} of {}", n * 7_919 % 1_009), "near": { "n": n } }))
-        .collect();
-    let words = "one more word that nobody needs any longer ".repeat(400);
-    for text in [json!({ "took": 9, "deep": [rows] }).to_string(), words] {
-        let messages = conversation(Form::OpenAi, &[text.clone(), records(3), records(4)]);
-        let given = list(Form::OpenAi, &messages);
-        let whole = results(&memory(Promise::Append).to_send(&given, NOW).0);
-        let mut small = Memory::new(Window::of(2_500).unwrap(), prices(), Promise::Append);
-        let (sent, report) = small.to_send(&given, NOW);
-        assert!(!report.is_over, "{report:?}");
-        let again = Memory::new(Window::of(2_500).unwrap(), prices(), Promise::Append);
-        let mut again = again.recall(&small.remember()).unwrap();
-        assert_eq!(raws(&again.to_send(&given, NOW).0), raws(&sent));
-        for memory in [&small, &again] {
-            let shown = &results(&sent)[0];
-            let (mark, result, from, to) = left_out(shown)[0].clone();
-            assert!(from > 2 && to > from + 20, "{mark}");
-            let lines = memory.read(&result, from, to).unwrap();
-            let filled = shown.replacen(mark, &lines, 1);
-            let bare = |text: &str| text.replace(['\n', ' '], "");
-            assert_eq!(bare(&filled), bare(&whole[0]));
-            let all = memory.read(&result, 1, usize::MAX).unwrap();
-            assert_eq!(all, filled);
-        }
-    }
-}
-
-/// A result of JSON that holds the lines of a file shows them below, so that their repeat is a reference.
-#[test]
-fn lines_in_json_are_lines() {
-    let result = |from, lines| json!({ "code": 0, "output": page(from, lines) }).to_string();
-    let given = list(
-        Form::OpenAi,
-        &conversation(Form::OpenAi, &[result(1, 40), result(10, 40)]),
-    );
-    let (sent, _) = memory(Promise::Append).to_send(&given, NOW);
-    let sent = results(&sent);
-    assert!(
-        sent[1].starts_with("{\"code\":0,\"output\":\"(the 40 lines below)\"}\n"),
-        "{}",
-        sent[1]
-    );
-    assert!(
-        sent[1].contains(" again, from \"10 let value_10"),
-        "{}",
-        sent[1]
-    );
 }
 
 #[test]

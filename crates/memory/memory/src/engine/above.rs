@@ -23,7 +23,8 @@ impl Above {
             return;
         }
         let text = result.first();
-        self.standing.add(&result.name, text);
+        self.standing
+            .add(&result.name, result.inner().unwrap_or(text));
         self.shapes.add(&result.name, text, result.given());
         if result.is_formed() {
             let names = referred(text).into_iter();

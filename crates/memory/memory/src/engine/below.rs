@@ -11,6 +11,12 @@ const LINES: usize = 4;
 
 /// Returns a result with the lines of its longest text below it; `None` if it is no object of JSON, or has no such text.
 pub(super) fn below(text: &str) -> Option<String> {
+    let (head, lines) = parts(text)?;
+    Some(format!("{head}\n{lines}"))
+}
+
+/// Returns the longest text of a result that is an object of JSON, and the object without it.
+pub(super) fn parts(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     if !text.starts_with('{') {
         return None;
@@ -28,7 +34,8 @@ pub(super) fn below(text: &str) -> Option<String> {
     let head = replaced(text, &[(place, Json::from(&*said).to_string())])?;
     let head = compact(&head);
     // Nothing else in it says so.
-    (head.matches(&*said).count() == 1).then(|| format!("{head}\n{longest}"))
+    let is_plain = head.matches(&*said).count() == 1;
+    is_plain.then(|| (head.into_owned(), longest.to_owned()))
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use accp_registry::Hash;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 
-use super::lines;
 use super::result::Given;
+use super::{below, lines};
 use crate::form::Form;
 use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
@@ -102,6 +102,9 @@ pub(super) struct KnownResult {
     /// The text in shorter lines, once it was asked for; nothing inside if it has no long ones.
     #[serde(skip)]
     lined: OnceLock<Option<String>>,
+    /// The lines of a text in its JSON, once they were asked for.
+    #[serde(skip)]
+    inner: OnceLock<Option<String>>,
     /// The text as given, and where it stands in its message. A list gives both anew after a restart.
     #[serde(skip)]
     given: Option<(String, Pointer)>,
@@ -253,6 +256,7 @@ impl KnownResult {
             now: None,
             is_lined: false,
             lined: OnceLock::new(),
+            inner: OnceLock::new(),
             given: Some((given.text.clone(), given.place.clone())),
             call: given.id.clone(),
             ends: OnceLock::new(),
@@ -282,6 +286,21 @@ impl KnownResult {
         let text = self.text()?;
         let lined = self.lined.get_or_init(|| lines::lined(text));
         lined.as_deref()
+    }
+
+    /// Returns the lines of a text in its JSON, which later results can refer to; `None` if it has lines of its own.
+    pub(super) fn inner(&self) -> Option<&str> {
+        if self.first.is_some() || self.is_cut() || !self.has_long_lines() {
+            return None;
+        }
+        let text = self.text()?;
+        let inner = self.inner.get_or_init(|| Some(below::parts(text)?.1));
+        inner.as_deref()
+    }
+
+    /// As [`whole`](Self::whole), with the lines that references to it count.
+    pub(super) fn to_read(&self) -> Option<&str> {
+        self.inner().or_else(|| self.whole())
     }
 
     /// Returns whether the text has long lines, which a mark would not count.
@@ -335,9 +354,14 @@ impl KnownResult {
         (&gone.0, gone.1)
     }
 
-    /// Returns whether its lines are other ones than it was given in.
+    /// Returns whether it stands in another form than it was given in.
     pub(super) fn is_formed(&self) -> bool {
-        self.first.is_some() || self.is_lined
+        self.first.is_some()
+    }
+
+    /// Returns whether its lines are other ones than it was given in.
+    pub(super) fn has_own_lines(&self) -> bool {
+        self.is_formed() || self.is_lined || self.inner().is_some()
     }
 
     pub(super) fn form(&mut self, text: String) {

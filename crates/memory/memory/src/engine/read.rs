@@ -38,7 +38,7 @@ impl Memory {
         let results = self.state.messages.iter().flat_map(|known| &known.results);
         let mut named = results.filter(|known| known.name == name);
         let text: Cow<'_, str> = match named.next() {
-            Some(result) => result.whole()?.into(),
+            Some(result) => result.to_read()?.into(),
             None => self.message(name)?.into(),
         };
         let lines: Vec<&str> = text.split('\n').collect();
@@ -82,8 +82,9 @@ impl Memory {
                 let tool = about(result.call());
                 // Keys and lines that stand above in the list are searched where they were given.
                 named.push((result.name.clone(), tool, result.given().into()));
-                if result.is_formed() {
-                    let lines = result.first().split('\n').count();
+                if result.has_own_lines() {
+                    let lines = result.to_read().unwrap_or_default();
+                    let lines = lines.split('\n').count();
                     formed.insert(result.name.clone(), lines);
                 }
             }
