@@ -77,7 +77,8 @@ fn lines_in_json_are_lines() {
         lines.starts_with("table 10 ") && lines.lines().count() == 20,
         "{lines}"
     );
-    let found = &memory.search("table 17", 1)[0];
+    let found = memory.search("table free day", 9);
+    let found = found.iter().find(|found| found.name == "c0").unwrap();
     let (from, to) = found.lines;
     let read = memory.read(&found.name, from, to).unwrap();
     assert!(read.contains("table 17 "), "{found:?}");
