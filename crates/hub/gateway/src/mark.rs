@@ -24,8 +24,8 @@ pub(crate) fn around_change(text: &str, ends: [usize; 2]) -> Option<String> {
     let places = splice::items_of(text, key(Form::Anthropic))?;
     let messages = Messages { text, places };
     let count = messages.places.len();
-    let newest = (0..count).rev().take(2);
-    let mark = newest.filter_map(|at| messages.mark(at)).next()?;
+    let mut newest = (0..count).rev().take(2);
+    let mark = newest.find_map(|at| messages.mark(at))?;
     let mut ends = ends.map(|end| {
         let mut before = (0..end.min(count)).rev();
         before.find(|at| messages.speaks(*at, "user") && messages.speaks(at + 1, "assistant"))

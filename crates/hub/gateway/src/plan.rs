@@ -68,17 +68,20 @@ impl Branches {
     pub(crate) fn plan(&self, policy: Policy, asked: &Asked<'_>) -> Result<Plan, String> {
         let owner = headers::owner(self.secret(), asked.headers);
         let client = self.reader.read(owner, asked.form, asked.text)?;
-        let head = Arc::clone(&client.head);
+        let request = Arc::clone(&client.head);
         let mut plan = Plan {
-            model: head.json["model"].as_str().unwrap_or_default().to_owned(),
+            model: request.json["model"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
             policy: policy.name(),
             ..Plan::default()
         };
-        if head.json[key(asked.form)].is_string() {
+        if request.json[key(asked.form)].is_string() {
             // Responses takes words in the place of a list, and words stay as they are.
             return Ok(plan);
         }
-        let hint = headers::session_hint(asked.headers, asked.form, &head.json);
+        let hint = headers::session_hint(asked.headers, asked.form, &request.json);
         plan.session = self.name(policy, owner, hint.as_deref(), (asked.form, &client));
         let prices = Prices::of(asked.provider, &plan.model);
         let handle = self
@@ -91,9 +94,9 @@ impl Branches {
             plan.policy = "holdout";
             return Ok(plan);
         }
-        let obstacle = tool::obstacle(&head.json, asked.form);
+        let obstacle = tool::obstacle(&request.json, asked.form);
         let is_bound = client.items.iter().any(|item| item.is_bound);
-        let is_bound = is_bound && !drops_thoughts(&head.json);
+        let is_bound = is_bound && !drops_thoughts(&request.json);
         let mut promise = match self.effect {
             Policy::Save => Promise::Save,
             Policy::Window => Promise::Window,
@@ -136,16 +139,16 @@ impl Branches {
             let more = splice::with_items(text, key(asked.form), asked.more);
             whole = Some(more.ok_or("the list is not where it was read")?);
         }
-        let mut held = vec![client];
+        let mut reads = vec![client];
         if let Some(text) = &whole {
             let read = self.reader.read(owner, asked.form, text);
-            held.push(read.map_err(|error| format!("the list does not go on: {error}"))?);
+            reads.push(read.map_err(|error| format!("the list does not go on: {error}"))?);
         }
         let text = whole.as_deref().unwrap_or(asked.text);
-        let Some(read) = held.last() else {
+        let Some(read) = reads.last() else {
             return Ok(plan);
         };
-        let is_structured = tool::is_structured(&head.json);
+        let is_structured = tool::is_structured(&request.json);
         let found = self.branch(&mut session, &read.digests(), (prices, promise));
         let (branch, had) = found.map_err(|error| failed(&error))?;
         plan.branch = (branch.number, had, is_bound);
@@ -155,7 +158,7 @@ impl Branches {
         let (sent, report) = branch.memory.to_send(&list, asked.now);
         branch.last = now;
         let places_of_items = read.places.clone();
-        branch.held = held;
+        branch.held = reads;
         branch.given = report.given.saturating_sub(put);
         let number = branch.number;
         self.keep(&plan.session, branch)

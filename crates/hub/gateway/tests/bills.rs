@@ -46,7 +46,7 @@ async fn the_plain_bill_is_that_of_the_plain_twin() {
 
 /// A page of a log, with lines that no other page has. Each fifth one is large.
 fn page(call: u64) -> String {
-    let lines = if call % 5 == 0 { 400 } else { 90 };
+    let lines = if call.is_multiple_of(5) { 400 } else { 90 };
     let lines = (0..lines).map(|n| {
         let n = call * 1_000 + n;
         format!(

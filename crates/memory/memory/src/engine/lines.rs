@@ -54,8 +54,7 @@ fn laid_out(json: &str) -> String {
     // Whether each value around the place is wide, and how many of them are.
     let mut around: Vec<bool> = Vec::new();
     let mut depth = 0;
-    let mut tokens = Tokens { json, at: 0 };
-    while let Some((at, token)) = tokens.next() {
+    for (at, token) in (Tokens { json, at: 0 }) {
         match token.as_bytes()[0] {
             b'{' | b'[' => {
                 let is_wide = wide.contains(&at);
@@ -107,8 +106,7 @@ fn break_lines(string: &str, out: &mut String) {
 fn wide(json: &str) -> HashSet<usize> {
     let mut open = Vec::new();
     let mut wide = HashSet::new();
-    let mut tokens = Tokens { json, at: 0 };
-    while let Some((at, token)) = tokens.next() {
+    for (at, token) in (Tokens { json, at: 0 }) {
         match token.as_bytes()[0] {
             b'{' | b'[' => open.push(at),
             b'}' | b']' => {
@@ -147,10 +145,7 @@ impl<'j> Iterator for Tokens<'j> {
                 end.map_or(rest.len(), |end| end + 2)
             }
             byte if is_mark(&byte) => 1,
-            _ => rest
-                .iter()
-                .position(|byte| is_mark(byte))
-                .unwrap_or(rest.len()),
+            _ => rest.iter().position(is_mark).unwrap_or(rest.len()),
         };
         self.at += length;
         Some((start, &self.json[start..start + length]))
@@ -170,8 +165,8 @@ mod tests {
             .map(|n| json!({"id": n, "name": "n".repeat(60)}))
             .collect();
         let text = json!({"took": 4, "rows": rows, "tags": ["a", "b"]}).to_string();
-        let lined = lined(&text).unwrap();
-        let lines: Vec<&str> = lined.split('\n').collect();
+        let broken = lined(&text).unwrap();
+        let lines: Vec<&str> = broken.split('\n').collect();
         assert_eq!(lines[..3], ["{", " \"took\":4,", " \"rows\":["]);
         assert!(lines[3].starts_with("  {\"id\":0,\"name\":\"nn") && lines[3].ends_with("\"},"));
         assert_eq!(lines[12..], [" ],", " \"tags\":[\"a\",\"b\"]", "}"]);
