@@ -70,7 +70,7 @@ async fn main() {
             .to_vec(),
     };
     println!(
-        "| Streams | Requests | Way | First event: median | 99 % | Last event: median | 99 % | Own time: median | 99 % |"
+        "| Streams | Requests | Way | First event: median | 99 % | Last event: median | 99 % | Own time: median | 99 % | Work |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     let (mut provider, upstream) = ways::provider();
