@@ -15,8 +15,8 @@ pub(crate) fn key(form: Form) -> &'static str {
     }
 }
 
-/// Puts the list to send into the text of a request, in the places of its messages. Those before `left` that are no system messages have left, and a summary
-/// stands in their place.
+/// Puts the list to send into the text of a request, in the places of its messages. Those before `left` that are no system messages
+/// have left, and a summary stands in their place.
 ///
 /// # Errors
 /// If more differs than texts.

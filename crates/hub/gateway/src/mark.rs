@@ -16,7 +16,7 @@ const MARKS: usize = 4;
 const MARKED: [&str; 4] = ["text", "image", "document", "tool_result"];
 
 /// Returns the text of a request with more marks, as far as there is room for them: on the last messages of so many, with which an earlier
-/// request has ended, or with which a later one will begin. `None` if there is none, or its client marks no message.
+/// request has ended, or with which a later one will begin. `None` if there is no room, or its client marks no message.
 pub(crate) fn around_change(text: &str, ends: [usize; 2]) -> Option<String> {
     // Words that look like a mark count as well, which is on the safe side.
     let marks = text.matches(&format!("\"{MARK}\"")).count();

@@ -320,8 +320,8 @@ impl Memory {
         }
     }
 
-    /// Gives a result its form at first sight, with the tokens of it. The list has `sent` tokens with the result as it was given, and forms have saved
-    /// `saved` of them so far.
+    /// Gives a result its form at first sight, and the tokens of that. The list has `sent` tokens with the result as it was given,
+    /// and forms have saved `saved` of them so far.
     fn shape(&self, text: &str, sent: u64, saved: u64, result: &mut KnownResult) {
         let clean = clean::clean(text);
         let by_position = table::by_position(&clean, &result.name, &self.above.shapes);
