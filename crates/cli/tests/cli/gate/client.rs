@@ -2,9 +2,9 @@
 //! come to its end.
 
 use std::fmt::Write as _;
-use std::io::{Read as _, Write as _};
+use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
@@ -21,6 +21,7 @@ pub(super) struct Client {
 pub(super) struct Open {
     stream: TcpStream,
     read: Vec<u8>,
+    since: Instant,
 }
 
 #[derive(Debug)]
@@ -73,7 +74,12 @@ impl Client {
         stream.write_all(format!("{head}\r\n").as_bytes()).unwrap();
         stream.write_all(body).unwrap();
         let read = Vec::new();
-        Open { stream, read }
+        let since = Instant::now();
+        Open {
+            stream,
+            read,
+            since,
+        }
     }
 
     /// Makes a request, and reads its answer to the end. The hub closes the connection after it.
@@ -180,13 +186,25 @@ impl Open {
         String::from_utf8_lossy(&self.read).into_owned()
     }
 
+    /// Returns whether the hub has sent anything, or has closed the connection. Fails after [`PATIENCE`].
+    pub(super) fn is_answered(&self) -> bool {
+        assert!(self.since.elapsed() < PATIENCE, "no answer has come");
+        self.stream.set_nonblocking(true).unwrap();
+        let peeked = self.stream.peek(&mut [0]);
+        self.stream.set_nonblocking(false).unwrap();
+        peeked.is_ok()
+    }
+
     /// Reads more bytes. Returns false at the end of the connection.
     fn more(&mut self) -> bool {
         let mut bytes = [0; 4096];
-        let count = self
-            .stream
-            .read(&mut bytes)
-            .expect("the hub answers in time");
+        let count = loop {
+            match self.stream.read(&mut bytes) {
+                // A child that ends interrupts a read that has a limit of time.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                read => break read.expect("the hub answers in time"),
+            }
+        };
         self.read.extend_from_slice(&bytes[..count]);
         count > 0
     }
