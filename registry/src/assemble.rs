@@ -222,7 +222,7 @@ impl Assembly {
     /// Checks that every schema named by a type exists.
     fn check_nested(&mut self, registry: &mut Registry) {
         let codes: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
-        for schema in &mut registry.schemas {
+        for schema in registry.schemas.iter_mut() {
             for field in &mut schema.fields {
                 let Some(code) = field.ty.schema_code().filter(|code| !codes.contains(*code))
                 else {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::model::Registry;
+use crate::model::{Registry, Schema};
 
 /// The digest of a registry.
 ///
@@ -115,10 +115,13 @@ impl Registry {
     /// Returns the hash of the schemas. It does not cover the version and the tokenizer of the
     /// registry, because `sync:registry` announces them beside the hash.
     pub fn hash(&self) -> Hash {
-        let schemas = self.schemas();
-        let schemas =
-            schemas.map(|schema| (schema.name.clone(), schema.to_canonical(self.protocol)));
-        hash_of(&Value::Object(schemas.collect()))
+        let compute = |schemas: &Vec<Schema>| {
+            let schemas = schemas.iter();
+            let schemas =
+                schemas.map(|schema| (schema.name.clone(), schema.to_canonical(self.protocol)));
+            hash_of(&Value::Object(schemas.collect())).0
+        };
+        Hash(self.schemas.get_or_compute(compute))
     }
 }
 

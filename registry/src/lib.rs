@@ -88,6 +88,7 @@ pub mod lexical;
 mod limits;
 #[cfg(feature = "std")]
 mod load;
+mod memo;
 mod model;
 mod names;
 mod nearest;

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use serde_json::Value;
 
 use crate::accp::ACCP;
+use crate::memo::Memo;
 use crate::protocol::Protocol;
 use crate::rules::SchemaRules;
 use crate::tables::is_core_operation;
@@ -37,8 +38,8 @@ pub struct Registry {
     /// The tokenizer that counts the budgets of this registry.
     pub tokenizer: Option<String>,
     pub(crate) protocol: &'static Protocol,
-    /// Sorted by name.
-    pub(crate) schemas: Vec<Schema>,
+    /// Sorted by name, beside the digest of their hash: each session asks for it.
+    pub(crate) schemas: Memo<Vec<Schema>, [u8; 32]>,
 }
 
 /// The code of the profile of errors (draft section 3.6).
@@ -146,7 +147,7 @@ impl Registry {
             version: 1,
             tokenizer: None,
             protocol,
-            schemas: Vec::new(),
+            schemas: Memo::default(),
         }
     }
 

@@ -88,7 +88,7 @@ impl Registry {
 
     /// Adds each standard profile whose name and code are free in this registry.
     pub fn with_profiles(mut self) -> Self {
-        for profile in Self::standard_of(self.protocol).schemas {
+        for profile in Self::standard_of(self.protocol).schemas.into_value() {
             let taken = |own: &Schema| own.name == profile.name || own.code == profile.code;
             if !self.schemas.iter().any(taken) {
                 self.insert(profile);
@@ -144,7 +144,7 @@ impl Registry {
             version: self.version,
             tokenizer: None,
             protocol: self.protocol,
-            schemas: vec![schema],
+            schemas: vec![schema].into(),
         })
     }
 
