@@ -275,12 +275,13 @@ impl Session {
             }
             // If an erased value counted as missing, a member would send its bytes again.
             numbers.missing.retain(|key, _| !erased.keys.contains(key));
-            host.side.take_snapshot(&host.gate.numbers);
+            let ids = host.gate.seen.to_ids();
+            host.side.take_snapshot(&host.gate.numbers, ids);
             host.side.batch.get().snapshot.take()
         } else {
             let mut member = Member::restore(options, stored, now)?;
             forget(&mut member.side, erased);
-            member.side.take_snapshot(&());
+            member.side.take_snapshot(&(), None);
             member.side.batch.get().snapshot.take()
         };
         snapshot.ok_or_else(|| RestoreError::new(stored.last, &"the fold cannot be written"))

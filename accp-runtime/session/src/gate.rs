@@ -10,7 +10,6 @@ pub(crate) mod content;
 pub(crate) mod envelope;
 pub(crate) mod numbers;
 pub(crate) mod profile;
-pub(crate) mod seen;
 pub(crate) mod summary;
 pub(crate) mod transactions;
 pub(crate) mod verbatim;
@@ -21,7 +20,6 @@ use accp_registry::{ErrorCode, Hash};
 use crate::delivery::parts::Part;
 use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
-use crate::gate::seen::{ConsumedId, SeenSet};
 use crate::gate::summary::WantedSummary;
 use crate::interface::output::Seen;
 use crate::log::entry::{Entry, EntryKind};
@@ -29,6 +27,7 @@ use crate::log::mid::{MemberId, Mid};
 use crate::options::{Rules, ValueLimits};
 use crate::side::Side;
 use crate::state::State;
+use crate::state::seen::{ConsumedId, Ids, SeenSet};
 use crate::wire::control::Control;
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
@@ -246,8 +245,9 @@ impl Gate {
         Some(!place.dropped)
     }
 
-    pub(crate) fn restore_seen(&mut self, seen: &[Seen]) {
-        self.seen = SeenSet::from_stored(seen);
+    /// Restores the ids that were consumed: those of a snapshot, and those after it.
+    pub(crate) fn restore_seen(&mut self, ids: Ids, seen: &[Seen]) {
+        self.seen = SeenSet::from_stored(ids, seen);
     }
 }
 

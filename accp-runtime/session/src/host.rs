@@ -38,6 +38,7 @@ use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::side::fold::{RestoreError, with_kept};
 use crate::state::effect::Effect;
+use crate::state::seen::Ids;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::refusal::Refusal;
@@ -161,12 +162,14 @@ impl Host {
         // a session commits nothing.
         side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
+        let mut ids = Ids::default();
         if let Some(snapshot) = &stored.snapshot {
-            let (numbers, _) = side.restore(snapshot)?;
-            gate.numbers = serde_json::from_value::<Numbers>(numbers)
+            let beside = side.restore(snapshot)?;
+            gate.numbers = serde_json::from_value::<Numbers>(beside.judge)
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
+            ids = beside.ids;
         }
-        gate.restore_seen(&stored.seen);
+        gate.restore_seen(ids, &stored.seen);
         let registry = with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
             side.replay(entry, |state, frame, effect| {
@@ -437,7 +440,8 @@ impl Host {
         self.flush_draft(now);
         self.want_answers();
         self.want_summary();
-        self.side.snapshot(&self.gate.numbers);
+        self.side
+            .snapshot(&self.gate.numbers, || self.gate.seen.to_ids());
     }
 
     pub(crate) fn rest(&mut self) {

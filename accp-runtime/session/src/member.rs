@@ -346,7 +346,7 @@ impl Member {
         {
             *kept = self.outbox.known_sequence().unwrap_or(0);
         }
-        self.side.snapshot(&());
+        self.side.snapshot(&(), || None);
     }
 
     pub(crate) fn rest(&mut self) {

@@ -5,6 +5,7 @@ pub(crate) mod effect;
 pub(crate) mod locate;
 pub(crate) mod names;
 pub(crate) mod puts;
+pub(crate) mod seen;
 pub(crate) mod shared;
 pub(crate) mod takers;
 

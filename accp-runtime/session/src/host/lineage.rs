@@ -276,7 +276,8 @@ impl Host {
         self.take_due_checkpoint(now);
         // Only the snapshot lists the bytes that are missing for this host's own values, so the
         // host takes a snapshot now.
-        self.side.take_snapshot(&self.gate.numbers);
+        let ids = self.gate.seen.to_ids();
+        self.side.take_snapshot(&self.gate.numbers, ids);
         self.side.transfers.want(ALL_SCHEMAS, from, None);
     }
 

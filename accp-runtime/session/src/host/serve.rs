@@ -169,7 +169,7 @@ impl Host {
         }
         let (position, hash) = (self.side.state.position, self.side.hash);
         let voucher = self.vouch(position, hash);
-        match self.side.fold_text(&(), voucher) {
+        match self.side.fold_text(&(), None, voucher) {
             Ok(text) => {
                 let bytes: Arc<[u8]> = Arc::from(text.into_bytes());
                 self.offer = Some(Offer {

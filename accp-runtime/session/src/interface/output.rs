@@ -79,6 +79,17 @@ pub struct Snapshot {
     pub text: String,
 }
 
+impl Snapshot {
+    /// How the text of a snapshot begins that holds the ids which frames have taken up to its position. A store that
+    /// selects by it reads no older rows to restore a host.
+    pub const WITH_IDS: &str = r#"{"version":4,"#;
+
+    /// Returns whether the snapshot holds the ids which frames have taken up to its position.
+    pub fn holds_ids(&self) -> bool {
+        self.text.starts_with(Self::WITH_IDS)
+    }
+}
+
 /// A frame for a peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transmit {
@@ -219,6 +230,7 @@ pub struct Stored {
     pub due: Vec<Entry>,
     /// Every entry that took a `seq` ([`EntryKind::Frame`](crate::EntryKind::Frame), [`Repeat`](crate::EntryKind::Repeat),
     /// [`Part`](crate::EntryKind::Part) and [`Dropped`](crate::EntryKind::Dropped)), ascending by position. Only a host needs them.
+    /// On a host whose snapshot holds the ids ([`Snapshot::holds_ids`]), only the entries after it.
     pub seen: Vec<Seen>,
     /// The outbox, in order.
     pub outbox: Vec<Outgoing>,

@@ -11,13 +11,13 @@ mod state;
 use std::borrow::Cow;
 
 use super::Member;
-use crate::gate::seen::{ConsumedId, SeenSet};
 use crate::interface::event::Event;
 use crate::interface::output::Stored;
 use crate::log::entry::EntryKind;
 use crate::log::mid::{MemberId, Mid};
 use crate::options::Scope;
 use crate::state::effect::Effect;
+use crate::state::seen::{ConsumedId, Ids, SeenSet};
 use crate::state::shared::StateUpdate;
 use crate::wire::control::Control;
 use crate::wire::inline;
@@ -77,7 +77,7 @@ impl DraftHost {
     pub(crate) fn of(stored: &Stored) -> Self {
         Self {
             number: stored.outbox_sequence.saturating_sub(1),
-            seen: SeenSet::from_stored(&stored.seen),
+            seen: SeenSet::from_stored(Ids::default(), &stored.seen),
             asked: None,
             hellos: 0,
             acknowledges: false,

@@ -400,7 +400,7 @@ impl Member {
             text,
         };
         let held = self.side.position;
-        let (_, of_fold) = self.side.restore(&snapshot)?;
+        let of_fold = self.side.restore(&snapshot)?.voucher;
         // A side without entries lacks all entries since it joined.
         let me = self.side.state.members.get(self.side.me());
         let held = match me {
@@ -416,7 +416,7 @@ impl Member {
             self.side.emit(Event::Missed(held + 1..=from));
         }
         self.conclude_missed();
-        self.side.take_snapshot(&());
+        self.side.take_snapshot(&(), None);
         self.now_joined();
         if let Some(hash) = self.side.state.schemas() {
             self.learn(hash);

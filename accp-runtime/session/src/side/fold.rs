@@ -11,6 +11,7 @@ use crate::log::entry::Entry;
 use crate::log::vouch::Voucher;
 use crate::state::State;
 use crate::state::effect::Effect;
+use crate::state::seen::Ids;
 use crate::wire::scan::Scanned;
 
 /// When snapshots are due. They take at most as many bytes as the log itself.
@@ -44,33 +45,48 @@ struct Fold<S, J> {
     /// For a member that starts from the fold: the voucher of the host for the log up to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
+    /// The ids that frames have taken, if version is [`WITH_IDS`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ids: Option<Ids>,
     /// Data that only a host keeps.
     judge: J,
 }
 
+/// What a fold holds beside the state of the session.
+pub(crate) struct Beside {
+    /// The data that only a host keeps.
+    pub judge: serde_json::Value,
+    /// The ids that frames have taken; none if the fold does not hold them.
+    pub ids: Ids,
+    /// The voucher of the host for the log up to the fold.
+    pub voucher: Option<Voucher>,
+}
+
 /// The version of the text of a snapshot.
 const FOLD_VERSION: u32 = 3;
+/// The version of a text that also holds ids ([`Snapshot::WITH_IDS`]).
+const WITH_IDS: u32 = 4;
 
 impl Side {
     /// Puts a snapshot into the batch, if one is due.
-    pub(crate) fn snapshot(&mut self, judge: &impl Serialize) {
+    pub(crate) fn snapshot(&mut self, judge: &impl Serialize, ids: impl FnOnce() -> Option<Ids>) {
         let Schedule {
             entries,
             bytes,
             last,
         } = self.schedule;
         if entries >= self.options.snapshot_entries && bytes >= last {
-            self.take_snapshot(judge);
+            self.take_snapshot(judge, ids());
         }
     }
 
-    pub(crate) fn take_snapshot(&mut self, judge: &impl Serialize) {
+    pub(crate) fn take_snapshot(&mut self, judge: &impl Serialize, ids: Option<Ids>) {
         let last = self.schedule.last;
         self.schedule = Schedule {
             last,
             ..Schedule::default()
         };
-        let text = match self.fold_text(judge, None) {
+        let text = match self.fold_text(judge, ids, None) {
             Ok(text) => text,
             Err(error) => return self.emit(Event::NotWritten(error.to_string())),
         };
@@ -88,29 +104,30 @@ impl Side {
     pub(crate) fn fold_text(
         &self,
         judge: &impl Serialize,
+        ids: Option<Ids>,
         voucher: Option<Voucher>,
     ) -> serde_json::Result<String> {
         let fold = Fold {
-            version: FOLD_VERSION,
+            version: ids.as_ref().map_or(FOLD_VERSION, |_| WITH_IDS),
             state: &self.state,
             received: self.position,
             hash: self.hash,
             proof: voucher.map(|voucher| voucher.digits()),
+            ids,
             judge,
         };
         serde_json::to_string(&fold)
     }
 
-    /// Takes over a fold. Returns the data that only a host keeps, and the voucher of the host for the
-    /// log up to the fold.
-    pub(crate) fn restore(
-        &mut self,
-        snapshot: &Snapshot,
-    ) -> Result<(serde_json::Value, Option<Voucher>), RestoreError> {
+    /// Takes over a fold. Returns what it holds beside the state of the session.
+    pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<Beside, RestoreError> {
         let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
             .map_err(|error| RestoreError::new(snapshot.position, &error))?;
-        if fold.version != FOLD_VERSION {
-            let what = format!("format version {} instead of {FOLD_VERSION}", fold.version);
+        if !matches!(fold.version, FOLD_VERSION | WITH_IDS) {
+            let what = format!(
+                "format version {} instead of {FOLD_VERSION} or {WITH_IDS}",
+                fold.version
+            );
             return Err(RestoreError::new(snapshot.position, &what));
         }
         self.schedule.last = snapshot.text.len();
@@ -120,10 +137,11 @@ impl Side {
         // The fold may contain a cancellation that this side has missed, so its handlers learn of
         // it now.
         self.fire();
-        Ok((
-            fold.judge,
-            fold.proof.and_then(|digits| Voucher::read(&digits)),
-        ))
+        Ok(Beside {
+            judge: fold.judge,
+            ids: fold.ids.unwrap_or_default(),
+            voucher: fold.proof.and_then(|digits| Voucher::read(&digits)),
+        })
     }
 
     /// Folds an entry that is already committed.

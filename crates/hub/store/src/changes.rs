@@ -14,7 +14,7 @@ use accp_session::{Batch, Cold, Due, Entry, MemberId, Mid, OutboxChange, Outgoin
 use crate::conflict;
 
 pub(crate) use key::{Key, State};
-pub(crate) use row::SideRow;
+pub(crate) use row::{SideRow, needs_older_rows, seen_in};
 
 /// Says why a batch does not fit the data in the store.
 #[derive(Debug)]

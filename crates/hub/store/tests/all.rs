@@ -13,6 +13,7 @@ mod hub_file;
 mod planted;
 mod probe;
 mod reading;
+mod restoring;
 mod rows;
 mod search;
 mod sharing;

@@ -1,6 +1,6 @@
 //! The row of a side: its numbers, and sums that otherwise would need a read of the log.
 
-use accp_session::{Entry, LogKey, Snapshot, Stored, Time, Voucher};
+use accp_session::{Entry, EntryKind, LogKey, Seen, Snapshot, Stored, Time, Voucher};
 
 use super::{Conflict, checked};
 use crate::conflict;
@@ -101,4 +101,23 @@ impl SideRow {
             at: self.at,
         }
     }
+}
+
+/// Returns whether a side is restored from all rows of its log. The snapshot of a host may hold what they tell.
+pub(crate) fn needs_older_rows(stored: &Stored) -> bool {
+    let snapshot = stored.snapshot.as_ref().filter(|_| stored.host);
+    !snapshot.is_some_and(Snapshot::holds_ids)
+}
+
+/// Returns the ids that these entries have taken.
+pub(crate) fn seen_in<'e>(entries: impl IntoIterator<Item = &'e Entry>) -> Vec<Seen> {
+    let entries = entries.into_iter().filter(|entry| entry.sequence > 0);
+    entries
+        .map(|entry| Seen {
+            mid: entry.mid.clone(),
+            sender: entry.sender,
+            sequence: entry.sequence,
+            dropped: entry.kind == EntryKind::Dropped,
+        })
+        .collect()
 }

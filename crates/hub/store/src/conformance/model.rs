@@ -65,7 +65,16 @@ impl Model {
             .iter()
             .cloned()
             .partition(|entry| entry.position <= covered);
+        let snapshot = side.snapshot.as_ref().filter(|_| side.host);
+        let in_snapshot = snapshot.map_or(0, |snapshot| {
+            if snapshot.holds_ids() {
+                snapshot.position
+            } else {
+                0
+            }
+        });
         let consumed = side.entries.iter().filter(|entry| entry.sequence > 0);
+        let consumed = consumed.filter(|entry| entry.position > in_snapshot);
         let mut stored = Stored::new(side.host);
         stored.snapshot.clone_from(&side.snapshot);
         stored.entries = after;

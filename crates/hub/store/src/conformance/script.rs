@@ -167,7 +167,10 @@ fn unwanted() -> impl Strategy<Value = Unwanted> {
     (
         prop::collection::btree_set(prop_oneof![20 => 1u64..9, 1 => any::<u64>()], 0..6),
         prop::collection::btree_set(prop::sample::select(&KEYS[..]), 0..3),
-        prop::option::weighted(0.8, (prop_oneof![8 => Just(0u64), 1 => 1u64..9], text())),
+        prop::option::weighted(
+            0.8,
+            (prop_oneof![8 => Just(0u64), 1 => 1u64..9], snapshot_text()),
+        ),
         any::<bool>(),
     )
         .prop_map(|(positions, keys, snapshot, lapses)| Unwanted {
@@ -203,6 +206,14 @@ fn side() -> impl Strategy<Value = SideId> {
     })
 }
 
+/// Makes a text that holds the ids of a host, or any other.
+fn snapshot_text() -> impl Strategy<Value = String> {
+    (any::<bool>(), text()).prop_map(|(holds_ids, text)| {
+        let start = if holds_ids { Snapshot::WITH_IDS } else { "" };
+        format!("{start}{text}")
+    })
+}
+
 fn plan() -> impl Strategy<Value = BatchPlan> {
     let marked = || {
         prop_oneof![
@@ -211,7 +222,7 @@ fn plan() -> impl Strategy<Value = BatchPlan> {
             1 => Just(Handled::Unknown),
         ]
     };
-    let snapshot = (prop_oneof![4 => 0u64..2, 1 => 2u64..20], text());
+    let snapshot = (prop_oneof![4 => 0u64..2, 1 => 2u64..20], snapshot_text());
     (
         parts(),
         vec(

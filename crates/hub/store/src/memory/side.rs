@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use accp_registry::Hash;
-use accp_session::{Cold, Due, Entry, EntryKind, MemberId, Mid, Outgoing, Seen, Snapshot, Stored};
+use accp_session::{Cold, Due, Entry, MemberId, Mid, Outgoing, Snapshot, Stored};
 
-use crate::changes::{Changes, Conflict, Key, SideRow, SideRows, State};
+use crate::changes::{Changes, Conflict, Key, SideRow, SideRows, State, needs_older_rows, seen_in};
 use crate::conflict;
 use crate::store::{Erasure, Freed, Kept, Retention, Summary};
 
@@ -155,12 +155,16 @@ impl Side {
         let covered = self.row.covered.unwrap_or(0);
         let after = self.entries.range(covered + 1..);
         let due = self.due.range(..=covered);
-        let counted = self.entries.values().filter(|entry| entry.sequence > 0);
         let mut stored = self.row.to_stored();
         stored.snapshot.clone_from(&self.snapshot);
         stored.entries = after.map(|(_, entry)| entry.clone()).collect();
         stored.due = due.filter_map(|at| self.entries.get(at).cloned()).collect();
-        stored.seen = counted.map(seen).collect();
+        let from = if needs_older_rows(&stored) {
+            0
+        } else {
+            covered
+        };
+        stored.seen = seen_in(self.entries.range(from + 1..).map(|(_, entry)| entry));
         stored.outbox = self.outbox.values().cloned().collect();
         stored.inboxes = self.inboxes.clone().into_iter().collect();
         stored.registries = self.registries.clone().into_iter().collect();
@@ -233,13 +237,4 @@ fn clear(row: &mut SideRow, entry: &mut Entry, freed: &mut Freed) {
     freed.bytes += bytes;
     row.bytes -= bytes;
     entry.text = Arc::default();
-}
-
-fn seen(entry: &Entry) -> Seen {
-    Seen {
-        mid: entry.mid.clone(),
-        sender: entry.sender,
-        sequence: entry.sequence,
-        dropped: entry.kind == EntryKind::Dropped,
-    }
 }

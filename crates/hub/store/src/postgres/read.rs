@@ -12,11 +12,11 @@ use super::link::{FlightStep, Link};
 use super::row::Table;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
 use super::text::escaped;
-use crate::changes::{Key, SideRow};
+use crate::changes::{Key, SideRow, needs_older_rows, seen_in};
 use crate::side::SideId;
 use crate::store::Kept;
 use crate::table::{
-    self, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot, to_seen,
+    self, ascend, lost_text, other_digest, read_inbox, read_outgoing, same_snapshot,
 };
 
 /// The columns of a side.
@@ -80,14 +80,17 @@ pub(super) const KEYS_OF: &str =
     "SELECT session, agent, key, digest, length, state, crc FROM accp_cold
     WHERE session = $1 AND agent = $2";
 
-/// The whole log, with the texts of the entries that a session is restored from: those after the
-/// snapshot, and those that are due.
+/// The log, with the texts of the entries that a session is restored from: those after the snapshot, and those that
+/// are due. Of a host whose snapshot holds the ids ([`Snapshot::holds_ids`]), only these entries.
 const RESTORED: &str = concat!(
     entries!(
         " AND (l.due = 1 OR l.position > coalesce((SELECT covered FROM accp_side
             WHERE session = $1 AND agent = $2), 0))"
     ),
-    " ORDER BY l.position"
+    " AND (l.due = 1 OR l.position > coalesce((SELECT s.covered FROM accp_side s, accp_snapshot p
+            WHERE s.session = $1 AND s.agent = $2 AND s.host = 1 AND p.session = $1 AND p.agent = $2
+            AND starts_with(p.text, '{\"version\":4,')), 0))
+    ORDER BY l.position"
 );
 const FROM: &str = concat!(
     entries!(""),
@@ -157,10 +160,13 @@ pub(super) fn load(
     stored.outbox = outbox(frames)?;
     stored.inboxes = self::inboxes(inboxes)?;
     stored.registries = self::registries(registries)?;
+    let is_whole = needs_older_rows(&stored);
     let mut counted = side.without_log();
     for row in log {
         let (_, mut entry) = read_log(row)?;
-        counted.count(&entry)?;
+        if is_whole {
+            counted.count(&entry)?;
+        }
         let is_after = entry.position > side.covered.unwrap_or(0);
         if is_after || entry.is_due() {
             entry.text = read_text(row)?.ok_or_else(|| lost_text(entry.position))?;
@@ -171,11 +177,15 @@ pub(super) fn load(
             };
             list.push(entry.clone());
         }
-        if entry.sequence > 0 {
-            stored.seen.push(to_seen(entry));
+        if is_whole || is_after {
+            stored.seen.extend(seen_in([&entry]));
         }
     }
-    counted.bytes = side.bytes;
+    if is_whole {
+        counted.bytes = side.bytes;
+    } else {
+        counted = side.counted_after(&stored)?;
+    }
     side.check(&counted)?;
     Ok((rows, Some(stored)))
 }
@@ -355,4 +365,15 @@ pub(super) fn read_key(row: &Row) -> Result<(SideId, String, Key), Fault> {
     let (side, mut columns) = decoded.columns()?;
     let (name, key) = Key::read(&mut columns)?;
     Ok((side, name, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_query_and_the_code_agree_about_snapshots_with_ids() {
+        let condition = format!("starts_with(p.text, '{}')", Snapshot::WITH_IDS);
+        assert!(RESTORED.contains(&condition), "{RESTORED}");
+    }
 }

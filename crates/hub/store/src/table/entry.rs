@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use accp_registry::ErrorCode;
-use accp_session::{Due, Entry, EntryKind, MemberId, Seen, Time};
+use accp_session::{Due, Entry, EntryKind, MemberId, Time};
 
 use super::cell::{Cell, MidCell, integer};
 use super::columns::{Columns, Damage};
@@ -61,16 +61,6 @@ pub(crate) fn lost_text(position: u64) -> Damage {
     Damage(format!(
         "table `frame` lacks the text of position {position}"
     ))
-}
-
-/// Returns the parts of an entry that the set of consumed ids needs.
-pub(crate) fn to_seen(entry: Entry) -> Seen {
-    Seen {
-        mid: entry.mid,
-        sender: entry.sender,
-        sequence: entry.sequence,
-        dropped: entry.kind == EntryKind::Dropped,
-    }
 }
 
 /// Whether hot state shows a preview, and twice the number of the member that the frame is for.

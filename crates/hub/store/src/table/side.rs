@@ -1,6 +1,6 @@
 //! The columns of table `side`: the sides, and sums that otherwise would need a read of the log.
 
-use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Time, Voucher};
+use accp_session::{Entry, LogId, LogKey, MemberId, Outgoing, Snapshot, Stored, Time, Voucher};
 
 use super::cell::{Cell, integer, text};
 use super::columns::{Columns, Damage, ascend};
@@ -95,6 +95,22 @@ impl SideRow {
             at: None,
             ..self.clone()
         }
+    }
+
+    /// Returns the side with the sums up to its snapshot and those of the entries after it, which have been read.
+    pub(crate) fn counted_after(&self, stored: &Stored) -> Result<Self, Damage> {
+        let after = stored.entries.len() as u64;
+        let mut counted = Self {
+            last: self.last.min(self.covered.unwrap_or(0)),
+            entries: self.entries.saturating_sub(after),
+            due: stored.due.len() as u64,
+            at: self.at.filter(|_| after == 0),
+            ..self.clone()
+        };
+        for entry in &stored.entries {
+            counted.count(entry)?;
+        }
+        Ok(counted)
     }
 
     /// Counts the next entry of the log, but not the bytes of its text.

@@ -2,6 +2,8 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
+use serde::{Deserialize, Serialize};
+
 use crate::interface::output::Seen;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid, decimal};
@@ -33,7 +35,8 @@ pub(crate) struct SeenSet {
 
 /// Ids of one sender, each one more than the last, with numbers that are equally far apart: by one
 /// where each sender has its own numbers, by two where two senders count together in turn.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(from = "RunParts", into = "RunParts")]
 struct Run {
     sequence: u64,
     length: u32,
@@ -41,6 +44,39 @@ struct Run {
     step: u32,
     sender: MemberId,
     dropped: bool,
+}
+
+/// A run as a snapshot holds it, without names.
+type RunParts = (u64, u32, u32, MemberId, bool);
+
+impl From<Run> for RunParts {
+    fn from(run: Run) -> Self {
+        (run.sequence, run.length, run.step, run.sender, run.dropped)
+    }
+}
+
+impl From<RunParts> for Run {
+    fn from((sequence, length, step, sender, dropped): RunParts) -> Self {
+        Self {
+            sequence,
+            length,
+            step,
+            sender,
+            dropped,
+        }
+    }
+}
+
+/// The most runs of ids that a snapshot holds. Each takes about 30 bytes.
+const MOST_RUNS: usize = 1024;
+
+/// All consumed ids, as a snapshot holds them.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Ids {
+    /// The newest run of each sender, by its first id.
+    open: Vec<(u64, Run)>,
+    /// The other runs, by their first id.
+    runs: Vec<(u64, Run)>,
 }
 
 /// A consumed id packed into 64 bits.
@@ -143,6 +179,11 @@ impl SeenSet {
         let (start, run) = std::mem::replace(self.open.or_insert_with(place.sender, || new), new);
         self.starts.retain(|(_, sender)| *sender != place.sender);
         self.begin(key, place.sender);
+        self.keep(start, run);
+    }
+
+    /// Keeps a run that grows no more.
+    fn keep(&mut self, start: u64, run: Run) {
         let single = run.get(0).filter(|_| run.length == 1);
         if let Some(single) = single.and_then(Packed::new) {
             self.singles.insert(start, single);
@@ -173,9 +214,36 @@ impl SeenSet {
         all.into_iter().flatten().filter(|id| *id >= first).max()
     }
 
-    pub(crate) fn from_stored(seen: &[Seen]) -> Self {
+    /// Returns the ids for a snapshot. `None` if they are not of few agents that count up: a snapshot would then be as
+    /// long as the log.
+    pub(crate) fn to_ids(&self) -> Option<Ids> {
+        let all = self.starts.len() + self.runs.len() + self.singles.len();
+        if all > MOST_RUNS || !self.names.is_empty() {
+            return None;
+        }
+        let runs = self.runs.iter().map(|(start, run)| (*start, *run));
+        let single = |(start, single): (&u64, &Packed)| Some((*start, Run::one(single.place()?)));
+        let singles = self.singles.iter().map(single);
+        Some(Ids {
+            open: self.open.iter().map(|(_, open)| *open).collect(),
+            runs: runs.map(Some).chain(singles).collect::<Option<_>>()?,
+        })
+    }
+
+    /// Returns the ids of a snapshot and those that were consumed after it. The store may give all ids.
+    pub(crate) fn from_stored(ids: Ids, seen: &[Seen]) -> Self {
         let mut set = Self::default();
+        for (start, run) in ids.open {
+            set.open.insert(run.sender, (start, run));
+            set.begin(start, run.sender);
+        }
+        for (start, run) in ids.runs {
+            set.keep(start, run);
+        }
         for seen in seen {
+            if set.get(&seen.mid).is_some() {
+                continue;
+            }
             let place = ConsumedId {
                 sender: seen.sender,
                 sequence: seen.sequence,
@@ -209,6 +277,7 @@ mod tests {
             ids in prop::collection::vec((mid(), 100u16..103, any::<bool>()), 0..200),
             first in 0u64..40,
             length in 0u64..40,
+            restarts in prop::collection::vec(any::<bool>(), 1..20),
         ) {
             let mut set = SeenSet::default();
             let mut model = BTreeMap::new();
@@ -221,6 +290,11 @@ mod tests {
                 let place = ConsumedId { sender, sequence: sequence as u64, dropped: *dropped };
                 set.insert(mid, place);
                 model.insert(mid.clone(), place);
+                // A restart at each place, from a snapshot if it can hold the ids.
+                if restarts[sequence % restarts.len()] && let Some(ids) = set.to_ids() {
+                    let text = serde_json::to_string(&ids).unwrap();
+                    set = SeenSet::from_stored(serde_json::from_str(&text).unwrap(), &[]);
+                }
             }
             for (mid, _, _) in &ids {
                 prop_assert_eq!(set.get(mid), model.get(mid).copied());
