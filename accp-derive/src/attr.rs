@@ -40,11 +40,11 @@ pub(crate) struct Attrs {
     pub(crate) ignore: Vec<LitStr>,
     /// Whether one of the ignored fields has no name, so that it may be any field.
     pub(crate) ignores_any: bool,
-    /// The case of the names inside.
+    /// The case of the names of the fields or variants inside the item.
     pub(crate) rename_all: Option<Case>,
     /// Bounds in place of those of the derive.
     pub(crate) bound: Bound,
-    /// Whether an attribute is wrong. If an attribute seems to be missing, it may be the wrong one.
+    /// Whether an attribute is wrong. An attribute that seems to be missing may then be the wrong one.
     pub(crate) is_faulty: bool,
 }
 

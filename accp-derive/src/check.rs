@@ -1,4 +1,5 @@
-//! The rules: one function each, against the registry. An item that passes becomes a [`ResolvedItem`].
+//! Checks an item against the registry, with one function for each rule. An item that passes becomes a
+//! [`ResolvedItem`].
 
 mod aliases;
 mod constructor;
@@ -100,7 +101,7 @@ pub(crate) fn check<'a>(
     Some((item, loaded))
 }
 
-/// The item with the attributes of a frame.
+/// The struct or variant that has the attributes of a frame.
 #[derive(Clone, Copy)]
 struct Owner<'a> {
     attrs: &'a Attrs,
@@ -111,8 +112,8 @@ fn is_frame(attrs: &Attrs) -> bool {
     attrs.head.iter().any(Option::is_some)
 }
 
-/// Returns the names for a registry if the fields of an item belong to a schema: to the named one,
-/// or to the only one if messages name none.
+/// Returns the names for a registry if the fields of an item belong to a schema: to the schema that the item names,
+/// or to the only schema of the registry if messages name none.
 fn registry_names(protocol: &Protocol, input: &Input<'_>) -> Option<RegistryNames> {
     let names = protocol.rust.registry;
     if protocol.schema_key.is_none() {
@@ -272,8 +273,8 @@ fn nested<'a>(
     Some(fields::fields(cx, owner, list, scope))
 }
 
-/// Returns the schema that is named, if the registry has it. If messages name no schema, it is the
-/// only one.
+/// Returns the schema that the item names, if the registry has it; or the only schema of the registry, if messages
+/// name none.
 fn schema<'r>(
     cx: &Ctxt,
     attrs: &Attrs,
@@ -315,8 +316,7 @@ fn schema<'r>(
 fn word(cx: &Ctxt, owner: Owner<'_>, part: &HeadPart, text: Option<&LitStr>) -> Option<String> {
     let name = part.name;
     let Some(text) = text else {
-        // An attribute with a mistake may be the one that is missing here, so no second error
-        // follows.
+        // An attribute with a mistake may be the attribute that seems to be missing, so no second error follows.
         if owner.attrs.is_faulty {
             return None;
         }
@@ -377,7 +377,7 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Returns the tokens that make an item a frame, or its name.
+/// Returns the tokens that make an item a frame, or the name of the item.
 fn frame_tokens(owner: Owner<'_>) -> TokenStream {
     let present = owner.attrs.head.iter().flatten().next();
     present

@@ -1,8 +1,8 @@
-//! Types from a macro by example: `$ty` is inside an invisible group.
+//! Removes the invisible groups in which a macro by example passes on a type such as `$ty`.
 
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-/// Returns the tokens without such groups, so that a type from a macro is like any other type. Bounds
+/// Returns the tokens without invisible groups, so that a type from a macro is like any other type. Bounds
 /// (`dyn A + B`) get parentheses, because a `&` before them would apply to `A` alone.
 pub(crate) fn joined(tokens: TokenStream) -> TokenStream {
     let joined = tokens.into_iter().flat_map(|tree| {

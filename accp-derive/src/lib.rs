@@ -42,24 +42,24 @@ use syn::{DeriveInput, parse_macro_input};
 ///   Without it, the registry named by the variable `ACCP_REGISTRY`, or the standard profiles. The
 ///   standard profiles are part of every registry that does not define them itself.
 /// - `deny_unknown_fields`: a key that the struct does not have is E1004.
-/// - `ignore = "field"`: a field of the schema with a default, which the struct does not have, may be
-///   lost. Without this, such a struct does not compile: a frame that is read and written again
-///   would say the default instead. `Typed::dropped` gives the fields that a frame had and the
-///   struct does not hold, also those that nobody knows.
-/// - `new`: a constructor `new`, which takes the fields that are never absent and have no default, in
-///   the order of the struct, and a setter for each of the others. An argument is anything that
-///   becomes the type of its field by [`Into`]; for a `Vec`, anything with such items. A setter of a
-///   field in an `Option` takes the type inside. All other fields begin absent, or with the default of
-///   the registry. If the constructor takes nothing, the struct is [`Default`]. A setter whose name
-///   would hide another method (`new`, `default`, `clone`, `into`, `into_owned`) begins with `with_`.
+/// - `ignore = "field"`: a field of the schema with a default, which the struct does not have, may be lost. Without
+///   this attribute, such a struct does not compile: a frame that is read and written again would carry the default
+///   instead. `Typed::dropped` gives the fields that a frame had and the struct does not hold, including fields that
+///   the registry does not know.
+/// - `new`: a constructor `new`, which takes the fields that are never absent and have no default, in the order of
+///   the struct, and a setter for each of the others. An argument is anything that becomes the type of its field by
+///   [`Into`]; for a `Vec`, anything that iterates over such arguments. A setter of a field in an `Option` takes the
+///   type inside. All other fields begin absent, or with the default of the registry. If the constructor takes
+///   nothing, the struct is [`Default`]. A setter whose name would hide another method (`new`, `default`, `clone`,
+///   `into`, `into_owned`) begins with `with_`.
 /// - `transparent`: the struct has one field and is the value of this field, in every field that the
 ///   inner type fits. It has no other attribute but `crate`.
-/// - `rename_all = "camelCase"`: the names of all fields, or of all variants of an enumeration, are in
-///   this case: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`,
-///   `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. `rename` goes before it.
-/// - `bound = "T: Trait"`: these bounds stand in the where clauses of the codec, in place of those
-///   that the derive writes for the types of fields. `bound(encode = "..", decode = "..")` gives them
-///   for each direction. A decoding impl reads a text of the item's own lifetime, or of `'accp`.
+/// - `rename_all = "camelCase"`: the names of all fields, or of all variants of an enumeration, are in this case:
+///   `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or
+///   `SCREAMING-KEBAB-CASE`. A `rename` takes precedence.
+/// - `bound = "T: Trait"`: these bounds stand in the where clauses of the codec, in place of those that the derive
+///   writes for the types of fields. `bound(encode = "..", decode = "..")` gives them for each direction. In the
+///   bounds for decoding, the lifetime of the text is that of the item, or `'accp` if the item has none.
 /// - `crate = path`: the path of `accp_runtime` if the crate has it under another name.
 ///
 /// # On a field
@@ -67,19 +67,20 @@ use syn::{DeriveInput, parse_macro_input};
 /// - `default`: asserts that the registry has a default for the field. A default applies even
 ///   without this attribute, and a value that equals it does not travel.
 /// - `rename = "name"`: the field's full name in the registry, if the Rust name differs.
-/// - `alias = "key"`: a reader takes this key for the field too, such as the name that the field had before. It is never
-///   written, and a frame with both keys is refused as one with a key twice. Under a schema, the registry declares the
-///   aliases, so that everybody reads them, and the attribute asserts that it does. Several aliases are several
-///   attributes. In a frame, the standard abbreviation of an alias is an alias too.
+/// - `alias = "key"`: a reader takes this key for the field too, such as the name that the field had before. Writers
+///   never use the key, and a frame with both keys is refused like a frame with one key twice. Under a schema, the
+///   registry declares the aliases, so that everybody reads them; the attribute only asserts that the registry has
+///   the alias. Several aliases are several attributes. In a frame, the standard abbreviation of an alias is an alias
+///   too.
 /// - `skip`: the field never travels; a reader sets it to [`Default::default`].
 /// - `flatten`: takes the params that no other field takes, under their full names: those that the
 ///   schema does not know, and its fields that the struct does not have. A `Map`, or a `BTreeMap`
 ///   from texts to values.
 ///
-/// - `with = module`: two functions of the module convert the value, or the value inside an `Option`.
-///   `encode` takes a reference to it and `decode` returns it; both have a `Result` whose error says
-///   why, and is E1004 at the field. Between them and the wire stands any type that fits the field:
-///   `encode` may return one that borrows, and `decode` may take a `Cow<'_, str>`.
+/// - `with = module`: two functions of the module convert the value, or the value inside an `Option`. `encode` takes
+///   a reference to the value, and `decode` returns the value. Both return a `Result`, whose error is reported as
+///   E1004 at the field. What `encode` returns and `decode` takes is any type that fits the field: `encode` may
+///   return a type that borrows, and `decode` may take a `Cow<'_, str>`.
 ///
 ///   ```ignore
 ///   mod seconds {
@@ -110,9 +111,10 @@ use syn::{DeriveInput, parse_macro_input};
 ///   its own. A variant that holds a type has none of them: they stand on the type. Two variants
 ///   never have the same intent, operation and schema.
 /// - `rename = "name"`: the name of a value, or of a variant of a union; without it, the variant's name in `snake_case`.
-/// - `other`: a reader takes a text that is no other variant as this one, which holds it: `Other(String)`. It is written
-///   as it was read, so a value that only newer peers know comes through. Without such a variant, it is E1004. A registry's
-///   `enum(..)` stays closed: a host and `accp check` refuse other values. In a union it holds the whole record: `Other(Map<'a>)`.
+/// - `other`: a reader takes a text that no other variant stands for as this variant, which holds the text:
+///   `Other(String)`. The text is written as it was read, so a value that only newer peers know is not lost. Without
+///   such a variant, the text is E1004. A registry's `enum(..)` stays closed: a host and `accp check` refuse other
+///   values. In a union, the variant holds the whole record: `Other(Map<'a>)`.
 /// - `symbol = "+"`: travels instead of the name (draft section 3.3, item 3). Both are read.
 #[proc_macro_derive(AccpFrame, attributes(accp))]
 pub fn derive_accp_frame(input: TokenStream) -> TokenStream {

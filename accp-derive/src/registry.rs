@@ -32,8 +32,8 @@ impl Loaded {
     }
 }
 
-/// Returns the registry of an item: the one it names, or the one that the environment names, or the
-/// standard profiles. `None` when the registry cannot be read; the mistake is reported.
+/// Returns the registry of an item: the registry that the item names, or else the registry that the environment
+/// variable names, or else the standard profiles. `None` when the registry cannot be read; the mistake is reported.
 pub(crate) fn load(
     cx: &Ctxt,
     variable: &'static str,
@@ -118,7 +118,7 @@ fn absolute(path: &str) -> PathBuf {
     }
 }
 
-/// The files, each with the data that shows an edit: a language server runs for a long time.
+/// The files, each with its time and size, which show an edit: the process of a language server outlives edits.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
 
 /// A registry's file or directory, with the name of its protocol.

@@ -27,7 +27,8 @@
 //! - `std` (default): [`Registry::shared`], registries from files. Without it the crate needs
 //!   `alloc` only.
 //! - `derive` (default): the derive macro and [`profiles`].
-//! - `context` (default): [`context`] and [`view`], what a model reads and is reminded of.
+//! - `context` (default): [`context`] and [`view`]: the text that a model reads, and the facts that remain of old
+//!   messages.
 //! - `session` (default): [`session`], with which two or more agents talk and lose nothing.
 //! - `memory`: [`memory`], what an agent remembers of a conversation.
 //! - `serde`: `Serialize` and `Deserialize` for [`AgentId`], [`Decimal`], [`Value`] and [`Map`], in
@@ -50,7 +51,7 @@ pub use accp_frame::{
     Typed, Value, Within, exact_numbers, formats, kind, parsed,
 };
 
-/// The context that a model reads, and the facts of which it is reminded (draft section 5).
+/// The context that a model reads, and the facts that remain of older messages (draft section 5).
 ///
 /// The crate `accp-context` has the rest, for programs that build a context without a session: hot
 /// and warm state, and the checkpointer.
@@ -79,8 +80,8 @@ pub mod session {
         Streams, SummaryError, Time, ToolFault, Tools, Transmit,
     };
 
-    /// The outputs of a session, and what a store gives back: for a driver with a store or a link of
-    /// its own.
+    /// The outputs of a session, and the types by which a store answers, for a driver with a store or a link of its
+    /// own.
     ///
     /// The driver hands in inputs, polls the session until it has no output left, and carries out each
     /// output. The documentation of the crate `accp-session` has the whole contract.
@@ -124,8 +125,8 @@ pub mod session {
     }
 }
 
-/// What an agent remembers of a conversation: lists inside the window of a model, and prompts that say
-/// things once (the crate `accp-memory`).
+/// What an agent remembers of a conversation: lists inside the window of a model, and prompts without repetition (the
+/// crate `accp-memory`).
 #[cfg(feature = "memory")]
 #[doc(inline)]
 pub use accp_memory as memory;

@@ -1,8 +1,9 @@
 //! Items that `#[derive(AccpFrame)]` refuses, with the messages of the compiler, and large items that it accepts.
 //!
-//! A file of `tests/ui` has a function for each fault. Files differ in the step of the compiler that finds their faults, because
-//! the errors of one step hide those of the next. A fault that is reported once for each crate has a file of its own. All are
-//! tests of the crate that users add, because trybuild builds every dependency of its crate once more.
+//! A file of `tests/ui` has a function for each fault. Files differ in the step of the compiler that finds their
+//! faults, because the errors of one step hide those of the next. A fault that is reported once for each crate has a
+//! file of its own. All cases are tests of this crate, which users add, because trybuild builds every dependency of a
+//! tested crate once more.
 //!
 //! `TRYBUILD=overwrite cargo test -p accp-runtime --test all compile_fail` writes the messages anew.
 

@@ -1,9 +1,9 @@
 //! Typed decode and encode of one message, compared with other codecs: `cargo bench --manifest-path
 //! benches/Cargo.toml --bench codec`.
 //!
-//! The message is a TA frame with a full envelope. The peers have the same fields with the same
-//! full names, borrowed if they can be. prost has numbers instead of names. The peer of a dynamic
-//! message is a `serde_json::Value`.
+//! The message is a TA frame with a full envelope. The other codecs have the same fields with the same full names,
+//! borrowed if possible. prost has numbers instead of names. A dynamic message is compared with a
+//! `serde_json::Value`.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
 //! A shared folder with 10,000 events: `cargo bench --manifest-path benches/Cargo.toml --bench collab`.
 //!
-//! An append is timed without its syncs, whose time is that of the disk. The folder of ten events shows what an
-//! append costs by itself; the other one also reads its whole log.
+//! An append is timed without its syncs, whose time depends on the disk. The append to a folder of ten events shows
+//! the cost of the append itself; the append to 10,000 events also reads the whole log.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ impl Files for Unsynced {
 
 const PRIMARY: &str = "deliverables/adr.md";
 
-/// Makes a folder whose log has so many events.
+/// Makes a folder whose log has `events` events.
 fn folder(path: &Path, events: u64) -> Shared<Unsynced> {
     let settings = FolderSettings {
         participants: vec!["ada".into(), "bob".into()],

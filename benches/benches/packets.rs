@@ -1,8 +1,8 @@
 //! Reading AACP packets, compared with serde_json on the same fields: `cargo bench --manifest-path
 //! benches/Cargo.toml --bench packets`.
 //!
-//! `validate` looks for every finding of the draft; serde_json only reads. The peer has the same fields
-//! with the same names, borrowed, and refuses what it does not know, as the packet's type does.
+//! `validate` looks for every finding of the draft; serde_json only reads. The serde struct has the same fields
+//! with the same names, borrowed, and refuses unknown fields, as the packet's type does.
 
 use accp_aacp::{AacpPacket, DecodePacket as _, EncodePacket as _, Packet, PacketBuf, validate};
 use accp_bench::{Goal, contender, figure, race};

@@ -1,8 +1,8 @@
 //! Counts of tokens, compared with tiktoken-rs and bpe-openai: `cargo bench --manifest-path benches/Cargo.toml --bench
 //! tokens`.
 //!
-//! A piece of work is a frame, or a kilobyte of a text. The frames differ in their values and share some names, as those of
-//! a session do. No word of the last texts comes again.
+//! A piece of work is a frame, or a kilobyte of a text. The frames differ in their values and share some names, as
+//! those of a session do. The words of the random text hardly repeat.
 
 use std::fs;
 use std::path::Path;
@@ -90,7 +90,7 @@ fn read(files: &[&str]) -> String {
         .collect()
 }
 
-/// Contenders that count texts in turn. A call counts about 8 KB, and a piece of work has so many bytes.
+/// Returns contenders that count the texts in turn. A call counts about 8 KB, and a piece of work has `work` bytes.
 fn contenders<'t>(
     texts: &'t [&'t str],
     work: usize,

@@ -1,4 +1,4 @@
-//! The measured sessions, and their messages.
+//! The sessions that the benches measure, and their messages.
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -14,7 +14,7 @@ use accp_session::{Batch, Output};
 use accp_store::MemoryStore;
 use accp_testkit::{Room, Side, Tapped};
 
-/// The time in all benches, which stands still.
+/// The time in all benches. It never changes.
 pub const NOW: Time = Time::from_secs(1_714_000_000);
 /// The name of the session.
 pub const SESSION: &str = "bench";
@@ -62,7 +62,8 @@ pub fn mid(number: u64) -> String {
     )
 }
 
-/// Lets the planner join and say hello. It is a supervisor, because it reports on its own requests to the host.
+/// Lets the planner join and say hello. The planner is a supervisor, because it reports on its own requests to the
+/// host.
 pub fn join(host: &mut Session) -> MemberId {
     let agents = [agent("planner")];
     let join = Input::Join {

@@ -1,5 +1,5 @@
-//! Packets and frames: a packet that is a frame comes back to the byte; what the bridge makes of any frame
-//! is a packet, and a frame of that packet comes back.
+//! Every packet becomes a frame, and that frame becomes the same packet again, to the byte. The bridge also makes
+//! packets of frames, and those come back too.
 #![no_main]
 
 use accp_aacp::{Packet, bridge};

@@ -6,7 +6,7 @@ use accp_collab::{
     next, validate,
 };
 
-/// What stands in `protocol.json` if the input has nothing for it.
+/// The content of `protocol.json` if the input has none.
 const PROTOCOL: &str = r#"{"protocol":"acp","schemaVersion":2,"objective":"o","participants":[{"id":"a"},{"id":"b"}],
 "completionGates":[{"source":"objective","text":"g"}],"deliverables":{"mode":"internal","dir":"d",
 "primary":{"type":"custom","file":"p.md","checklist":["S"]},"supporting":[{"file":"s.md","type":"adr","frozen":true}],

@@ -1,5 +1,6 @@
-//! Any bytes as a list of messages, or as the choices of what happens in a conversation: nothing panics, a repair
-//! pairs calls and results, and a valid list comes out valid, inside its window, and the same when it is given again.
+//! Any bytes as a list of messages, or as the choices of what happens in a conversation. Nothing panics, and
+//! a repair pairs calls with results. A valid list comes out valid and inside its window, and a second
+//! compression changes nothing.
 #![no_main]
 
 #[path = "../../crates/memory/memory/tests/common/mod.rs"]
@@ -17,11 +18,11 @@ use accp_memory::{
 use common::lists;
 use common::quarters::Quarters;
 
-/// A conversation is given at most so often, and then whole.
+/// The most beginnings of a conversation that are given before the whole conversation.
 const STEPS: usize = 4;
 
-/// The files that were written, and the time in seconds. Each compression has a second of its own: where two summaries said the
-/// same at the same second, one list could be read as two.
+/// The written files, and the time in seconds. Each compression has its own second: two summaries with the same
+/// text and the same second could not be told apart.
 #[derive(Default)]
 struct Files(BTreeSet<String>, i64);
 
@@ -74,7 +75,7 @@ fn of_list(list: &MessageList) {
         }
     }
     if faults.is_empty() {
-        // One size is about that of the list, and the other about a third of it.
+        // One window is about as large as the list, and the other about a third of it.
         let tokens = Quarters.count(&list.to_string()) as u64;
         for size in [tokens + 20, tokens / 3 + 20] {
             grows(list, size);
@@ -82,8 +83,8 @@ fn of_list(list: &MessageList) {
     }
 }
 
-/// Lets a conversation grow in some steps, as a program does that gives the whole conversation each time, or the list
-/// that came out last with what was said since.
+/// Lets a conversation grow in some steps. Each time it gives the whole conversation, as some programs do, or the
+/// last compressed list with the messages since then.
 fn of_script(form: u8, shape: u8, rest: &[u8]) {
     let form = [Form::OpenAi, Form::Anthropic, Form::Responses][usize::from(form) - 1];
     let (size, is_whole) = (
@@ -123,7 +124,7 @@ fn of_script(form: u8, shape: u8, rest: &[u8]) {
     }
 }
 
-/// Gives the first half of a list, and then the list.
+/// Compresses the first half of a list, and then the whole list.
 fn grows(list: &MessageList, size: u64) {
     let window = Window::of(size).expect("a window").with_stress(true);
     let mut session = ListSession::new(SessionId::new("s").expect("an id"), list.form());
@@ -140,7 +141,8 @@ fn grows(list: &MessageList, size: u64) {
     }
 }
 
-/// Compresses a list, and what comes out again. Returns whether a list came out.
+/// Compresses a list, and then compresses the result and the list again. Returns whether the first
+/// compression gave a list.
 fn compress(
     session: &mut ListSession,
     files: &mut Files,

@@ -57,7 +57,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(begun, parts, "{shown}");
 });
 
-/// The lenient reader takes what the strict reader takes, and what it repairs is strict then.
+/// The lenient reader accepts each text that the strict reader accepts. The strict reader accepts what the
+/// lenient reader repaired.
 fn lenient(view: &View, text: &str, strict: Option<&Vec<DynamicFrame<'static>>>) {
     let Ok((mut messages, repairs)) = view.read_lenient(text) else {
         assert_eq!(strict, None);

@@ -1,8 +1,8 @@
 //! The reference parser of AACP packets (AACP draft section 4).
 //!
-//! It has the same place for packets as [`parse`](crate::parse()) for frames: `aacp.pest`, which the
-//! generator makes of `aacp.abnf`, decides. It reads strictly, so a space beside a key is a fault. It
-//! knows no vocabulary and no required key: those are the validator's.
+//! This parser is for packets what [`parse`](crate::parse()) is for frames: the grammar `aacp.pest`, which the
+//! generator makes from `aacp.abnf`, decides which texts are packets. The parser reads strictly, so a space beside a
+//! key is a fault. Vocabularies and required keys are checked by the validator, not here.
 //!
 //! ```
 //! use accp_grammar::aacp;
@@ -106,8 +106,8 @@ pub fn parse(text: &str) -> Result<Packet<'_>, SyntaxError> {
 /// Parses one packet, strictly, within the given limits: `frame_bytes` bounds the packet, and
 /// `params` its fields.
 ///
-/// The length is checked first, then the number of fields, then the grammar. A fault of the grammar
-/// is reported instead of the number when it stands before the first field that is too many.
+/// The length is checked first, then the number of fields, then the grammar. If a fault of the grammar stands before
+/// the first field over the limit, the fault is reported, and not the number.
 ///
 /// # Errors
 /// As [`parse`].

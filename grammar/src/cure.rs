@@ -72,7 +72,7 @@ fn place(rules: &[Rule], before: &str) -> String {
         .unwrap_or_default()
 }
 
-/// Returns the cure of a fault, if it says more than the expectation.
+/// Returns the cure of a fault, if the cure says more than the list of expected parts.
 fn cure(rules: &[Rule], before: &str, found: Option<char>) -> Option<Cow<'static, str>> {
     let expects = |any: &[Rule]| any.iter().any(|rule| rules.contains(rule));
     let ends_value = expects(&[

@@ -14,7 +14,7 @@ pub(crate) trait Explain: pest::RuleType {
     /// Names the part before a fault: `after the agent id`.
     fn place(rules: &[Self], before: &str) -> String;
 
-    /// Returns the cure of a fault, if it says more than the expectation.
+    /// Returns the cure of a fault, if the cure says more than the list of expected parts.
     fn cure(rules: &[Self], before: &str, found: Option<char>) -> Option<Cow<'static, str>>;
 }
 
@@ -46,7 +46,7 @@ pub struct SyntaxError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fault {
-    /// One of these must follow, or more of the name or value before.
+    /// One of these must follow, or the name or value before must go on.
     Expected(Vec<Expected>),
     /// The frame has more bytes than this limit.
     FrameBytes(usize),
@@ -94,8 +94,7 @@ pub enum Expected {
     EndOfPacket,
 }
 
-/// The part of a [`SyntaxError`] that a peer may see: code, byte and expectation, but never its
-/// payload.
+/// The part of a [`SyntaxError`] that a peer may see: code, byte and expectation, but no payload of the frame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{} at byte {at}: {fault}", SyntaxError::CODE)]
 pub struct PeerError {
@@ -137,7 +136,7 @@ impl SyntaxError {
         self.found
     }
 
-    /// Returns the cure, if it says more than the expectation.
+    /// Returns the cure, if the cure says more than the list of expected parts.
     pub fn cure(&self) -> Option<&str> {
         self.cure.as_deref()
     }
@@ -170,10 +169,10 @@ impl SyntaxError {
         }
     }
 
-    /// Returns the fault that pest found: the furthest place at which it tried a rule.
+    /// Returns the fault that pest found. Its place is the furthest place at which pest tried a rule.
     ///
-    /// The generated grammar gives each mark its own rule, and no token continues over a place
-    /// where a text may break off. So this place is the first byte that cannot stand there.
+    /// The generated grammar gives each mark its own rule, and a fault never lies inside a token. So the byte at the
+    /// place is the first byte that cannot stand there.
     pub(crate) fn of_pest<R: Explain>(text: &str, error: &pest::error::Error<R>) -> Self {
         let (InputLocation::Pos(at) | InputLocation::Span((at, _))) = error.location;
         let ErrorVariant::ParsingError {
@@ -196,12 +195,11 @@ impl SyntaxError {
         }
     }
 
-    /// Returns the first fault of bytes that are text only up to a place. `cure` is the cure of the
-    /// byte there.
+    /// Returns the first fault of bytes of which only the beginning, `text`, is UTF-8. `cure` is the cure of the byte
+    /// after `text`.
     ///
-    /// `wrong` is a character that can stand nowhere in a text of the grammar. So it is wrong
-    /// wherever the byte is wrong, and the first fault of the text with it is the first fault of the
-    /// bytes. `parse` returns the fault of a text.
+    /// `wrong` is a character that no text of the grammar can hold. It takes the place of that byte, so the first
+    /// fault of the text with `wrong` is the first fault of the bytes. `parse` returns the fault of a text.
     pub(crate) fn of_bytes(
         text: &[u8],
         wrong: char,

@@ -25,14 +25,13 @@ use crate::grammar::Grammar;
 impl Grammar<'_> {
     /// Makes the pest grammar of the ABNF.
     ///
-    /// ABNF leaves open some points that a PEG must decide: the order of alternatives, the ends of
-    /// repetitions, the boundaries of tokens, the names of marks. The generator puts alternatives
-    /// into an order in which none hides another, and refuses a rule for which it finds none, or
-    /// whose repetition may take what belongs to the elements behind it. So the grammar accepts what
-    /// the ABNF accepts. [`overrides`](Grammar::overrides) states other decisions
-    /// (`accp.overrides` describes their format). Those that would take texts away are refused,
-    /// unless a row says so. The result is the same text at every run, and its first line names the
-    /// command that makes it.
+    /// ABNF leaves open some points that a PEG must decide: the order of alternatives, the ends of repetitions, the
+    /// boundaries of tokens, the names of marks. The generator puts alternatives into an order in which none hides
+    /// another. It refuses a rule that has no such order, and a rule with a repetition that may take characters of
+    /// the elements after it. So the grammar accepts what the ABNF accepts. [`overrides`](Grammar::overrides) states
+    /// other decisions (`accp.overrides` describes their format). The generator refuses a decision by which the
+    /// grammar would lose texts of the ABNF, unless a row `narrows` allows this. The result is the same text at every
+    /// run, and its first line names the command that makes it.
     ///
     /// # Errors
     /// The first mistake in either text, with its line and the cure.
@@ -75,7 +74,7 @@ impl Grammar<'_> {
     }
 }
 
-/// An ABNF of one's own, and what a pest grammar is made of besides.
+/// An ABNF of the caller, with the other inputs of the generator.
 #[derive(Debug, Clone, Copy)]
 pub struct Abnf<'t> {
     /// The name of the file, for the first line of the grammar.

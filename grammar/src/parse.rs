@@ -1,4 +1,4 @@
-//! The reference parser: turns the tree of pest into ours.
+//! The reference parser: runs pest, and turns pest's tree into that of [`ast`](crate::ast).
 
 use pest::Parser as _;
 use pest::iterators::Pair;
@@ -25,9 +25,8 @@ pub fn parse(text: &str) -> Result<Frame<'_>, SyntaxError> {
 
 /// Parses one frame, strictly, within the given limits.
 ///
-/// The length is checked first, then nesting, then the grammar, and the counts on the finished
-/// tree. A fault of the grammar is reported instead of nesting when it stands before the bracket
-/// that is too deep.
+/// The length is checked first, then nesting, then the grammar, and the counts on the finished tree. If a fault of
+/// the grammar stands before the bracket that is too deep, the fault is reported, and not the nesting.
 ///
 /// # Errors
 /// As [`parse`], and [`Fault::FrameBytes`], [`Fault::Depth`], [`Fault::Params`],

@@ -101,8 +101,8 @@ pub fn scalar() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Returns one character of a string: safe, or a delimiter with its escape. Nothing is filtered,
-/// because runs of millions of cases would end in too many rejects.
+/// Returns one character of a string: safe, or a delimiter with its escape. Nothing is filtered, because runs of
+/// millions of cases would fail with too many rejects.
 fn character() -> impl Strategy<Value = String> {
     let (delimiters, safe): (Vec<char>, Vec<char>) =
         ('!'..='~').partition(|c| DELIMITERS.contains(*c));

@@ -31,9 +31,9 @@ fn is_key(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_alphabetic()) && lexical::is_key(text)
 }
 
-/// `value-char` of the grammar: no separator, no control character, no line break, no character
-/// without width, and none that turns the direction of the text around it. A person who reads a log
-/// does not see the latter, and a model does (AACP draft section 15).
+/// `value-char` of the grammar: no separator, no control character, no line break, no character without width, and no
+/// character that changes the direction of the text around it. A person who reads a log does not see such characters,
+/// but a model reads them (AACP draft section 15).
 ///
 /// ```
 /// use accp_registry::aacp::is_value_char;
@@ -81,10 +81,9 @@ pub(crate) const LIMITS: Limits = Limits {
 
 /// The Agent Action Compression Protocol (AACP draft section 4): `TASK|DOM|key:value|..`.
 ///
-/// Tasks and domains are open: an unknown one is a warning of the validator (5.1, 5.2). A packet
-/// names no schema, and a value is text: the type of the field that holds it gives the meaning. So
-/// no stage needs a registry. A struct reads a packet with an unknown key only if one of its fields
-/// takes such keys: nothing is lost (13).
+/// Tasks and domains are open: an unknown task or domain is a warning of the validator (5.1, 5.2). A packet names no
+/// schema, and a value is text: the type of the field that holds it gives the meaning. So no stage needs a registry.
+/// A struct reads a packet with an unknown key only if one of its fields takes such keys, so no field is lost (13).
 ///
 /// ```
 /// use accp_registry::AACP;

@@ -23,7 +23,7 @@ use crate::types::Type;
 pub(crate) struct Source<'a> {
     file: Option<&'a str>,
     json: Value,
-    /// `None` for a document that was never text.
+    /// The text, and the places of its parts; `None` for a document that was made in memory.
     text: Option<(&'a str, Places)>,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
         Self::read(Some(file), text, &jsonc::plain(text), cure)
     }
 
-    /// Parses `plain`, which has each part of `text` at its place.
+    /// Parses `plain`, in which each part of `text` stands at the same byte offset.
     fn read(
         file: Option<&'a str>,
         text: &'a str,
@@ -79,7 +79,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Returns a document that was never text.
+    /// Returns a document that was made in memory, and so has no text.
     pub(crate) fn from_value(json: Value) -> Source<'static> {
         Source {
             file: None,
@@ -242,7 +242,8 @@ impl Assembly {
                 };
                 let message = format!("`{code}` is neither a type nor the code of a schema");
                 let problem = Problem::new(pointer, message).cure(cure);
-                // One mistake gives one message, so the default is not checked against this type.
+                // The type becomes `any`, so that the default is not checked against it: one mistake gives one
+                // message.
                 field.ty = Type::Any;
                 let source = self.origin.get(&schema.name).copied().unwrap_or_default();
                 self.problems.push((source, problem));
@@ -250,8 +251,8 @@ impl Assembly {
         }
     }
 
-    /// Checks that errors of a session fit a schema that takes `fail:error` under the code of their profile. Otherwise
-    /// no agent would learn why a frame failed.
+    /// Checks a schema with the code `ER` that declares `fail:error`: it must be able to hold every error of a
+    /// session. Otherwise no agent would learn why a frame failed.
     fn check_errors(&mut self, registry: &Registry) {
         let own = registry.schema(ERRORS);
         let Some((own, frame)) = own.and_then(|own| Some((own, own.frame(&ERROR)?))) else {
@@ -295,9 +296,8 @@ impl Assembly {
         }
     }
 
-    /// Computes the wire text of every default. It takes the schemas whose defaults need no others
-    /// first, then those that need these. It stops when none is left, or when the rest form a
-    /// cycle.
+    /// Computes the wire text of every default. Starts with the schemas whose defaults need no other schema, and goes
+    /// on with those whose needed schemas are done. Stops when no schema is left, or when the rest form a cycle.
     fn resolve_defaults(&mut self, registry: &mut Registry) {
         let mut open: BTreeSet<String> = registry.schemas().map(|s| s.code.clone()).collect();
         loop {
@@ -371,7 +371,7 @@ fn key_of(field: &Field) -> (&str, &str, &Type) {
     (&field.name, &field.short, &field.ty)
 }
 
-/// Returns the profile of errors of a protocol, as it is built in.
+/// Returns the built-in error profile of a protocol.
 fn profile_of_errors(protocol: &'static Protocol) -> Option<Schema> {
     let texts = protocol.profiles.iter().map(|(_, text)| *text);
     let documents = texts.filter_map(|text| {
@@ -382,8 +382,8 @@ fn profile_of_errors(protocol: &'static Protocol) -> Option<Schema> {
     schemas.find(|schema| schema.code == ERRORS)
 }
 
-/// Returns the codes of the schemas whose defaults must be known before those of `schema`: a
-/// default of `schema` holds a value of each.
+/// Returns the codes of the schemas whose defaults must be known before those of `schema`, because the defaults of
+/// `schema` hold records of them.
 fn rests_on(registry: &Registry, schema: &Schema) -> BTreeSet<String> {
     fn walk(registry: &Registry, ty: &Type, value: &Value, out: &mut BTreeSet<String>) {
         match (ty, value) {

@@ -1,5 +1,5 @@
-//! JSON documents that people write, read with the place and the cure of every mistake: what a
-//! registry, a vocabulary and a workflow have in common.
+//! Reads JSON documents that people write, and reports every mistake with its place and its cure. The readers of
+//! registries, vocabularies and workflows use this module.
 
 use alloc::vec::Vec;
 

@@ -1,5 +1,5 @@
-//! Deltas: they turn one registry into another, and travel when two peers differ (draft section
-//! 6.4).
+//! A delta turns one registry into another. A peer sends a delta if its registry differs from that of another peer
+//! (draft section 6.4).
 
 mod error;
 
@@ -86,7 +86,7 @@ impl Delta {
     /// sides the same registry outside of the session.
     pub const MAX_BYTES: usize = 256 * 1024;
 
-    /// The maximum number of entries in a list or object of a delta: as many as a frame has params.
+    /// The maximum number of entries in a list or object of a delta. A frame has the same limit for its params.
     pub const MAX_ENTRIES: usize = 256;
 
     /// Returns the hash of the registry that the delta starts from.
@@ -161,8 +161,8 @@ impl Delta {
     /// and the tokenizer of `held`.
     ///
     /// # Errors
-    /// In this order: the delta starts from another registry than `held`, its result is faulty, its
-    /// result is not the one it names, or it changes more than `policy` allows.
+    /// In this order: the delta starts from another registry than `held`, its result is faulty, its result is not the
+    /// registry that the delta names, or the delta changes more than `policy` allows.
     pub fn apply(&self, held: &Registry, policy: DeltaPolicy) -> Result<Registry, DeltaError> {
         let before = held.hash();
         let mut document = if self.is_whole() {

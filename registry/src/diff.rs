@@ -1,4 +1,4 @@
-//! The differences between two registries, and whether they break a peer on the older one.
+//! The differences between two registries, and whether they break peers that use one of the two.
 
 mod breaking;
 mod variants;
@@ -43,10 +43,9 @@ impl fmt::Display for Change {
 ///
 /// The list is empty if, and only if, versions, tokenizers, hashes and aliases are equal.
 ///
-/// Peers update at different times, so for a while both registries are on the wire. A change breaks
-/// a reader if the other side may write a frame that it refuses or reads with another meaning. The
-/// old reader reads frames that are written with the new registry, and the new reader those that are
-/// written with the old one:
+/// Peers update at different times, so for a while both registries are on the wire. A change breaks a reader if the
+/// other side may write a frame that this reader refuses, or reads with another meaning. The old reader reads frames
+/// that are written with the new registry. The new reader reads frames that are written with the old registry:
 ///
 /// | Change | Breaks |
 /// |---|---|
@@ -62,8 +61,8 @@ impl fmt::Display for Change {
 /// | required removed | the old reader: as above |
 /// | type widened: `integer` to `decimal` or `number`, `decimal` to `number` | the old reader: it refuses the new values (E1004) |
 /// | type changed in another way | both: a value is refused, or read as another (E1004) |
-/// | variant of a union added, or a known field added to one | the old reader: it refuses the record (E1004) |
-/// | variant of a union removed, or a field of it that others have | the new reader: as above |
+/// | variant of a union added, or an old field added to a variant | the old reader: it refuses the record (E1004) |
+/// | variant of a union removed, or a remaining field removed from a variant | the new reader: as above |
 /// | enum value added | the old reader: it refuses the value (E1004) |
 /// | enum value removed | the new reader: as above |
 /// | symbol of an enum value changed | a reader that does not know the text of the other side |
@@ -74,8 +73,8 @@ impl fmt::Display for Change {
 /// | fields that a frame fills with defaults | both: as for the default |
 /// | `inline`, `optional`, orders, versions, tokenizer | none: both forms are understood |
 ///
-/// A field counts as renamed if the new registry has the old name as an alias, or the old registry
-/// has the new one. Docs, `keep`, `rules` and `to` do not count as differences.
+/// A field counts as renamed if the new registry has the old name as an alias, or if the old registry has the new
+/// name as an alias. Docs, `keep`, `rules` and `to` do not count as differences.
 ///
 /// ```
 /// use accp_registry::{Broken, Registry, diff};
@@ -123,8 +122,8 @@ pub fn diff(old: &Registry, new: &Registry) -> Vec<Change> {
     changes.list
 }
 
-/// Returns the schema of `there` that matches `schema` of `here`. This is the one with the same
-/// name, or else the one with the same code, unless `here` has a schema with that other name.
+/// Returns the schema of `there` that matches `schema` of `here`: the schema with the same name, or else the schema
+/// with the same code, unless `here` has a schema with the name of that schema.
 fn counterpart<'r>(schema: &Schema, here: &Registry, there: &'r Registry) -> Option<&'r Schema> {
     there.schema_by_name(&schema.name).or_else(|| {
         let other = there.schema(&schema.code)?;
@@ -209,7 +208,7 @@ impl Changes {
                 breaks(Broken::Old, LOST),
             );
         }
-        // The report shows the values of a tag as variants.
+        // Changes in the values of a tag are reported as changes of variants.
         let is_tag = |before: &Field, field: &Field| {
             old.union.as_ref() == Some(&before.name) && new.union.as_ref() == Some(&field.name)
         };
@@ -437,8 +436,8 @@ fn named<'s>(schema: &'s Schema, name: &str) -> Option<&'s Field> {
     schema.fields.iter().find(|field| field.name == name)
 }
 
-/// Returns each old field with the new field that has its place under another name: the new registry has the old name as
-/// an alias, or the old registry has the new one.
+/// Returns the pairs of an old field and the new field that it was renamed to: the new registry has the old name as
+/// an alias, or the old registry has the new name as an alias.
 fn renamed<'s>(old: &'s Schema, new: &'s Schema) -> Vec<(&'s Field, &'s Field)> {
     let mut renamed: Vec<(&Field, &Field)> = Vec::new();
     for before in old

@@ -66,7 +66,7 @@ impl Schema {
         Value::Object(out)
     }
 
-    /// Returns the part that both documents share.
+    /// Returns the members that `to_json` and `to_canonical` write alike.
     fn shape(&self, protocol: &Protocol) -> Map<String, Value> {
         let mut out = Map::new();
         out.insert("code".into(), json!(self.code));

@@ -69,9 +69,9 @@ use frames::Frame;
 pub struct Options {
     /// The frames, as `req:schedule`; all frames if the list is empty.
     pub frames: Vec<String>,
-    /// Whether frames have metadata: `mid` and `seq`, then the other fields of the envelope.
-    /// Without it, a frame has only the envelope fields that its registry entry requires, such as
-    /// the `cid` of an answer: a model does not number its frames.
+    /// Whether frames have metadata: `mid` and `seq`, then the other fields of the envelope. Without metadata, a
+    /// frame has only the envelope fields that its registry entry requires, such as the `cid` of an answer: a model
+    /// does not number its frames.
     pub envelope: bool,
 }
 
@@ -112,10 +112,13 @@ impl<'r> Export<'r> {
     /// Returns the grammar of views of the frames, which a primer teaches models to write: one block or
     /// more, each with its line feed. `View::read` of accp-context reads every text of the grammar.
     ///
-    /// The grammar has the blocks that a view writes of the fields of a schema, with these exceptions,
-    /// for each of which it has another spelling: a map without a declared type is a map, also where a
-    /// schema would make it a record; a record stands under the declared schema, and a table has all its
-    /// columns in its rows; a text whose first letter is of a rare script is in quotes.
+    /// The grammar has the blocks that a view writes of the fields of a schema. It spells three things in another way
+    /// than the view does:
+    ///
+    /// - A map without a declared type is always written as a map, even if a view would write it as a record of a
+    ///   schema.
+    /// - A record is written under its declared schema, and each row of a table has all columns.
+    /// - A text whose first letter is of a rare script is in quotes.
     ///
     /// # Errors
     /// As [`Export::grammar`].
@@ -154,13 +157,13 @@ impl<'r> Export<'r> {
         Ok(json_schema::write(self.registry, &self.frames, depth))
     }
 
-    /// Returns the frames as definitions of tools for a model, as a JSON array with one tool a line.
-    /// The names are those of [`Registry::tools`].
+    /// Returns the frames as definitions of tools for a model, as a JSON array with one tool per line. The names are
+    /// those of [`Registry::tools`].
     ///
-    /// The schema of the arguments keeps to what the strict modes of the providers accept: one flat
-    /// object, no other property, every property required, and null where an argument may be left
-    /// out. Such a mode cannot say maps, `any` and schemas that hold themselves: they are JSON in a
-    /// string. The names and lengths of values are checked when the arguments are read.
+    /// The schema of the arguments keeps to what the strict modes of the providers accept: one flat object, no other
+    /// property, every property required, and null where an argument may be left out. Such a mode cannot describe
+    /// maps, `any`, and schemas that contain themselves, so their values are JSON in a string. The names and lengths
+    /// of values are checked when the arguments are read.
     ///
     /// ```
     /// use accp_registry::Registry;
@@ -223,7 +226,7 @@ fn levels(registry: &Registry, ty: &Type, most: u32) -> u32 {
     }
 }
 
-/// The reason why a registry gives no such grammar.
+/// The reason why a registry gives no grammar for constrained decoding.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
@@ -241,7 +244,7 @@ pub enum ExportError {
          \"frames\": [{{ \"intent\": \"req\", \"operation\": \"plan\" }}]"
     )]
     NoFrames,
-    /// A field travels under the key of pairs.
+    /// A field has the key `_` on the wire, under which a map has its pairs.
     #[error(
         "the field `{field}` travels as `_`, the key under which a map has its pairs; give it \
          another abbreviation"
@@ -261,7 +264,7 @@ pub enum ExportError {
         field: String,
         /// The type of the field.
         ty: Type,
-        /// The levels that the field needs; `None` when they have no end.
+        /// The levels that the field needs; `None` if no number of levels is enough.
         levels: Option<u32>,
         /// The levels that the grammar has.
         depth: u32,
@@ -272,7 +275,7 @@ pub enum ExportError {
          depth, fewer frames, or another format"
     )]
     TooLarge {
-        /// The length that it would have.
+        /// The length that the regular expression would have.
         bytes: u64,
         /// The maximum length.
         most: u64,

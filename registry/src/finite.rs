@@ -1,4 +1,4 @@
-//! Schemas whose values never end.
+//! Finds schemas whose values never end, because each record would have to contain another record.
 
 use alloc::collections::BTreeSet;
 use alloc::format;

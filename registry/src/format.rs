@@ -3,8 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A type whose values are texts of one form. A value has one text: nothing is spelt in two ways, so a reader never
-/// changes it.
+/// A type whose values are texts of one form. Each value has exactly one text, so a reader never changes the text.
 ///
 /// ```
 /// use accp_registry::Format;
@@ -23,9 +22,10 @@ pub enum Format {
     Time,
     /// `timestamp`: a date, `T` and a time (RFC 3339 `date-time`).
     Timestamp,
-    /// `duration`: `P1Y2M3DT4H5M6S` or `P3W`, without a part that is missing (RFC 3339, appendix A).
+    /// `duration`: `P1Y2M3DT4H5M6S` or `P3W`, with no unit missing between the first and the last (RFC 3339, appendix
+    /// A).
     Duration,
-    /// `uuid`: 32 hexadecimal digits, small, with four hyphens (RFC 9562).
+    /// `uuid`: 32 hexadecimal digits in lower case, with four hyphens (RFC 9562).
     Uuid,
     /// `url`: an absolute URI, with a scheme, in ASCII (RFC 3986).
     Url,
@@ -66,7 +66,7 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.word() == word)
     }
 
-    /// Returns what a value is, for people: `a date as YYYY-MM-DD`.
+    /// Returns a description of the values, for people: `a date as YYYY-MM-DD`.
     pub const fn expected(self) -> &'static str {
         match self {
             Self::Date => "a date as YYYY-MM-DD",
@@ -79,7 +79,7 @@ impl Format {
         }
     }
 
-    /// Returns a value, for people and models.
+    /// Returns an example of a value, for people and models.
     pub const fn example(self) -> &'static str {
         match self {
             Self::Date => "2026-11-28",
@@ -214,7 +214,7 @@ fn is_run(text: &str, units: &str) -> bool {
         && parts.all(|part| unit(part).is_some_and(|unit| units.next() == Some(unit)))
 }
 
-/// Returns the unit of a number with one.
+/// Returns the unit of a part such as `12Y`; `None` if the digits or the unit are missing.
 fn unit(part: &str) -> Option<char> {
     let unit = part.chars().next_back().filter(char::is_ascii_uppercase)?;
     (part.len() > 1).then_some(unit)

@@ -14,11 +14,11 @@ use crate::model::{Registry, Schema};
 
 /// The digest of a registry.
 ///
-/// SHA-256 over the canonical JSON (RFC 8785) of the schemas. The schemas are resolved: types and
-/// abbreviations are written out, each default is its wire text, docs, aliases, `keep` and `rules`
-/// are left out. So the hash does not depend on spacing, the order of keys, docs and advice, or on
-/// whether a file writes values that it could leave out. Defaults that differ on the wire (`1` and `1.0` in a
-/// field of type `any`) give different hashes; as JSON numbers they would give the same one.
+/// SHA-256 over the canonical JSON (RFC 8785) of the schemas. The schemas are resolved: types and abbreviations are
+/// written out, each default is its wire text, docs, aliases, `keep`, `rules` and `to` are left out. So the hash does
+/// not depend on spacing, the order of keys, docs and advice, or on whether a file writes values that it could leave
+/// out. Defaults that differ on the wire (`1` and `1.0` in a field of type `any`) give different hashes; as JSON
+/// numbers they would give the same one.
 ///
 /// Only objects, arrays, strings and whole numbers below 2^53 remain. For these RFC 8785 is a sort
 /// order without number formatting: twenty lines here instead of a dependency.

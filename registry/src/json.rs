@@ -28,8 +28,8 @@ pub fn child(parent: &str, step: impl fmt::Display) -> String {
 /// The places of all parts of a text.
 #[derive(Default)]
 pub(crate) struct Places {
-    /// The offset of the part at each pointer: of the key of a member, or of the first byte of an
-    /// element or the document. Of equal keys the last one counts, as in the value.
+    /// The offset of each part, by its pointer. A member has the offset of its key; an element or the document has
+    /// the offset of its first byte. Of equal keys the last one counts, as in the parsed value.
     offsets: BTreeMap<String, usize>,
     /// The pointers of the keys that are repeated in their object.
     pub(crate) duplicates: Vec<String>,

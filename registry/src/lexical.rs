@@ -209,7 +209,8 @@ pub fn unescape(raw: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Reads the raw text of a `string` field: marked or raw, but never of another type.
+/// Reads the raw text of a `string` field, with or without the mark. The text is always a string, even if it looks
+/// like another type.
 pub fn decode_string(raw: &str) -> Cow<'_, str> {
     match raw.as_bytes().first() {
         Some(&MARK) => decode_text(&raw[1..]),
@@ -297,7 +298,7 @@ pub fn is_plain(text: &str) -> bool {
     !text.is_empty() && shared_classes(text) & PLAIN != 0
 }
 
-/// Bytes that a text form is written in at a time.
+/// How many bytes of a text form are written at a time.
 const BLOCK: usize = 256;
 /// The most bytes that one byte of a text takes in its text form, as in `%0A`.
 const LONGEST: usize = 3;
@@ -348,7 +349,7 @@ pub fn write_text(out: &mut String, text: &str) {
     push_ascii(out, &block[..filled]);
 }
 
-/// Appends bytes that are ASCII, as everything is that a text form consists of.
+/// Appends bytes of a text form, which are always ASCII.
 fn push_ascii(out: &mut String, bytes: &[u8]) {
     out.push_str(core::str::from_utf8(bytes).unwrap_or_default());
 }

@@ -1,4 +1,4 @@
-//! Limits that are checked before any work.
+//! Limits on the size of a frame, which are checked before any other work.
 
 /// The limits on reading a frame (draft section 9, item 5). A frame over a limit is refused.
 ///

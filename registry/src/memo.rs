@@ -1,4 +1,4 @@
-//! A value beside what was computed from it.
+//! A value, kept together with one result that was computed from it.
 
 use core::fmt;
 use core::ops::{Deref, DerefMut};
@@ -10,8 +10,8 @@ type Slot<O> = OnceLock<O>;
 #[cfg(not(feature = "std"))]
 type Slot<O> = core::marker::PhantomData<O>;
 
-/// A value, and one thing that was computed from it. A change of the value forgets the thing. Without `std` nothing can
-/// hold the thing, so it is computed each time.
+/// A value, and one result that was computed from it. A change of the value drops the result. Without `std` there is
+/// no place to keep the result, so it is computed at each call.
 #[derive(Clone, Default)]
 pub(crate) struct Memo<T, O> {
     value: T,
@@ -19,7 +19,7 @@ pub(crate) struct Memo<T, O> {
 }
 
 impl<T, O> Memo<T, O> {
-    /// Returns what `compute` makes of the value, each time the same.
+    /// Returns the result of `compute` for the value, and keeps it. Every call must pass the same computation.
     #[cfg(feature = "hash")]
     pub(crate) fn get_or_compute(&self, compute: impl FnOnce(&T) -> O) -> O
     where

@@ -38,7 +38,7 @@ pub struct Registry {
     /// The tokenizer that counts the budgets of this registry.
     pub tokenizer: Option<String>,
     pub(crate) protocol: &'static Protocol,
-    /// Sorted by name, beside the digest of their hash: each session asks for it.
+    /// The schemas, sorted by name. The digest of their hash is kept with them, because each session asks for it.
     pub(crate) schemas: Memo<Vec<Schema>, [u8; 32]>,
 }
 
@@ -56,7 +56,7 @@ fn profile_of_errors() -> Option<&'static Schema> {
     None
 }
 
-/// A schema: the fields behind one code.
+/// A schema: the fields that one code stands for.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Schema {
@@ -113,7 +113,7 @@ pub struct Field {
     pub aliases: Vec<String>,
 }
 
-/// The demands that a frame with one head makes on its schema.
+/// The demands of a schema on the frames with one head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FrameSpec {
@@ -127,9 +127,9 @@ pub struct FrameSpec {
     pub fields: Option<Vec<String>>,
     /// Envelope fields that the frame must carry, by short name.
     pub envelope: Vec<String>,
-    /// The full name of the field that names the agent that the frame is for: a field of type `agent`
-    /// of a `req` or a `qry`. The host of a session hands the frame to the handlers of that agent alone.
-    /// Nobody else looks at it, so the hash does not cover it.
+    /// The full name of the field that names the agent that the frame is for: a field of type `agent` of a `req` or a
+    /// `qry`. The host of a session hands the frame to the handlers of that agent alone. Only hosts use `to`, so the
+    /// hash does not cover it.
     pub to: Option<String>,
     /// The meaning of the frame.
     pub doc: Option<String>,
@@ -164,9 +164,10 @@ impl Registry {
     /// Returns the schema of a frame with this code and head; `None` is E1003.
     ///
     /// This is [`Registry::schema`], but for errors: every peer must be able to read why its frame failed, so
-    /// `fail:error` under `ER` has the [error profile](crate::ERRORS) also where a registry has no such schema, or uses
-    /// the code for frames of its own. A registry that declares `fail:error` for its `ER` extends the profile; its check
-    /// sees that all errors still fit. (Draft section 3.6. Without feature `std`, only the registry is asked.)
+    /// `fail:error` under `ER` has the [error profile](crate::ERRORS) also where a registry has no such schema, or
+    /// uses the code for frames of its own. A registry that declares `fail:error` for its `ER` extends the profile;
+    /// the check of the registry makes sure that all errors still fit. (Draft section 3.6. Without feature `std`,
+    /// only the registry is asked.)
     ///
     /// ```
     /// use accp_registry::Registry;
@@ -186,7 +187,7 @@ impl Registry {
         if is_error && !is_own && *self.protocol == ACCP {
             return profile_of_errors().or(own);
         }
-        // A record of a union stands in a field of a frame.
+        // A union is only the value of a field, so a frame cannot name it as its schema.
         own.filter(|own| own.union.is_none())
     }
 
@@ -279,10 +280,10 @@ impl Schema {
         self.field(self.union.as_deref()?)
     }
 
-    /// Returns whether the field at this index takes its default in a frame with this head, or in a
-    /// nested map, which has [no head](crate::protocol::NO_HEAD). A field takes none when the
-    /// matching `frames` entry lists `fields` without it, or requires it, and in a frame that the
-    /// schema does not list. A schema without `frames` lists every frame.
+    /// Returns whether the field at this index takes its default in a frame with this head, or in a nested map, which
+    /// has [no head](crate::protocol::NO_HEAD). The field takes no default if the matching `frames` entry lists
+    /// `fields` without it or requires it. It takes none either in a frame that the schema does not list. A schema
+    /// without `frames` lists every frame.
     pub fn has_default<S: AsRef<str>>(&self, index: usize, head: &[S]) -> bool {
         let with_default = |field: &&Field| field.default.is_some();
         let Some(field) = self.fields.get(index).filter(with_default) else {
@@ -294,7 +295,8 @@ impl Schema {
         }
     }
 
-    /// Returns whether the schema lists a frame with this head: a schema without `frames` takes any, and a union none.
+    /// Returns whether the schema lists a frame with this head: a schema without `frames` lists every frame, and a
+    /// union lists none.
     pub fn lists<S: AsRef<str>>(&self, head: &[S]) -> bool {
         let is_open = self.frames.is_empty() && self.union.is_none();
         is_open || self.frames.iter().any(|frame| frame.has_head(head))
@@ -369,8 +371,8 @@ impl Field {
         }
     }
 
-    /// Returns every key that a reader takes for the field: the full name, the short name, if it is
-    /// another, and the aliases.
+    /// Returns every key that a reader takes for the field: the full name, the short name if it differs, and the
+    /// aliases.
     ///
     /// ```
     /// use accp_registry::Registry;

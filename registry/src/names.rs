@@ -32,7 +32,7 @@ pub fn words(name: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last words of the names that tell records apart, the surest first.
+/// A field name that ends with one of these words probably tells records apart. The surest words come first.
 const NAMES: [&str; 11] = [
     "id", "key", "uuid", "guid", "number", "code", "no", "name", "slug", "url", "path",
 ];

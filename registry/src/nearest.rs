@@ -3,11 +3,11 @@
 use alloc::vec::Vec;
 use core::mem;
 
-/// Longer names, in characters, get no suggestion.
+/// The most characters of a name that gets suggestions.
 const LONGEST: usize = 64;
 
-/// Returns the candidate that `name` was probably meant to be: the nearest by edit distance (a swap
-/// of neighbours is one edit). At most one in three characters may differ, or a single one.
+/// Returns the candidate that `name` was probably meant to be: the nearest by edit distance (a swap of neighbours is
+/// one edit). At most a third of the characters may differ, or one character of a short name.
 ///
 /// The comparison ignores case; the first of equally near candidates wins.
 ///

@@ -44,7 +44,7 @@ pub struct Protocol {
     pub pairs_key: Option<&'static str>,
     /// The reader's action on a key that neither the schema nor the struct knows.
     pub unknown_keys: UnknownKeys,
-    /// What values are, and who says what they mean.
+    /// The form of values, and what gives them their meaning: a schema or the type in a struct.
     pub values: Values,
     /// The standard abbreviations, for names that the schema does not abbreviate.
     pub abbreviations: &'static [Abbreviation],
@@ -103,9 +103,9 @@ pub struct CommonField {
 pub enum Presence {
     /// A message may lack the field.
     Optional,
-    /// Every message has the field, so every struct has it, and not in an `Option`.
+    /// Every message has the field. So every struct has it, without an `Option`.
     Required,
-    /// Every message has the field. A struct without it writes this text, and reads any.
+    /// Every message has the field. A struct that lacks it writes this text, and accepts any text.
     Filled(&'static str),
 }
 
@@ -208,7 +208,7 @@ pub struct RegistryNames {
     pub hash_doc: &'static str,
 }
 
-/// The head of a record inside a value, which has no parts.
+/// The head of a record inside a value: empty, because only messages have a head.
 pub const NO_HEAD: &[&str] = &[];
 
 impl Protocol {
@@ -228,7 +228,7 @@ impl Protocol {
         self.common.iter().position(|field| field.key == key)
     }
 
-    /// Returns whether every message has the field with this key, and every struct for it.
+    /// Returns whether every message must have the field with this key, so that every struct must have it too.
     pub fn requires(&self, key: &str) -> bool {
         let mut common = self.common.iter();
         common.any(|field| field.key == key && field.presence == Presence::Required)

@@ -1,4 +1,4 @@
-//! Reading one registry document, as far as possible without the others.
+//! Reads one registry document, with all checks that need no other document.
 
 mod frames;
 mod variants;
@@ -273,8 +273,8 @@ impl Reader<'_> {
                     .cure(format!("give `{name}` another abbreviation")),
                 );
             } else if let Some(other) = fields[..index].iter().find(|o| o.field.short == *short)
-                // If the abbreviation is also the name of this field, the other field's message
-                // has reported it.
+                // If this field's name is also its abbreviation, the message about the other field has reported the
+                // clash already.
                 && short != name
             {
                 let other = &other.field.name;

@@ -13,8 +13,8 @@ use crate::types::Type;
 const KEYS: [&str; 4] = ["idempotency", "error_code", "errors", "sequence"];
 const SEQUENCE_KEYS: [&str; 3] = ["index", "total", "last"];
 
-/// Rules for the frames of a schema that the host of a session enforces. Nobody else looks at them,
-/// so the hash of a registry does not cover them, and a delta does not carry them.
+/// Rules for the frames of a schema that the host of a session enforces. Only hosts use them, so the hash of a
+/// registry does not cover them, and a delta does not carry them.
 ///
 /// Fields go by their full names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,8 +25,8 @@ pub struct SchemaRules {
     pub idempotency: Option<String>,
     /// The field that holds an error code of the draft (section 3.6). It is a `string`.
     pub error_code: Option<String>,
-    /// The code of the schema of failures: a frame with the intent `fail` cannot have this one (draft
-    /// section 10.2).
+    /// The code of the schema that failures use instead: a frame with the intent `fail` cannot have the schema of
+    /// these rules (draft section 10.2).
     pub errors: Option<String>,
     /// The numbers of the pieces of a stream (draft section 10.4).
     pub sequence: Option<Sequence>,

@@ -10,8 +10,8 @@ use crate::decimal::{Decimal, DecimalError};
 use crate::lexical;
 
 impl Serialize for Decimal {
-    /// Writes a number if a float has the same spelling, else the spelling as a text, so that
-    /// nothing is rounded. A format that people do not read gets the text.
+    /// Writes a number if a float has the same spelling, and otherwise the spelling as a string, so that nothing is
+    /// rounded. A format that is not for people always gets the string.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (text, float) = (self.to_string(), self.to_f64());
         let mut spelt = String::new();

@@ -287,7 +287,7 @@ pub fn is_core_operation(operation: &str) -> bool {
 pub struct Abbreviation {
     /// The short form on the wire.
     pub short: &'static str,
-    /// The full name. Encoders abbreviate it, and decoders expand to it.
+    /// The full name. Encoders write the short form instead, and decoders restore the full name.
     pub full: &'static str,
     /// The second meaning in the draft; a schema with this meaning declares it.
     pub also: Option<&'static str>,
@@ -359,7 +359,7 @@ pub struct EnvelopeField {
     pub short: &'static str,
     /// The type of the value.
     pub kind: EnvelopeKind,
-    /// The strength of the demand of the draft.
+    /// How strongly the draft demands the field.
     pub required: Requirement,
     /// The words of the draft.
     pub doc: &'static str,

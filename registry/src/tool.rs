@@ -54,8 +54,8 @@ impl Registry {
 }
 
 impl<'r> Tool<'r> {
-    /// Returns the fields that are the arguments of the tool, and whether each is required: those that
-    /// the `frames` entry lists or requires, or else the field set of the draft.
+    /// Returns the fields that are the arguments of the tool, each with whether it is required: the fields that the
+    /// `frames` entry lists or requires, or else the field set of the draft.
     pub fn arguments(&self) -> impl Iterator<Item = (&'r Field, bool)> + use<'r> {
         let (schema, frame) = (self.schema, self.frame);
         schema.fields.iter().filter_map(move |field| {

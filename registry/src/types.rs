@@ -146,8 +146,8 @@ impl Type {
         }
     }
 
-    /// Returns whether null is a value of this type, as it is of `any` alone. An item of a list or of a
-    /// map has to be such a value. A field of any type may be null: it is not given.
+    /// Returns whether null is a value of this type, which is so for `any` alone. The items of lists and maps must be
+    /// values of their type. A field may be null whatever its type: the field is then not given.
     ///
     /// ```
     /// use accp_registry::Type;

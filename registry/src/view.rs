@@ -14,7 +14,7 @@ pub const DELIMITERS: [char; 11] = [',', '(', ')', '[', ']', '{', '}', '|', '"',
 /// The cell of a field that has a default and is absent.
 pub const ABSENT: &str = "-";
 
-/// The cell of a text that stands below the line.
+/// The mark in the cell of a text that is written below the line instead.
 pub const BELOW: char = '|';
 
 /// The frames that are shown as a text only, each with the mark between its sender and the text:
@@ -79,7 +79,7 @@ pub fn implied<'r>(registry: &'r Registry, intent: &str, operation: &str) -> Opt
     fitting.next().is_none().then_some(first)
 }
 
-/// Returns the field for words of people, if a schema has exactly one.
+/// Returns the only field of type `text` of a schema; `None` if the schema has none or several.
 pub fn words_of(schema: &Schema) -> Option<&Field> {
     let mut words = schema.fields.iter().filter(|field| field.ty == Type::Text);
     let first = words.next()?;

@@ -48,17 +48,17 @@ impl TypeError {
         &self.expected
     }
 
-    /// Returns what the value is instead.
+    /// Returns what was found instead.
     pub fn found(&self) -> &str {
         &self.found
     }
 }
 
 impl Type {
-    /// Appends the canonical wire text of a JSON value of this type. Null is `~` for a whole value
-    /// and for a field that its schema does not require: it is not given. It is no item of a list or
-    /// of a map, unless the type of the items is `any`. The fields of a nested schema are written
-    /// under their short names, without those that equal their default.
+    /// Appends the canonical wire text of a JSON value of this type. Null is written as `~` for a whole value and for
+    /// a field that its schema does not require: the value is not given. Null cannot be an item of a list or a map,
+    /// unless the items are of type `any`. The fields of a nested schema are written under their short names, without
+    /// those that equal their default.
     ///
     /// A map of data is written as `{_:[[k,v],..]}` if one of its keys is outside the key set.
     ///
@@ -302,8 +302,8 @@ fn float(number: &Number) -> Option<f64> {
     (exact == Some(float as i128)).then_some(float)
 }
 
-/// Returns the head of the variant that a record of a union is; none for another record. It has no field of another
-/// variant.
+/// Returns the head of the variant to which a record of a union belongs; an empty head for a record of another
+/// schema. Refuses a field that the variant does not have.
 fn variant_of<'v>(
     schema: &Schema,
     present: &[(usize, &Field, &'v Value)],
@@ -314,7 +314,7 @@ fn variant_of<'v>(
     };
     let tag = present.iter().find(|(index, ..)| *index == tag);
     let Some((_, field, json)) = tag else {
-        // The tag is required, and reported as missing.
+        // The tag is required, so the caller reports it as missing.
         return Ok(Vec::new());
     };
     let head: Vec<&str> = json.as_str().into_iter().collect();

@@ -1,10 +1,11 @@
-//! Registries that replace a profile, that hold no errors, and whose records have no end; what a frame requires.
+//! Tests of registries that replace a profile, of `ER` schemas that cannot hold the errors of a session, of records
+//! that never end, and of the fields that a frame requires.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use accp_registry::Registry;
 use insta::assert_snapshot;
 
-/// The errors of every session fit the schema that takes them.
+/// A schema that takes the errors of sessions must be able to hold every error.
 #[test]
 fn errors_that_do_not_fit() {
     let of = |schema: &str| {
@@ -87,7 +88,7 @@ fn what_takes_the_place_of_a_profile() {
     );
 }
 
-/// A record that has to hold a record of its own schema has no end.
+/// A record that has to hold a record of its own schema never ends.
 #[test]
 fn records_without_end() {
     let of = |schemas: &str| Registry::from_json(&format!(r#"{{ "schemas": {{ {schemas} }} }}"#));

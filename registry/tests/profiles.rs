@@ -138,7 +138,7 @@ fn error_is_that_of_section_3_6() {
     );
 }
 
-/// Every key of an example frame of the draft that names a schema must be a field of it.
+/// Every key of an example frame of the draft must be a field of the schema that the frame names.
 #[test]
 fn every_example_of_the_draft_fits() {
     let registry = Registry::standard();

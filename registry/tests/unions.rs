@@ -183,8 +183,8 @@ fn changes_of_a_union() {
     /schemas/a/variants: the variant `coin` was removed
         breaks the new reader: it refuses the records that it does not know (E1004)
     ");
-    // A reader refuses a field that belongs to another variant. A field that is new in the whole union is an
-    // unknown key to it.
+    // A reader refuses a field that belongs to another variant. If no variant of the reader has a field, the reader
+    // takes it for an unknown key.
     let more = of(
         r#""no", "sum", "at""#,
         r#"{ "name": "card", "fields": ["no", "sum"] }, { "name": "cash", "fields": ["sum", "at"], "required": ["at"] }"#,

@@ -1,8 +1,8 @@
 //! Writes the page of prompts that a model gets under the default policy.
 //!
-//! `cargo run -p accp-tests --example prompts -- examples/days.jsonl docs/prompts.md` replays the
-//! recorded conversations under `memory`, as `accp-lab bench` does, and writes the prompts of
-//! the turns in [`SHOWN`] as they are. With `--check` the program writes nothing.
+//! `cargo run -p accp-tests --example prompts -- examples/days.jsonl docs/prompts.md` replays the recorded
+//! conversations under `memory`, as `accp-lab bench` does. It writes the prompts of the turns in [`SHOWN`] to the
+//! page, unchanged. With `--check` the program only compares the page with what it would write.
 //! Exit code 1: the page is not what the program would write, or a file is at fault; 2: misuse.
 
 use std::fs::{self, File};
@@ -20,8 +20,8 @@ use accp_tests::program::Result;
 use accp_tokens::Bpe;
 use clap::Parser;
 
-/// The turns whose prompts are shown, by conversation: each is the index of the message that answers
-/// the prompt. An early one comes first.
+/// The conversations and turns whose prompts are shown. A turn is the index of the message that answers the prompt.
+/// The first turn of each conversation is an early one.
 const SHOWN: [(&str, &str, &[usize]); 3] = [
     ("ferry/1", "A coding agent with bash", &[6, 16, 26, 34]),
     ("cycles/1", "A shop's agent with six tools", &[8, 26, 42]),
@@ -37,7 +37,7 @@ struct Shown {
     turn: usize,
     agent: String,
     text: String,
-    /// First the tokens under `memory`, then those of the whole history as JSON.
+    /// First the tokens under `memory`, then the tokens of the whole history as JSON.
     tokens: [Tokens; 2],
 }
 
@@ -45,7 +45,7 @@ struct Shown {
 #[derive(Debug, Clone, Copy, Default)]
 struct Tokens {
     all: usize,
-    /// The tokens at the beginning that an earlier prompt begins with, too.
+    /// The tokens at the beginning that this prompt shares with an earlier prompt.
     cached: usize,
 }
 
@@ -263,7 +263,7 @@ impl Shown {
     }
 }
 
-/// Returns a fence that the text does not have.
+/// Returns a code fence that does not occur in the text.
 fn fence(text: &str) -> String {
     let runs = text.split(|character| character != '`').map(str::len);
     "`".repeat(runs.max().unwrap_or_default().max(2) + 1)

@@ -14,7 +14,7 @@ pub struct HubOptions {
     pub store: Option<String>,
     /// The file of settings.
     pub config: PathBuf,
-    /// Variables of its environment, beside those of this process.
+    /// Environment variables of the hub, added to those of this process.
     pub variables: Vec<(&'static str, &'static str)>,
 }
 
@@ -27,7 +27,7 @@ pub struct HubProcess {
 }
 
 impl HubProcess {
-    /// Starts a hub on a free port, which it keeps.
+    /// Starts a hub on a free port. A restart uses the same port.
     ///
     /// # Errors
     /// If the hub does not start.
@@ -48,7 +48,7 @@ impl HubProcess {
         &self.address
     }
 
-    /// Returns the number of the process; 0 when it does not run.
+    /// Returns the process id of the hub; 0 when the hub does not run.
     pub fn id(&self) -> u32 {
         self.child.as_ref().map_or(0, Child::id)
     }

@@ -46,8 +46,8 @@ pub fn agree(bytes: &[u8]) -> bool {
             true
         }
         (Err(reference), Err(scanned)) => {
-            // The scanner stops at a limit itself and the parser counts at the end, so they
-            // report it at different places.
+            // The scanner stops as soon as a limit is exceeded, and the parser counts at the end. So the two report
+            // a limit at different places.
             let in_grammar = matches!(reference.fault(), accp_grammar::Fault::Expected(_));
             if in_grammar && !scanned.expected().starts_with("at most ") {
                 assert_eq!(

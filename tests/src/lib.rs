@@ -1,4 +1,4 @@
-//! What the tests and the programs of this package share.
+//! Code that the tests and the programs of this package share.
 
 pub mod hub;
 pub mod judges;
@@ -11,7 +11,7 @@ pub mod program;
 #[doc = include_str!("../../docs/howto/types.md")]
 struct Types;
 
-/// The example of the derive, which names accp-runtime as its readers do.
+/// The example in the README of accp-derive, which imports accp-runtime under its own name as users do.
 #[cfg(doctest)]
 #[doc = include_str!("../../accp-derive/README.md")]
 struct ReadmeOfDerive;

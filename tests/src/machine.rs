@@ -9,9 +9,9 @@ use llguidance::{Matcher, ParserFactory};
 /// A compiled grammar.
 pub struct Machine {
     matcher: Matcher,
-    /// The bytes to append when a text has to end, best first.
+    /// The bytes to append when a text has to end; the first allowed byte is taken.
     ending: &'static [u8],
-    /// Whether no single byte is best in every text, so that one of them is drawn each time.
+    /// Whether no order of the ending bytes leads every text to its end. Then one of the allowed ending bytes is drawn.
     is_mixed: bool,
 }
 
@@ -19,7 +19,7 @@ impl Machine {
     /// Compiles a grammar in the form of Lark.
     ///
     /// # Panics
-    /// If it is not one.
+    /// If the text is not a Lark grammar.
     pub fn lark(text: String) -> Self {
         Self::new(TopLevelGrammar::from_lark(text), b"~}]|:,")
     }
@@ -27,7 +27,7 @@ impl Machine {
     /// Compiles a grammar of the view form.
     ///
     /// # Panics
-    /// If it is not one.
+    /// If the text is not a Lark grammar.
     pub fn view(text: String) -> Self {
         let machine = Self::new(TopLevelGrammar::from_lark(text), b"\n)}],:\"");
         Self {
@@ -39,7 +39,7 @@ impl Machine {
     /// Compiles a JSON Schema.
     ///
     /// # Panics
-    /// If it is not one.
+    /// If the text is not a JSON Schema.
     pub fn json_schema(text: &str) -> Self {
         let mut schema: serde_json::Value = serde_json::from_str(text).unwrap();
         // A message writes itself as compact JSON, so the schema allows no other whitespace.
@@ -76,8 +76,8 @@ impl Machine {
         taken == bytes.len() && matcher.is_accepting().unwrap()
     }
 
-    /// Returns a text of the grammar. It picks random allowed bytes and, after `length` bytes,
-    /// bytes that lead to an end.
+    /// Returns a random text of the grammar: random allowed bytes, and after `length` bytes the bytes that lead to
+    /// an end.
     ///
     /// # Panics
     /// If the sample has no end.

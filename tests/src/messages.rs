@@ -73,7 +73,7 @@ pub const OWN: &str = r#"{ "schemas": {
 pub enum Metadata {
     /// The fields of the envelope that the frame must carry.
     Required,
-    /// `mid` and `seq`, and the others now and then.
+    /// `mid`, `seq` and the fields that the frame must carry; each other field in half of the messages.
     Whole,
 }
 
@@ -94,7 +94,7 @@ pub fn message(registry: &Registry, metadata: Metadata) -> BoxedStrategy<Dynamic
     proptest::strategy::Union::new(frames).boxed()
 }
 
-/// Returns any message of a schema with this head, which the schema need not list.
+/// Returns any message of a schema with this head. The schema need not list the head.
 ///
 /// # Panics
 /// If the intent is not one of the draft, or the operation is not a name.
@@ -120,8 +120,8 @@ pub fn frame(
         .boxed()
 }
 
-/// Returns the message as the types of a generator write it. They read a null field as one that is
-/// not given, and write neither. Only the type of a field that is `any` with a default holds the null.
+/// Returns the message as generated types write it. Generated types read a null field as a missing field, and write
+/// neither. Only a field of type `any` with a default keeps the null.
 pub fn as_typed(message: &DynamicFrame<'_>, registry: &Registry) -> DynamicFrame<'static> {
     let mut message = message.clone().into_owned();
     if let Some(schema) = message.schema_in(registry) {
@@ -167,7 +167,7 @@ fn value_as_typed(value: &mut Value<'static>, ty: &Type, registry: &Registry) {
     }
 }
 
-/// Returns the head of a nested record: the name of its variant, if it is of a union.
+/// Returns the name of the variant that a nested record has; `None` if its schema is no union.
 pub fn variant_of(map: &Map<'_>, schema: &Schema) -> Option<String> {
     let (_, tag) = schema.tag()?;
     map.get(&tag.name)?.as_str().map(str::to_owned)
@@ -175,8 +175,8 @@ pub fn variant_of(map: &Map<'_>, schema: &Schema) -> Option<String> {
 
 /// Returns whether a value is a reference, or holds one.
 ///
-/// A type need not hold one: a handler gets the values behind the references of its frame, and a
-/// reference that is still there is E2001. A message passes it on.
+/// A generated type need not hold references. A handler gets the values that the references of its frame name, and
+/// a reference that is not resolved is E2001. A dynamic message passes references on.
 pub fn holds_reference(value: &Value<'_>) -> bool {
     match value {
         Value::Ref(_) => true,
@@ -414,7 +414,7 @@ fn decimal() -> impl Strategy<Value = Decimal> {
         .prop_filter_map("in range", Decimal::from_millionths)
 }
 
-/// Returns numbers that the grammar accepts: up to 15 digits, and below the range of 64 bits.
+/// Returns numbers that the grammar can write: at most 15 significant digits, and -0.
 fn number() -> impl Strategy<Value = Value<'static>> {
     let float = (-999_999_999_999_999..=999_999_999_999_999_i64, 0..300_u32)
         .prop_map(|(digits, places)| format!("{digits}e-{places}").parse::<f64>().unwrap());

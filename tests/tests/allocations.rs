@@ -1,5 +1,5 @@
-//! A borrowed decode allocates for the `Vec`s of the struct and for nothing else; that of a packet also for
-//! the list of its fields.
+//! A borrowed decode allocates for the `Vec`s of the struct and for nothing else. The decode of a packet also
+//! allocates for the list of its fields.
 
 use accp_aacp::{AacpPacket, DecodePacket as _, Packet};
 use accp_runtime::Typed;
@@ -52,7 +52,7 @@ fn main() {
     assert_eq!(allocations(""), 0);
     assert_eq!(allocations("|deps:[]"), 0);
     assert_eq!(allocations("|deps:[design_review,db_schema]"), 1);
-    // A field that the type does not know is listed by its name.
+    // A field that the type does not know costs one allocation, because its name goes into a list.
     assert_eq!(allocations("|zzz:[x,{a:1}]"), 1);
     // An escape cannot be borrowed, so it costs one more string.
     assert_eq!(allocations(r"|deps:[a\:b,db_schema]"), 2);

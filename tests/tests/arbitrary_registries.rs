@@ -1,6 +1,6 @@
-//! One verdict on a frame of any registry. What the encoder writes, the check, the message, the
-//! host of a session and the exported grammar accept, and the values come back equal. What one of
-//! them refuses, all refuse, with the same code.
+//! All judges give one verdict on a frame of any registry. The judges are the check, the dynamic message, the host
+//! of a session and the exported grammar. All accept what the encoder writes, and the values come back equal. If
+//! one judge refuses a text, all refuse it with the same code.
 //!
 //! A long run: `PROPTEST_CASES=20000 cargo test --release -p accp-tests --test all arbitrary_registries`.
 #![allow(
@@ -41,7 +41,7 @@ struct Case {
     /// Whether the schema lists the frame.
     listed: bool,
     faults: Vec<Index>,
-    /// Raw values that take the place of others.
+    /// Raw texts of values, which replace values of the message.
     raw: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ fn case() -> impl Strategy<Value = Case> {
     let choices = (any::<Index>(), any::<Index>(), 0..4_u8, any::<bool>());
     (registry(), choices).prop_flat_map(|(described, (schema, frame, open, long))| {
         let registry = &described.registry;
-        // A record of a union stands in a field of a frame.
+        // A record of a union is a value of a field in a frame, and not a frame.
         let schemas = registry.schemas().filter(|schema| schema.union.is_none());
         let schemas: Vec<_> = schemas.collect();
         let schema = schema.get(&schemas);
@@ -65,8 +65,8 @@ fn case() -> impl Strategy<Value = Case> {
             .iter()
             .map(|spec| [spec.intent(), spec.operation()]);
         let mut heads: Vec<_> = listed.collect();
-        // A schema that lists no frame accepts all frames. A schema that lists some accepts others,
-        // too, but without defaults.
+        // A schema that lists no frame accepts all frames. A schema that lists some frames also accepts other
+        // frames, but without defaults.
         if heads.is_empty() || open == 0 {
             heads = vec![["req", "unlisted"]];
         }
@@ -103,16 +103,16 @@ fn case() -> impl Strategy<Value = Case> {
     })
 }
 
-/// How often each thing was seen.
+/// Counts of the cases in a run.
 #[derive(Debug, Default)]
 struct Counts {
     /// Messages that every judge accepts.
     accepted: u64,
-    /// The accepted frames that the grammar describes, too.
+    /// Accepted messages whose frame the grammar describes.
     by_grammar: u64,
-    /// Those with values that a session sends by reference.
+    /// The accepted messages with values that a session sends by reference.
     apart: u64,
-    /// Texts in which an arbitrary value replaces another value.
+    /// Accepted texts in which a raw value replaces a value of the message.
     raw_accepted: u64,
     raw_refused: u64,
     faults: BTreeMap<Fault, u64>,

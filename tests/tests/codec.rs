@@ -15,7 +15,7 @@ pub(crate) fn code_of(text: &str) -> ErrorCode {
     decode(text).unwrap_err().code()
 }
 
-/// Encodes a message with all its values inside.
+/// Encodes a message with all its values inside the frame.
 pub(crate) fn encode(message: &DynamicFrame<'_>) -> Result<String, EncodeError> {
     let options = EncodeOptions {
         inline: true,

@@ -150,7 +150,8 @@ fn every_requirement_of_lists_of_messages_has_both_tests() {
     both_tests(lists(), "crates/memory/memory/tests/requirements/");
 }
 
-/// Each has a test that accepts and one that refuses, and no test of a requirement is left out.
+/// Checks that each requirement has a test that accepts and a test that refuses. Checks that the rows name every
+/// test in the folder.
 fn both_tests(rows: Vec<Row>, folder: &str) {
     let tests = Tests::of_workspace();
     let mut named_tests = Vec::new();

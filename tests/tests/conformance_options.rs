@@ -87,8 +87,7 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
                     .any(|&name| *name == field.short || *name == field.name)
             });
             assert_eq!(names.count(), 1, "{} {}", schema.code, field.name);
-            // A null can stand in a field of any type that is not required, and it is never the
-            // default.
+            // A field of any type that is not required can hold a null, and null is never the default.
             let mut message = DynamicFrame::new("a", "sync", "state")
                 .unwrap()
                 .under(schema.code.as_str());
@@ -116,7 +115,7 @@ fn opt_02_accepts_full_names_and_writes_the_short_ones() {
     }
 }
 
-/// Section 3.3 counts tokens, so a name is as short as any if it costs one token.
+/// Section 3.3 counts tokens, so a name of one token is short enough.
 #[test]
 fn opt_02_accepts_names_of_one_token() {
     let tokens = |name: &str| Bpe::o200k_base().count(&format!("@a>req:plan{{x:1|{name}:1}}"));

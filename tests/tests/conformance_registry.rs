@@ -281,7 +281,7 @@ fn api_02_accepts_a_message_and_takes_it_through_the_steps() {
     assert!(agree(text.as_bytes()));
 }
 
-/// A default value is left out at any length, and nothing of it is stored elsewhere.
+/// A default value is left out at any length, and no part of the value is stored elsewhere.
 #[test]
 fn api_02_accepts_a_long_default_and_leaves_it_out() {
     let long = "x".repeat(60);

@@ -16,7 +16,7 @@ pub mod renamed {
     pub use accp_runtime::*;
 }
 
-/// A module that has only the names that it writes out.
+/// A module without a prelude: its code has to write out all names.
 #[no_implicit_prelude]
 pub mod bare {
     use ::accp_runtime::AccpFrame;
@@ -99,7 +99,7 @@ pub mod bare {
         BankTransfer {
             /// The account.
             iban: ::std::string::String,
-            /// How often it is tried.
+            /// How many times the payment is tried.
             #[accp(default)]
             retries: i64,
         },

@@ -43,7 +43,7 @@ fn the_build_script_and_the_command_give_the_same_text() {
     assert_eq!(written, builder.generate().unwrap());
 }
 
-/// Handles any frame of the README: answers a request, and notes each.
+/// Handles any frame of the README: answers a request, and notes each frame.
 fn hear<'i>(inbound: &'i Inbound, heard: &mut Vec<frames::AnyFrame>) -> Handled<'i> {
     use frames::{AnyFrame, RefundDone};
 

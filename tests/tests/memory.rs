@@ -1,6 +1,6 @@
-//! The memory of sessions: `cargo test --release -p accp-tests --test memory -- --all` weighs them at
-//! full size and prints the figures. Without `--all` there are fewer hosts and fewer frames, and the
-//! bounds are as much smaller.
+//! The memory of sessions: `cargo test --release -p accp-tests --test memory -- --all` weighs them at full
+//! size and prints the figures. Without `--all` there are fewer hosts and fewer frames, and the bounds are
+//! lower by the same factor.
 //!
 //! Heap is the number of bytes requested from the allocator. All sessions of a process share the
 //! registry, which is not counted.
@@ -72,8 +72,7 @@ fn host_at_rest(number: usize) -> Session {
     scripted.host
 }
 
-/// The heap is bounded, and it does not grow with the frames. Because it does not grow, fewer frames
-/// show the same as a million.
+/// The heap is bounded, and it does not grow with the frames. So fewer frames show the same as a million.
 fn a_member_that_never_acknowledges(share: u64) {
     let (count, bound) = (FRAMES.0 / share, FRAMES.1);
     let region = Region::new(ALLOCATOR);
@@ -92,7 +91,7 @@ fn a_member_that_never_acknowledges(share: u64) {
         scripted.first + count,
         "frames are refused"
     );
-    // A window holds 64 entries: one at first, and one for each try.
+    // A window holds 64 entries. The host sends one window at first, and one more for each try.
     assert!(
         scripted.sent >= 2 * 64,
         "the host has sent {}",
@@ -108,7 +107,7 @@ fn a_member_that_never_acknowledges(share: u64) {
     tell("  its growth from the middle on", grown, bound);
 }
 
-/// A member remembers some of the ids that its frame has had.
+/// A member remembers only some of the ids that its frame has had, so its memory stays bounded.
 fn a_host_that_refuses_for_ever(share: u64) {
     let (count, bound) = (REFUSALS.0 / share, REFUSALS.1);
     let mut member = greeted();

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use accp_aacp::{AacpPacket, DecodePacket, EncodePacket, IntoOwned, Packet, PacketValue};
 use proptest::prelude::*;
 
-/// Keys by the name of the field, by `rename` and by a raw name, each kind of type, and a place for
-/// the rest.
+/// A struct with keys by the name of the field, by `rename` and by a raw name, with each kind of type, and with a
+/// field for all other keys.
 #[derive(Debug, Clone, PartialEq, AacpPacket)]
 #[aacp(task = "FLAG", dom = "LEGAL")]
 struct Review<'p> {
@@ -108,7 +108,7 @@ proptest! {
         prop_assert_eq!(packet.get("seen"), None);
     }
 
-    /// The order of the fields carries no meaning, but that of the extra fields is kept.
+    /// The order of the fields carries no meaning, but the order of the extra fields is kept.
     #[test]
     fn aacp_60_fields_are_found_in_any_order(review in review(), seed in any::<prop::sample::Index>()) {
         let text = review.to_packet().unwrap();
@@ -125,7 +125,8 @@ proptest! {
         prop_assert_eq!(Review { others: review.others.clone(), ..read }, review);
     }
 
-    /// A field that is missing or that the type cannot hold is an error, whichever it is.
+    /// Each field in turn is missing, or has a value that the type cannot hold. Either is an error, unless
+    /// the type allows it.
     #[test]
     fn aacp_35_a_packet_without_a_field_is_read_only_if_the_type_allows(review in review()) {
         let text = review.to_packet().unwrap();

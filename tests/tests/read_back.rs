@@ -22,7 +22,7 @@ use serde_json::{Value as Json, json};
 use replay::reader::Prompt;
 use replay::{Counts, read_back};
 
-/// A short text already counts as a long one.
+/// Counts bytes, so that a short text already counts as a long one.
 #[derive(Debug)]
 struct Bytes;
 
@@ -100,7 +100,7 @@ const ODD: [&str; 24] = [
     "```",
 ];
 
-/// Names that read as something else.
+/// Names that a reader may take for something else.
 const ODD_NAMES: [&str; 4] = ["p2 bash", "= bash", "desk: rye", "\"bash"];
 
 /// Lines from which all messages are made, so that messages repeat each other.
@@ -110,7 +110,7 @@ struct Pool(Vec<Vec<String>>);
 /// The text of a message.
 #[derive(Debug, Clone)]
 enum Text {
-    /// Lines of the pool: which text, from where, how many times.
+    /// Lines of the pool: the text, its first line to take, and how many times the lines are repeated.
     Lines(Vec<(Index, Index, usize)>),
     /// The same lines within a wrapper.
     Wrapped(u8, Vec<(Index, Index, usize)>),

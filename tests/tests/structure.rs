@@ -1,5 +1,5 @@
-//! The structure of the workspace: imports between files, length of files, dependencies of crates, the rules of the doors,
-//! and documents.
+//! The structure of the workspace: imports between files, the length of files, the dependencies of crates, the
+//! rules of the doors, and documents.
 //!
 //! A rule whose goal is not reached yet has a table with the present limit. The limit may only go
 //! down.

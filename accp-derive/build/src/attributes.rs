@@ -13,10 +13,10 @@ use crate::doc;
 use crate::error::{AttributeFault, Error};
 use crate::options::Options;
 
-/// The path of everything.
+/// The path that stands for all types or all fields.
 const ALL: &str = ".";
 
-/// The added attributes, and how far they have been used.
+/// The added attributes, and which of them have been used.
 pub(crate) struct Attributes {
     types: Vec<Rule>,
     fields: Vec<Rule>,
@@ -25,11 +25,11 @@ pub(crate) struct Attributes {
     faults: Vec<AttributeFault>,
 }
 
-/// Attributes for what a path names.
+/// The attributes for the types or fields that a path names.
 struct Rule {
     path: String,
     attributes: Vec<Attribute>,
-    /// The paths that would have fitted.
+    /// The paths that would have fitted, for the error about a path that names nothing.
     known: BTreeSet<String>,
     is_used: bool,
 }
@@ -85,7 +85,7 @@ impl Attributes {
         derive.into_iter().chain(others).collect()
     }
 
-    /// Returns the attributes of a field of a struct, which has these names.
+    /// Returns the attributes of a field of a struct. `names` are the field's names in Rust and in the registry.
     pub(crate) fn of_field(
         &mut self,
         owner: &Ident,
@@ -95,7 +95,7 @@ impl Attributes {
         self.of_member(owner, schema, names, true)
     }
 
-    /// Returns the attributes of a variant of an enum, which has these names.
+    /// Returns the attributes of a variant of an enum. `names` are the variant's names in Rust and in the registry.
     pub(crate) fn of_variant(
         &mut self,
         owner: &Ident,
@@ -148,7 +148,8 @@ impl Attributes {
 
     /// Checks that every attribute was used.
     ///
-    /// # Errors Every text that is not an attribute, and every path that names nothing.
+    /// # Errors
+    /// Every text that is not an attribute, and every path that names nothing.
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         for (rules, what) in [(&self.types, "type"), (&self.fields, "field")] {
             let unused = rules.iter().filter(|rule| !rule.is_used);

@@ -31,8 +31,8 @@ use crate::slashed::slashed;
 /// ```
 ///
 /// [`include_file`](crate::include_file) takes several builders, one for each registry. `accp new frames` makes a
-/// crate of frames alone, as `examples/frames` is. `examples/desk` is a second crate with that registry, which
-/// shares its types by [`extern_path`](Self::extern_path).
+/// crate of frames alone, as `examples/frames` is. `examples/shift` is a second crate with the same registry, which
+/// shares the types of the first crate by [`extern_path`](Self::extern_path).
 #[derive(Debug, Clone)]
 pub struct Builder {
     registry: Option<PathBuf>,
@@ -57,8 +57,8 @@ impl Builder {
     /// Sets the registry: a file, or a folder whose `*.json` files are all read. The path is
     /// relative to the folder of `Cargo.toml`, where Cargo runs a build script.
     ///
-    /// Of a file, Cargo watches this file alone. Of a folder, it watches every file below, so that it sees a
-    /// registry that is new; a change of any other file there compiles the crate again. Keep other files elsewhere.
+    /// Cargo watches the file, or every file below the folder, so that it notices a new registry. A change of any
+    /// other file in the folder compiles the crate again, so keep other files elsewhere.
     pub fn registry(mut self, path: impl Into<PathBuf>) -> Self {
         self.registry = Some(path.into());
         self
@@ -126,21 +126,20 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// [`generate`](Self::generate) refuses an attribute that is none, and a path of no type.
+    /// [`generate`](Self::generate) refuses a text that is not an attribute, and a path that names no type.
     pub fn type_attribute(mut self, path: impl Into<String>, attribute: impl Into<String>) -> Self {
         let added = (path.into(), attribute.into());
         self.options.type_attributes.push(added);
         self
     }
 
-    /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, `.deps` for those of
-    /// that name, a path
-    /// of [`type_attribute`](Self::type_attribute) for all fields of these types, or such a path
-    /// and a field, as in `ScheduleReq.deps` or `TA.deps`. The field has its Rust name or its name
-    /// in the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
+    /// Adds an attribute to fields or variants. The path is `.` for all fields of structs, or `.deps` for all fields
+    /// of that name. It may be a path of [`type_attribute`](Self::type_attribute) for all fields of these types, or
+    /// such a path with a field, as in `ScheduleReq.deps` or `TA.deps`. The field has its Rust name or its name in
+    /// the registry. Variants need the name of their enum: `SignalTrend`, `SignalTrend.Up`.
     ///
     /// # Errors
-    /// [`generate`](Self::generate) refuses an attribute that is none, and a path of no field.
+    /// [`generate`](Self::generate) refuses a text that is not an attribute, and a path that names no field.
     pub fn field_attribute(
         mut self,
         path: impl Into<String>,
@@ -152,8 +151,8 @@ impl Builder {
     }
 
     /// Gives fields a type of yours. The path is `.amount` for every field of that name, or a path of
-    /// [`type_attribute`](Self::type_attribute) and a field, as in `TA.amount`. An optional field has it inside an
-    /// `Option`. The type derives `AccpFrame`, or [`with`](Self::with) names a module that converts it.
+    /// [`type_attribute`](Self::type_attribute) and a field, as in `TA.amount`. An optional field holds the type
+    /// inside an `Option`. The type derives `AccpFrame`, or [`with`](Self::with) names a module that converts it.
     ///
     /// ```
     /// # fn main() -> Result<(), accp_build::Error> {
@@ -168,14 +167,14 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// [`generate`](Self::generate) refuses what is not a type, and a path of no field.
+    /// [`generate`](Self::generate) refuses a text that is not a type, and a path that names no field.
     pub fn field_type(mut self, path: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.field_types.push((path.into(), rust.into()));
         self
     }
 
     /// Lets a module of yours convert fields, by its functions `encode` and `decode`. The path is one of
-    /// [`field_type`](Self::field_type). The same as the attribute `#[accp(with = module)]`.
+    /// [`field_type`](Self::field_type). This method does the same as the attribute `#[accp(with = module)]`.
     ///
     /// # Errors
     /// As [`field_attribute`](Self::field_attribute).
@@ -186,20 +185,23 @@ impl Builder {
     }
 
     /// Puts a type of yours in the place of a generated one, which is then left out. The path is the name of the type
-    /// as it would stand in the generated text, or the name or the code of a schema whose values the type is. Your type
-    /// stands there as you write it, as in `crate::Lab` or `crate::Lab<'a>`. It must be what the other would be: it
-    /// derives `AccpFrame`, and all that the types around it derive.
+    /// as it would stand in the generated text, or the name or the code of a schema whose values the type is. Your
+    /// type stands there as you write it, as in `crate::Lab` or `crate::Lab<'a>`. Your type must fit the place of the
+    /// generated type: it derives `AccpFrame`, and every trait that the types around it derive.
     ///
     /// # Errors
-    /// [`generate`](Self::generate) refuses what is not a type, and a path of no type or of several.
+    /// [`generate`](Self::generate) refuses a text that is not a type, and a path that names no type or several
+    /// types.
     pub fn replace(mut self, path: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.replaced.push((path.into(), rust.into()));
         self
     }
 
-    /// Says that another crate has generated a type, with the same registry: `("ScheduleReq", "::frames::ScheduleReq")`.
-    /// A module stands for all types of a schema: `("TA", "::frames")`. They are left out here, and the types here hold
-    /// those. So two crates with one registry have one set of types. They borrow there as they would here.
+    /// Says that another crate has generated a type, with the same registry:
+    /// `("ScheduleReq", "::frames::ScheduleReq")`. A module stands for all types of a schema: `("TA", "::frames")`.
+    /// The generated text leaves these types out, and its other types hold the types of that crate. So two crates
+    /// with one registry share one set of types. The types of that crate must have a lifetime if the generated types
+    /// would have one.
     ///
     /// ```
     /// # fn main() -> Result<(), accp_build::Error> {
@@ -214,7 +216,7 @@ impl Builder {
     /// ```
     ///
     /// # Errors
-    /// [`generate`](Self::generate) refuses what is not a path, and a path of no type.
+    /// [`generate`](Self::generate) refuses a text that is not a path, and a path that names no type.
     pub fn extern_path(mut self, path: impl Into<String>, rust: impl Into<String>) -> Self {
         self.options.extern_paths.push((path.into(), rust.into()));
         self
@@ -260,7 +262,7 @@ impl Builder {
         })
     }
 
-    /// Says what it means that the registry takes the name or the code of a standard profile; see
+    /// Returns a sentence for each standard profile whose name or code the registry takes; see
     /// [`Registry::replaced`].
     ///
     /// # Errors

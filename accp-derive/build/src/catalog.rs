@@ -223,7 +223,7 @@ fn wanted<'r>(registry: &'r Registry, faults: &mut Faults) -> Vec<Wanted<'r>> {
             let kind = Kind::Nested(members(schema, None, faults));
             add(kind, String::new(), "the struct of the schema".to_owned());
         }
-        // The variant of the enum already tells the tag.
+        // The variant of the enum already stands for the value of the tag.
         let is_tag = |field: &&Field| schema.union.as_ref() == Some(&field.name);
         for field in schema.fields.iter().filter(|field| !is_tag(field)) {
             if let Some(variants) = variants(schema, field, faults) {

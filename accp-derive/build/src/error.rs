@@ -22,7 +22,7 @@ pub enum Error {
     /// Names of workflows that do not give distinct Rust names.
     #[error("the workflows give no clear Rust names:\n{}", Lines(.0))]
     Workflows(Vec<NameFault>),
-    /// Attributes and types of the user that are none, or that no type or field takes.
+    /// Texts of the user that are not attributes or types, or whose paths name no type or field.
     #[error("the added attributes and types cannot be used:\n{}", Lines(.0))]
     Attributes(Vec<AttributeFault>),
     /// Neither a registry nor the standard profiles were asked for.

@@ -20,8 +20,8 @@ use crate::options::Options;
 /// [`check`](crate::check) reads the command there.
 ///
 /// # Errors
-/// When names of the registry do not give distinct Rust names, when the options contradict each
-/// other, or when an attribute is none or its path leads nowhere.
+/// When names of the registry do not give distinct Rust names, when the options contradict each other, or when a text
+/// of the user is not an attribute or a type, or its path names nothing.
 ///
 /// ```
 /// use accp_build::{Options, generate};
@@ -97,7 +97,7 @@ pub fn generate(registry: &Registry, options: &Options) -> Result<String, Error>
     Ok(text)
 }
 
-/// Returns the name of the enum over all frames. Frames without a schema are handled one by one.
+/// Returns the name of the enum over all frames; `None` for frames that name no schema, which have no such enum.
 fn any_frame(options: &Options, protocol: &Protocol) -> Result<Option<Ident>, Error> {
     match &options.any_frame {
         _ if options.schemaless => Ok(None),

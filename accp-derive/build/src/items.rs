@@ -324,8 +324,8 @@ impl<'f> File<'f> {
         (!entries.is_empty()).then(|| quote!(#[#name(#(#entries),*)]))
     }
 
-    /// Returns the derives of a type, and the attributes that the user adds. The type has the traits
-    /// in `given` without a derive of their name.
+    /// Returns the derives of a type, and the attributes that the user adds. `given` names the traits that the type
+    /// has without a derive.
     fn head(
         &mut self,
         ident: &Ident,
@@ -416,7 +416,7 @@ impl<'f> File<'f> {
         }
     }
 
-    /// Uses a type that every crate sees, unless the text does without `std`.
+    /// Notes the use of a type of the prelude, which needs an import only if the text does without `std`.
     fn prelude(&mut self, path: &'static str) {
         if self.is_no_std() {
             self.uses.alloc.insert(path);

@@ -6,7 +6,7 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, quote};
 use syn::{Field, Fields, Ident, Item, Type};
 
-/// Returns an item that allows the lints about its documentation, names and sizes.
+/// Returns the item with an attribute that allows the lints that its documentation, names and sizes would break.
 pub(crate) fn allowed(item: TokenStream) -> Result<TokenStream, syn::Error> {
     let lints = lints(&syn::parse2(item.clone())?, &item);
     Ok(if lints.is_empty() {
@@ -45,7 +45,8 @@ fn lints(item: &Item, tokens: &TokenStream) -> Vec<Ident> {
             ) {
                 lints.push("enum_variant_names");
             }
-            // Clippy warns about a variant that is much larger than the others. One with only texts is not.
+            // Clippy warns about a variant that is much larger than the others. A variant that holds only texts is
+            // not that large.
             let is_text = |field: &Field| matches!(&field.ty, Type::Path(path) if path.path.is_ident("String"));
             let holds = |fields: &Fields| fields.iter().any(|field| !is_text(field));
             if item.variants.len() > 1 && item.variants.iter().any(|variant| holds(&variant.fields))
@@ -59,7 +60,7 @@ fn lints(item: &Item, tokens: &TokenStream) -> Vec<Ident> {
     lints.iter().map(|name| Ident::new(name, span)).collect()
 }
 
-/// Returns whether all names begin or end with one word, or one of them with the words of the type.
+/// Returns whether all names begin or end with the same word, or one name begins or ends with the words of the type.
 fn are_alike<'n>(of: &Ident, names: impl Iterator<Item = &'n Ident>) -> bool {
     let split = |name: &Ident| -> Vec<String> {
         words(&name.to_string())
@@ -99,8 +100,8 @@ fn outside_of_code(line: &str) -> impl Iterator<Item = &str> {
     parts.flat_map(str::split_whitespace)
 }
 
-/// Returns whether the lint could take a word for code or a bare address: it has a mark of code, or a capital inside and a
-/// small letter. Some of these are names that the lint knows.
+/// Returns whether the lint could take a word for code or a bare address: the word has a mark of code, or a capital
+/// inside and a small letter. The lint knows some of these words as names and would accept them.
 fn is_code_word(word: &str) -> bool {
     let word = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let is_camel =

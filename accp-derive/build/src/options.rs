@@ -21,12 +21,12 @@ pub struct Options {
     /// Whether the frames name no schema, like the control frames of a session. Their fields stand
     /// in untyped places, and the text has neither the constants of the registry nor its JSON.
     pub schemaless: bool,
-    /// Whether each enum has one variant more, which takes the values that the registry does not list: `Other(String)`, or
-    /// `Unknown(String)` where the registry has the value `other`. It is written as it was read. The enum of a union has
-    /// the same with a `Map`, which is the whole record.
+    /// Whether each enum has one more variant, for the values that the registry does not list: `Other(String)`, or
+    /// `Unknown(String)` where the registry has the value `other`. Such a value is written as it was read. The enum
+    /// of a union gets such a variant with a `Map`, which holds the whole record.
     pub open_enums: bool,
-    /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and
-    /// `Value<'static>`. Such a frame can cross threads and stand in any struct; reading it copies.
+    /// Whether the types own their texts and have no lifetime: `String` instead of `Cow<str>`, and `Value<'static>`.
+    /// Such a frame can cross threads and be a field of any struct, but reading it copies its texts.
     pub owned: bool,
     /// The name of the enum over the frames of all schemas; `AnyFrame` by default.
     pub any_frame: Option<String>,
@@ -39,7 +39,7 @@ pub struct Options {
     /// Types for fields, each with the path of the fields that have it; see
     /// [`Builder::field_type`](crate::Builder::field_type).
     pub field_types: Vec<(String, String)>,
-    /// Types that stand for generated ones, each with the path of the type; see
+    /// Types that replace generated types, each with the path of the type; see
     /// [`Builder::replace`](crate::Builder::replace).
     pub replaced: Vec<(String, String)>,
     /// Types that another crate generates, or their modules, each with the path of the type or of the schema; see

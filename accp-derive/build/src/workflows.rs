@@ -58,10 +58,10 @@ impl WorkflowOptions {
     }
 }
 
-/// Returns the Rust source for workflows: a module for each, with a struct for each hop that derives
-/// `AacpPacket`. Its function `new` takes the parameters without a default, and returns the packet
-/// that the workflow makes of them; a field of the struct can be set to another value then. Such a
-/// value is sent as it is: only `new` rewrites values. Neither checks that a number is a number.
+/// Returns the Rust source for workflows: a module for each, with a struct for each hop that derives `AacpPacket`.
+/// The function `new` of a struct takes the parameters without a default, and returns the packet that the workflow
+/// makes of them. A program may then set a field to another value, which is sent as it is: only `new` rewrites
+/// values. Nothing checks that a number is a number.
 ///
 /// The text depends only on the arguments. Its first line names the command that makes it;
 /// [`check`](crate::check) reads the command there.
@@ -143,7 +143,7 @@ pub fn generate_workflows(
     }
 }
 
-/// Returns the identifier for a name, if it is one and is free.
+/// Returns the identifier for a name; `None` if the name gives none, or the identifier is taken.
 fn unique(
     taken: &mut Vec<proc_macro2::Ident>,
     name: &str,

@@ -15,7 +15,7 @@ pub(crate) enum Case {
     ScreamingKebab,
 }
 
-/// Every case, as it writes its own name.
+/// Every case, with its name written in this case.
 const CASES: [(&str, Case); 8] = [
     ("lowercase", Case::Lower),
     ("UPPERCASE", Case::Upper),

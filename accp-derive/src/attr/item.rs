@@ -56,8 +56,8 @@ impl Parse for Items {
 }
 
 impl Item {
-    /// Reads up to a comma, or to the place where a comma is missing: after an identifier, a text
-    /// or a group, none of these can follow without one.
+    /// Reads up to a comma, or to the place where a comma is missing: after an identifier, a text or a group, none of
+    /// these can follow without a comma.
     fn parse(input: ParseStream<'_>, is_name: bool) -> syn::Result<Self> {
         if !is_name {
             let (mut odd, mut last) = (TokenStream::new(), None);

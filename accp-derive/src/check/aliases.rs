@@ -8,8 +8,8 @@ use crate::ast::Field;
 use crate::ctxt::Ctxt;
 use crate::resolved::{Member, Role, Wire};
 
-/// Checks the aliases of all fields. The registry declares those of a schema. Without a schema, the attributes do, and
-/// the fields get them here.
+/// Checks the aliases of all fields. Under a schema, the registry declares the aliases. Without a schema, the
+/// attributes declare them, and this function gives them to the fields.
 pub(super) fn check(cx: &Ctxt, members: &mut [Member<'_>], scope: FieldScope<'_>) {
     for at in 0..members.len() {
         let field = members[at].field;
@@ -43,7 +43,7 @@ fn no_key(cx: &Ctxt, field: &Field<'_>, flag: &str) {
 }
 
 /// Checks that the registry declares the alias too. Otherwise a peer that reads frames with the registry would not
-/// know it.
+/// know the alias.
 fn declared(cx: &Ctxt, alias: &LitStr, wire: &Wire, schema: &Schema) {
     let key = alias.value();
     if wire.aliases.contains(&key) {

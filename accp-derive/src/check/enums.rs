@@ -13,7 +13,8 @@ use crate::attr::identity;
 use crate::ctxt::Ctxt;
 use crate::resolved::{Arm, ArmContent, Choice};
 
-/// Returns whether the variants are values, and not frames: all are without data, but for one that takes other texts.
+/// Returns whether the variants are values, and not frames: all are without data, except the variant that takes other
+/// texts.
 pub(super) fn is_enumeration(variants: &[Variant<'_>]) -> bool {
     let mut values = variants.iter();
     values.all(|variant| matches!(variant.content, Content::Unit) || variant.attrs.other.is_some())
@@ -98,8 +99,8 @@ pub(super) const RECORD: Others = Others {
     ty: ["Map", "Map<'a>"],
 };
 
-/// Checks the variant that takes unknown values: there is only one, it holds what was read, and it has no name of its
-/// own.
+/// Checks the variant that takes unknown values: there is only one such variant, it holds the text or the record that
+/// was read, and it has no name of its own.
 pub(super) fn takes_others<'a>(
     cx: &Ctxt,
     variant: &'a Variant<'a>,

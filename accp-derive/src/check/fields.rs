@@ -169,8 +169,8 @@ fn no_default(cx: &Ctxt, name: &str, schema: &Schema, scope: FieldScope<'_>) -> 
     }
 }
 
-/// Returns a field without a schema: any key of the grammar, abbreviated as the draft does in a
-/// frame (section 4.2).
+/// Returns a field without a schema. Its name may be any key of the grammar; in a frame, the name is abbreviated as
+/// in the draft (section 4.2).
 fn undeclared(cx: &Ctxt, field: &Field<'_>, scope: FieldScope<'_>) -> Option<Wire> {
     let name = field.name();
     if let Some(flag) = &field.attrs.default {
@@ -335,7 +335,7 @@ fn unique(cx: &Ctxt, field: &Field<'_>, role: &Role, before: &[Member<'_>]) {
     }
 }
 
-/// Checks that the struct has every required field, or a field that was `meant` to be it.
+/// Checks that the struct has every required field, or a misspelt field that was `meant` to be the required one.
 fn required(
     cx: &Ctxt,
     owner: Owner<'_>,
@@ -405,9 +405,9 @@ fn flatten_or_deny(cx: &Ctxt, owner: Owner<'_>, members: &[Member<'_>]) {
     }
 }
 
-/// Returns the order of the members. A frame follows its schema, because one message has one text;
-/// texts begin with the fields that every message has, and follow the struct; all other fields
-/// ascend by key.
+/// Returns the order of the members on the wire. The members of a frame with a schema follow the schema, because one
+/// message has one text. The members of a packet follow the struct, after the fields that every message has. All
+/// other members ascend by key.
 fn order(protocol: &Protocol, members: &[Member<'_>], scope: FieldScope<'_>) -> Vec<usize> {
     let mut order: Vec<(usize, &Wire)> = members
         .iter()

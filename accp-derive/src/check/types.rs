@@ -1,5 +1,5 @@
-//! Well-known Rust types that cannot hold a registry type. The compiler checks all other types by
-//! their traits. These are reported here, once, in the words of the registry.
+//! Well-known Rust types that cannot hold a registry type. The derive reports these types once, in the words of the
+//! registry. The compiler checks all other types by their traits.
 
 use accp_registry::{Format, Protocol, Type};
 use quote::ToTokens as _;

@@ -87,7 +87,7 @@ pub(super) fn check_unheld(
     let (Some((flatten, ty)), Some(schema)) = (flatten, scope.schema) else {
         return;
     };
-    // Another check refuses a type that is not a map, so this one adds no second error.
+    // Another check refuses a type that is not a map, so this check adds no second error.
     if types::no_map(ty).is_some() {
         return;
     }
@@ -114,8 +114,8 @@ pub(super) fn check_unheld(
     }
 }
 
-/// Checks each ignored field: the schema must have it, and no member may hold it. Returns the names
-/// that were probably meant by the wrong ones.
+/// Checks each ignored field: the schema must have it, and no member may hold it. Returns the names that the wrong
+/// names were probably meant to be.
 pub(super) fn ignored(
     cx: &Ctxt,
     owner: Owner<'_>,

@@ -70,7 +70,7 @@ pub(super) fn records<'a>(
     let missing = schema.variants.iter().map(names);
     let missing = missing.filter(|name| !records.iter().any(|record| record.name == *name));
     let missing: Vec<String> = missing.collect();
-    // A variant with a mistake may be the one that is missing.
+    // A variant with a mistake may be the variant that seems to be missing.
     if !is_faulty && !missing.is_empty() {
         let (code, missing) = (&schema.code, missing.join("`, `"));
         let message = format!("schema {code} has variants that are missing here: `{missing}`");

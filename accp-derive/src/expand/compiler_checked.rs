@@ -17,7 +17,7 @@ use crate::resolved::Wire;
 /// Code that takes such a value by `Holds` gives one error where the type does not fit. Code that
 /// wants `EncodeValue` here and `DecodeValue` there would give two.
 ///
-/// An owned type is read as its borrowing twin, which `HoldsOwned` makes owned.
+/// An owned type is read in its borrowing form, which `HoldsOwned` makes owned.
 pub(super) fn compiler_checked(
     input: &Input<'_>,
     field: &Field<'_>,
@@ -112,7 +112,7 @@ fn is_known(ty: &RustType, of: &Type) -> bool {
         ("u8" | "u16" | "u32" | "u64" | "usize", _) => true,
         ("Cow", Type::String | Type::Text | Type::Agent | Type::Any) => true,
         ("AgentId", Type::Agent | Type::String) => true,
-        // `rust_decimal` has a type of this name, too, so the path has to tell which one this is.
+        // `rust_decimal` has a type of this name, too, so the path has to say which type is meant.
         ("Decimal", Type::Decimal) => {
             path.path.segments.len() > 1 && path.path.segments[0].ident != "rust_decimal"
         }

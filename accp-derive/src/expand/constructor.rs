@@ -118,7 +118,7 @@ fn converted(ident: &Ident, ty: &RustType) -> TokenStream {
     }
 }
 
-/// Returns the first value of a field.
+/// Returns the initial value of a field.
 fn value(input: &Input<'_>, member: &Member<'_>) -> TokenStream {
     let (ident, ty) = (member.field.ident, member.field.ty);
     let span = span_of(ty);

@@ -1,4 +1,4 @@
-//! Straight-line code for fields, in structs and in variants alike.
+//! The code that writes and reads fields, for structs and for variants.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
@@ -128,7 +128,7 @@ pub(super) fn encode_entries(
     entries.collect()
 }
 
-/// Returns what demands the required fields, for errors: the schema.
+/// Returns the words for what requires a field, for errors: `schema TA`; `None` without a schema.
 fn by_schema(fields: &Fields<'_>) -> Option<String> {
     fields.schema.as_ref().map(|code| format!("schema {code}"))
 }
@@ -328,7 +328,7 @@ fn reads<'f>(input: &Input<'_>, fields: &'f Fields<'_>, owner: &str) -> Reads<'f
     Reads { known, others }
 }
 
-/// The end of reading.
+/// The code that takes the values out of their slots and makes the item.
 pub(super) struct Made {
     /// Takes each value out of its slot, into a variable of the same name. A missing field gets its default or is an
     /// error.
@@ -411,8 +411,8 @@ fn taken(
     }
 }
 
-/// Returns the type of a value that is read. If the compiler has to check the type, it infers it
-/// from the field that takes the value.
+/// Returns the type of a value that is read. If the compiler has to check the type, the compiler infers it from the
+/// field that takes the value.
 fn read_as(input: &Input<'_>, field: &Field<'_>, wire: &Wire) -> TokenStream {
     match compiler_checked(input, field, wire) {
         Some(_) => quote_spanned!(checked_span(field.ty)=> _),

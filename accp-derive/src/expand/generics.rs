@@ -38,8 +38,8 @@ pub(crate) fn with_lifetime(generics: &Generics) -> Generics {
     generics
 }
 
-/// Returns an impl that makes the item one frame type for every text, if its only parameters are
-/// lifetimes.
+/// Returns the impl of `FrameFamily`, which names the frame type for each lifetime of the text. Only an item whose
+/// only parameters are lifetimes gets the impl.
 pub(crate) fn family(ident: &Ident, generics: &Generics) -> TokenStream {
     let is_plain = generics.type_params().next().is_none()
         && generics.const_params().next().is_none()

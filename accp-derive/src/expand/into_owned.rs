@@ -1,4 +1,4 @@
-//! The same value without borrowed parts.
+//! `IntoOwned`: makes the same value without borrowed parts.
 
 use proc_macro2::{Group, Ident, Spacing, Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
@@ -203,7 +203,7 @@ fn bounds_depend(of: &Generics) -> bool {
     })
 }
 
-/// Returns a predicate for the owned form; `None` if nothing remains of it.
+/// Returns a predicate for the owned form; `None` if no bound remains.
 fn owned_predicate(of: &Generics, own: &WherePredicate) -> Option<TokenStream> {
     let mut own = own.clone();
     if let WherePredicate::Type(own) = &mut own {

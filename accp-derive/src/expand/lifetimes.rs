@@ -1,4 +1,4 @@
-//! Lifetimes of a type, replaced by others; its place in the source.
+//! Replaces lifetimes in the tokens of a type, and finds the span of a type.
 
 use proc_macro2::{Group, Ident, Span, TokenStream, TokenTree};
 use syn::spanned::Spanned as _;
@@ -13,8 +13,8 @@ pub(super) fn without_lifetimes(of: &Generics, tokens: TokenStream) -> TokenStre
     with_lifetimes(tokens, &own, "static")
 }
 
-/// Returns the tokens of a type with another lifetime in place of each that `is_replaced`. All others
-/// stay: `for<'x>` brings its own.
+/// Returns the tokens of a type with another lifetime in place of each that `is_replaced`. All other lifetimes stay,
+/// such as those of `for<'x>`.
 pub(super) fn with_lifetimes(
     tokens: TokenStream,
     is_replaced: &dyn Fn(&Ident) -> bool,

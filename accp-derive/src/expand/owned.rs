@@ -1,4 +1,4 @@
-//! Types that own what they hold: `AgentId<'static>` is read as its borrowing twin, and keeps a copy.
+//! Types that own their content: `AgentId<'static>` is read in its borrowing form, and then made owned.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
@@ -7,14 +7,14 @@ use syn::{GenericArgument, PathArguments, Type as RustType};
 use super::lifetimes::{span_of, text_lifetime, with_lifetimes};
 use crate::ast::Input;
 
-/// Returns the type by which an owned type is read: with this lifetime in place of each `'static`. `None` for a type
-/// without one.
+/// Returns the borrowing form as which an owned type is read: the same type with `lifetime` in place of each
+/// `'static`. `None` for a type without `'static`.
 pub(super) fn borrowing(ty: &RustType, lifetime: &str) -> Option<TokenStream> {
     let is_static = |name: &Ident| name == "static";
     is_owned(ty).then(|| with_lifetimes(ty.to_token_stream(), &is_static, lifetime))
 }
 
-/// Returns the type by which a type is read: an owned one with the lifetime of the text.
+/// Returns the type as which a field is read: an owned type with the lifetime of the text, any other type as it is.
 pub(super) fn type_to_read(input: &Input<'_>, ty: &RustType) -> TokenStream {
     let lifetime = text_lifetime(input).ident.to_string();
     borrowing(ty, &lifetime).unwrap_or_else(|| ty.to_token_stream())
@@ -25,7 +25,7 @@ pub(super) fn owned_bound(ty: &RustType) -> Option<TokenStream> {
     is_owned(ty).then(|| quote_spanned!(span_of(ty)=> + _accp::IntoOwned<Owned = #ty>))
 }
 
-/// Returns whether a type has an argument `'static`, or another argument has one: its value is made owned after it is
+/// Returns whether a type has an argument `'static`, at any depth. A value of such a type is made owned after it is
 /// read.
 pub(super) fn is_owned(ty: &RustType) -> bool {
     let RustType::Path(path) = ty else {

@@ -108,7 +108,8 @@ fn holds_default(
     }
     let (span, shape) = (span_of(ty), shape(input, ty));
     let (code, name) = (fields.schema.as_deref().unwrap_or_default(), &wire.name);
-    // The error of a trait names types, and a type parameter stands in it with its name alone.
+    // rustc shows a type parameter by its bare name in an error. So the code, the name and the default become type
+    // parameters, if all three can be names and differ.
     let is_free = |text: &str| !text.starts_with('_');
     let names = [code, name, default].map(|text| syn::parse_str::<Ident>(text).ok());
     if let [Some(code), Some(name), Some(text)] = names

@@ -55,7 +55,8 @@ impl<'f> With<'f> {
         kind(self.module.span(), &self.wire.ty)
     }
 
-    /// Returns the code that reads the value into its slot. `by` requires the field, if it is given.
+    /// Returns the code that reads the value into its slot. `by` names what requires the field; `None` if nothing
+    /// does.
     pub(super) fn read(self, slot: &Ident, by: Option<&str>) -> TokenStream {
         let (kind, convert, ty, name) = (self.kind(), self.convert(), self.ty, &self.wire.name);
         let [by, default] = [by, self.wire.default.as_deref()].map(super::optional);

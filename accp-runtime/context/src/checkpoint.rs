@@ -123,8 +123,8 @@ impl Checkpoint {
         self.at
     }
 
-    /// Returns the version of the shared state that the checkpoint covers (draft section 5.4); 0
-    /// where nothing is shared. The next change of the state is for this version plus one.
+    /// Returns the version of the shared state that the checkpoint covers (draft section 5.4); 0 where nothing is
+    /// shared. The next change of the state leads to this version plus one.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -134,7 +134,7 @@ impl Checkpoint {
         &self.triggers
     }
 
-    /// Returns the digest that warm state gains; `None` when nothing left or a line has no room.
+    /// Returns the digest that warm state gains; `None` when no frame left, or when there is no room for a line.
     pub fn digest(&self) -> Option<&Digest> {
         self.digest.as_ref()
     }

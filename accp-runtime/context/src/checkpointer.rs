@@ -120,7 +120,7 @@ impl Checkpointer<'_> {
         clip(&summary, self.limits.summary, self.counter)
     }
 
-    /// Returns the summary that came late for the checkpoint before, cut like any summary.
+    /// Returns the late summary of the previous checkpoint, cut like any summary.
     fn late(&self, frozen: &Frozen<'_>) -> Option<(u64, String)> {
         let (checkpoint, text) = frozen.turn.late?;
         let text = clip(text, self.limits.summary, self.counter);

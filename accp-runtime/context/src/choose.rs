@@ -12,7 +12,7 @@ use accp_frame::TokenCounter;
 /// The most bytes of a line in warm state. With this limit a checkpoint fits in a frame, whatever
 /// its budget.
 const LINE: usize = 3_000;
-/// The number of facts in a row without room that ends the search.
+/// The search ends after this many facts in a row for which there is no room.
 const MISSES: u32 = 8;
 
 /// Fills an empty digest with as many facts as the budget allows, the most needed first. If the
@@ -123,7 +123,8 @@ impl Chosen {
         self.taken.len() > before
     }
 
-    /// Drops the least needed candidates until they cost this many tokens together, at least one.
+    /// Drops the least needed candidates until the dropped ones cost `tokens` tokens together. Each counts as at
+    /// least one.
     fn drop_worth(&mut self, tokens: u32) {
         let mut dropped = 0_u32;
         while dropped < tokens {

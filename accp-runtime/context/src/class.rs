@@ -14,7 +14,7 @@ use accp_registry::{identity_rank, words};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Tells a record from others.
+    /// Tells a record apart from other records.
     Identifier,
     /// A number, a price, a quantity.
     Amount,

@@ -69,9 +69,9 @@ pub fn view_context(registry: &Arc<Registry>, warm: &Warm, hot: &Hot) -> String 
     out
 }
 
-/// Writes what warm state remembers of a checkpoint: the place of its frames, its summary, and a
-/// line for each entity with facts. A late summary of the checkpoint before stands in front of them,
-/// because the lines of that checkpoint stay as they are.
+/// Writes what warm state remembers of a checkpoint: the place of its frames, its summary, and a line for each entity
+/// with facts. A late summary of the previous checkpoint comes first, because the lines of that checkpoint stay as
+/// they are.
 ///
 /// ```text
 /// @facts ckpt_2: Planner asked for a plan, and b made one.

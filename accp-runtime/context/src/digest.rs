@@ -50,15 +50,15 @@ impl Digest {
         &self.summary
     }
 
-    /// Returns the late summary that the line carries, and the number of the checkpoint that it sums
-    /// up: the one before this digest. It has at most 100 tokens, like the summary.
+    /// Returns the late summary that the line carries, and the number of the checkpoint that it sums up: the
+    /// checkpoint before this digest. A late summary has at most 100 tokens, like any summary.
     pub fn late(&self) -> Option<(u64, &str)> {
         let (checkpoint, text) = self.late.as_ref()?;
         Some((*checkpoint, text))
     }
 
-    /// Returns the late summary of this digest if a later one carries it, and else its summary. A
-    /// merged digest has the late summaries of its checkpoints already.
+    /// Returns the late summary of this digest if a later digest carries one, and otherwise the summary of this
+    /// digest. A merged digest has the late summaries of its checkpoints already.
     pub(crate) fn last_summary<'d>(&'d self, later: impl Iterator<Item = &'d Self>) -> &'d str {
         let mut late = later.filter_map(Self::late);
         let late = late.find(|(id, _)| (*id, *id) == self.checkpoints());

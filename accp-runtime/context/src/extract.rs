@@ -207,8 +207,8 @@ fn qualified<'n>(outer: &str, name: &'n str) -> Cow<'n, str> {
     }
 }
 
-/// Returns the wire text of a scalar or of a list of scalars. `None` if it is too long for a fact
-/// or says nothing.
+/// Returns the wire text of a scalar or of a list of scalars. `None` if the text is too long for a fact, or the value
+/// is null or empty.
 fn short_text(value: &Value<'_>) -> Option<String> {
     // The wire text is never shorter than the value's own text. So a value whose own text is too
     // long need not be written.

@@ -30,8 +30,8 @@ pub struct Turn<'t> {
     pub at: Time,
     /// The version of the state that the agents share; 0 when they share none.
     pub version: u64,
-    /// A summary of the checkpoint before, which came after it was taken, and the number of that
-    /// checkpoint. The next checkpoint carries it.
+    /// A summary of the previous checkpoint that came after that checkpoint was taken, and the number of that
+    /// checkpoint. The next checkpoint carries the summary.
     pub late: Option<(u64, &'t str)>,
 }
 
@@ -150,8 +150,7 @@ impl<'f> Frozen<'f> {
         items.map(|(item, _)| item.tokens as usize).sum()
     }
 
-    /// Returns the frames that leave the context now, whole or in part, each with whether it leaves
-    /// whole.
+    /// Returns the frames that leave the context now, whole or in part. The flag says whether the frame leaves whole.
     pub(crate) fn sources(&self) -> impl Iterator<Item = (&'f Item, bool)> {
         self.items().filter_map(|(item, kept)| {
             let was_cut = item.cut && item.position <= self.hot.reset_at();

@@ -6,8 +6,8 @@ use crate::prices::CachePrices;
 
 /// Hooks that the host calls before and after each checkpoint. `()` lets every checkpoint pass.
 ///
-/// A veto puts the checkpoint off until the next trigger, but not when hot state is full. The log
-/// records the veto with its reason.
+/// A veto puts the checkpoint off until the next trigger. If hot state is full, the host takes the checkpoint despite
+/// a veto. The log records the veto with its reason.
 ///
 /// ```
 /// use accp_runtime::context::{CheckpointHooks, Frozen, Verdict};
@@ -42,8 +42,8 @@ impl CheckpointHooks for () {}
 /// triggers (section 5.2) say when the host may take a checkpoint; this hook says whether it pays.
 ///
 /// Use it with a larger budget of hot state than the draft's 500 tokens, which a few frames fill.
-/// Each trigger counts as a prompt that reads all frames again that would have left. The log
-/// records each checkpoint that is put off, like every veto.
+/// Each trigger counts as a prompt that reads again all frames that a checkpoint would have removed. The log records
+/// each checkpoint that is put off, like every veto.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -64,7 +64,7 @@ impl CheckpointHooks for () {}
 #[derive(Debug, Clone)]
 pub struct Paying {
     prices: CachePrices,
-    /// Tokens that would have left, at each trigger since the last checkpoint.
+    /// The tokens that would have left, added up over all triggers since the last checkpoint.
     reread: usize,
 }
 

@@ -142,7 +142,7 @@ impl Hot {
         self.count();
     }
 
-    /// Applies a checkpoint: keeps the frames that it lists, shown as it says.
+    /// Applies a checkpoint: keeps the frames that the checkpoint lists, each shown as the checkpoint says.
     pub fn apply(&mut self, checkpoint: &Checkpoint) {
         self.reset = self.last().unwrap_or(self.reset);
         self.items.retain_mut(|item| {
@@ -157,7 +157,7 @@ impl Hot {
         self.count();
     }
 
-    /// Forgets a frame whose text its store erases. A checkpoint does not list it then.
+    /// Forgets a frame whose text its store erases. Later checkpoints do not list the frame.
     pub fn erase(&mut self, position: u64) {
         if let Ok(at) = self.find(position) {
             self.items.remove(at);

@@ -1,12 +1,11 @@
 //! Prices of tokens in a provider's prompt cache.
 
-/// The prices of a provider with a prompt cache. A token costs less if it belongs to the beginning
-/// that this prompt shares with the last one.
+/// The prices of a provider with a prompt cache. A token costs less if it belongs to the beginning that a prompt
+/// shares with the prompt before it.
 ///
-/// Shortening a context changes it from some place on, and all tokens behind this place are paid
-/// for as new. Waiting costs too, because each prompt reads the old tokens again. If you shorten
-/// the context once waiting has cost as much as the change, you never pay more than twice the least
-/// possible.
+/// Shortening a context changes it from some place on, and all tokens after this place are paid for as new. Waiting
+/// costs too, because each prompt reads the old tokens again. If you shorten the context once waiting has cost as
+/// much as the change, you never pay more than twice the lowest possible cost.
 ///
 /// ```
 /// use accp_runtime::context::CachePrices;
@@ -34,9 +33,9 @@ impl Default for CachePrices {
 }
 
 impl CachePrices {
-    /// Returns whether it is time for a checkpoint. An earlier checkpoint would have saved reading
-    /// `reread` tokens again; `staying` tokens stand behind those that leave. The cost of the new
-    /// facts is left out, because it has to be paid sooner or later.
+    /// Returns whether it is time for a checkpoint. An earlier checkpoint would have saved reading `reread` tokens
+    /// again; `staying` tokens come after those that leave. The cost of the new facts is left out, because it has to
+    /// be paid sooner or later.
     #[expect(clippy::cast_precision_loss, reason = "no context has 2^53 tokens")]
     pub fn pays(&self, reread: usize, staying: usize) -> bool {
         self.cached * reread as f64 > (self.fresh - self.cached) * staying as f64

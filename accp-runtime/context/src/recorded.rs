@@ -24,8 +24,8 @@ const CALLS: &str = "tool_calls";
 pub struct Recorded<'c>(&'c Json);
 
 impl<'c> Recorded<'c> {
-    /// The key of a message, a part or a call for what a recording says about it and no model saw:
-    /// ids, times, counts of tokens, encoded pictures.
+    /// The key in a message, a part or a call under which a recording stores facts that no model saw: ids, times,
+    /// counts of tokens, encoded pictures.
     pub const ABOUT: &'static str = "_recorded";
 
     /// Wraps a message. JSON that is not an object has no role, texts or calls.
@@ -86,9 +86,9 @@ impl<'c> Recorded<'c> {
         calls.into_iter().flatten().map(Call::of)
     }
 
-    /// Returns the message as a model saw it, without the keys that only say how the message, its
-    /// parts and its calls were recorded. A call with its function in an object of its own is shown
-    /// like one without: what a model reads does not depend on who recorded it.
+    /// Returns the message as a model saw it, without the keys that only say how the message, its parts and its calls
+    /// were recorded. Both forms of a call ([`Call`]) are shown alike, so what a model reads does not depend on the
+    /// recorder.
     pub fn shown(self) -> Json {
         let mut message = self.0.clone();
         strip(&mut message, &[Self::ABOUT]);
@@ -187,8 +187,7 @@ pub struct Call<'c> {
 }
 
 impl<'c> Call<'c> {
-    /// The key of a call for the original spelling of its arguments, which the call also has as a
-    /// value.
+    /// The key in a call for the original text of its arguments. The call also has the arguments as a value.
     pub const SPELLING: &'static str = "arguments_raw";
 
     fn of(recorded: &'c Json) -> Self {

@@ -63,8 +63,8 @@ impl Query {
         spans(text).filter_map(find)
     }
 
-    /// Returns the part of a text, of at most so many characters, that has most of the words;
-    /// `None` if the text has none. The first of several is taken.
+    /// Returns the part of a text, of at most `most` characters, that has the most query words; `None` if the text
+    /// has no query word. Of equally good parts, the first is returned.
     ///
     /// ```
     /// use accp_context::search::Query;
@@ -101,7 +101,7 @@ impl Query {
     }
 }
 
-/// Widens a part of a text to both sides, to whole words.
+/// Widens a part of a text on both sides, so that it begins and ends with whole words.
 fn widened(text: &str, part: Range<usize>, most: usize) -> Range<usize> {
     let room = most.saturating_sub(text[part.clone()].chars().count()) / 2;
     let before = text[..part.start].char_indices().rev().take(room).last();
@@ -121,8 +121,8 @@ fn widened(text: &str, part: Range<usize>, most: usize) -> Range<usize> {
     start + skipped..start + skipped + shown.trim().len()
 }
 
-/// Texts by how much they say of what is asked: Okapi BM25, with the constants and the formula of
-/// `bm25()` of `SQLite`'s FTS5.
+/// Ranks texts by how well they match a query: Okapi BM25, with the constants and the formula of `bm25()` of
+/// `SQLite`'s FTS5.
 ///
 /// ```
 /// use accp_context::search::{Query, Ranking};
@@ -139,7 +139,7 @@ pub struct Ranking<'q, I> {
     query: &'q Query,
     texts: usize,
     words: usize,
-    /// The texts that have a word: their length in words, and how often they have each.
+    /// The texts with at least one query word: the id, the length in words, and the count of each query word.
     found: Vec<(I, usize, Vec<u32>)>,
 }
 
@@ -154,7 +154,7 @@ impl<'q, I> Ranking<'q, I> {
         }
     }
 
-    /// Adds a text, which may stand in pieces.
+    /// Adds a text, which may be given in pieces.
     pub fn add<'t>(&mut self, id: I, pieces: impl IntoIterator<Item = &'t str>) {
         let mut counts = vec![0; self.query.0.len()];
         let mut length = 0;
@@ -173,8 +173,8 @@ impl<'q, I> Ranking<'q, I> {
         }
     }
 
-    /// Returns the best texts that have any of the words, the best first. Of two that are as good
-    /// the later one comes first.
+    /// Returns the best texts that have any of the words, the best first. Of two equally good texts, the later one
+    /// comes first.
     pub fn best(self, limit: usize) -> Vec<I> {
         const K: f64 = 1.2;
         const B: f64 = 0.75;
@@ -207,8 +207,9 @@ pub(crate) fn weight(texts: usize, hits: usize) -> f64 {
     ((texts - hits + 0.5) / (hits + 0.5)).ln().max(1e-6)
 }
 
-/// Returns which of some lines says most of what is asked: its own words, and half of those of the
-/// two lines before and behind it. Of two that say as much the first is taken.
+/// Returns the index of the line that matches the query best. Each query word of the line counts with its weight, and
+/// each other query word of the two lines before and the two lines after with half of its weight. Of equally good
+/// lines, the first is returned.
 pub fn best_line(lines: &[String], query: &Query) -> Option<usize> {
     let sets = lines.iter().map(|line| {
         let hits = query.hits(line).map(|(_, word)| word);

@@ -14,11 +14,11 @@ const CUT: &str = "...";
 /// Sums up in a few words the frames that a checkpoint moves out of the context (draft section 5.3,
 /// item 3).
 ///
-/// The caller enforces the limit of 100 tokens: it cuts a longer summary after a word or a `;` and
-/// appends `...`. Any whitespace becomes a space. An implementation should give the same text for
-/// the same frames. If it does not, no harm is done, because members copy the host's text. It must
-/// not fail; without anything to say it returns an empty text. It must answer at once: a session with
-/// `Rules::late_summaries` asks for the text of a model and does not wait for it.
+/// The caller enforces the limit of 100 tokens: it cuts a longer summary after a word or a `;` and appends `...`. Any
+/// whitespace becomes a space. An implementation should give the same text for the same frames. If it does not, no
+/// harm is done, because members copy the host's text. An implementation must not fail; if it has nothing to say, it
+/// returns an empty text. It must answer at once: a session with `Rules::late_summaries` asks for the text of a model
+/// and does not wait for it.
 ///
 /// ```
 /// use accp_runtime::context::{Frozen, Summarizer};
@@ -35,9 +35,9 @@ pub trait Summarizer {
     /// Sums up the frames that leave.
     fn summarize(&self, frozen: &Frozen<'_>) -> String;
 
-    /// Makes one summary of several, oldest first, when their checkpoints are merged. A summary that
-    /// came late stands here in the place of the first one, so any of them may be free text. A value
-    /// in it must stay as it is, or go.
+    /// Makes one summary of several, oldest first, when their checkpoints are merged. A late summary takes the place
+    /// of the first summary of its checkpoint, so any of the summaries may be free text. A value in a summary must be
+    /// kept as it is, or left out.
     fn merge(&self, summaries: &[&str]) -> String {
         summaries.join(" ")
     }

@@ -25,20 +25,20 @@
 //!   that a field with a default is absent. Cells missing at the end are empty.
 //! - A **table** is a list of records of one schema: the code, in brackets the columns that are the
 //!   same in all rows, and each row on its own line without these columns.
-//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text stands without
-//!   quotes if it begins with a letter or a digit, reads as nothing else and holds no delimiter;
-//!   otherwise it is a JSON string. Maps are `{key:value,key:value}`, lists `[1,2]`. A reader takes
-//!   what reads as something else for a text where the schema of the frame declares a text.
-//! - A **long text** is `|` in its place and follows below the line, up to the next block. A line
-//!   of it that would begin a block begins with `\@`. Texts with control or bidirectional
-//!   characters are JSON strings that escape these characters.
+//! - A **value** is as in a frame: `42`, `1.5`, `true`, `~`, `$cold.p57`. A text stands without quotes if it begins
+//!   with a letter or a digit, reads as nothing else and holds no delimiter; otherwise it is a JSON string. Maps are
+//!   `{key:value,key:value}`, lists `[1,2]`. Where the schema of the frame declares a text, a reader reads even `42`
+//!   as a text.
+//! - A **long text** is `|` in its place and follows below the line, up to the next block. If a line of the text
+//!   would begin a block, `\` stands before its `@`. Texts with control or bidirectional characters are JSON strings
+//!   that escape these characters.
 //!
 //! Values from others are data: they cannot begin a block or end the text around them.
 //!
-//! A prompt ([`Prompt`]) and a session's context hold three more forms, which are not read back.
-//! `@facts p1-6` is a block of facts of these messages. A record that was shown before is shown
-//! with its changed fields only, and `was` refers to its earlier state. A mark such as
-//! `[477 bytes: $cold.p7; names]` replaces the middle of a long text.
+//! A prompt ([`Prompt`]) and a session's context hold three more forms, which are not read back. `@facts p1-6` is a
+//! block of facts about the messages 1 to 6. A record that was shown before is shown with its changed fields only,
+//! and `was` refers to its earlier state. A mark such as `[477 bytes: $cold.p7; names]` replaces the middle of a long
+//! text.
 
 pub(crate) mod block;
 mod codec;

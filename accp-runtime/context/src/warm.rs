@@ -49,9 +49,9 @@ impl Warm {
         self.digests.shrink_to_fit();
     }
 
-    /// Takes what stands of frames out of the digests of these checkpoints: facts and summaries. A
-    /// late summary goes with its checkpoint. The places of the frames stay, and so do the tokens,
-    /// which are an upper bound then.
+    /// Removes the facts and summaries from the digests of these checkpoints, because they hold text of frames. A
+    /// late summary of one of these checkpoints is removed too, whichever digest carries it. The places of the frames
+    /// stay. So do the counts of tokens, which are then upper bounds.
     pub fn erase(&mut self, checkpoints: &BTreeSet<u64>) {
         for digest in &mut self.digests {
             let is_late = |(id, _): &mut (u64, String)| checkpoints.contains(id);
@@ -84,12 +84,11 @@ impl Warm {
         &self.digests
     }
 
-    /// Resolves `$warm.<key>.<path>`. The key names a checkpoint, such as `ckpt_3`; a checkpoint
-    /// that was merged is found in the merged digest. The path is `summary`, `facts`, `cold` (the
-    /// place of the frames), or a fact. A fact is named by its relationship, or by an entity, a dot
-    /// and a relationship. If several entities have the relationship, the entity mentioned last
-    /// counts. The empty path means the whole digest. A summary that came late takes the place of the
-    /// first one.
+    /// Resolves `$warm.<key>.<path>`. The key names a checkpoint, such as `ckpt_3`; a checkpoint that was merged is
+    /// found in the merged digest. The path is `summary`, `facts`, `cold` (the place of the frames), or a fact. A
+    /// fact is named by its relationship, or by an entity, a dot and a relationship. If several entities have the
+    /// relationship, the entity mentioned last counts. The empty path means the whole digest. A late summary takes
+    /// the place of the first summary of its checkpoint.
     ///
     /// `None` when the checkpoint does not exist or the path leads nowhere.
     pub fn resolve(&self, key: &str, path: &str) -> Option<Value<'static>> {

@@ -13,17 +13,17 @@ use crate::reader::{DecodeOptions, Header, Reader};
 /// A frame whose grammar and envelope are sound.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckedFrame<'f, 'a> {
-    /// The frame.
+    /// The text of the frame.
     pub text: &'a str,
-    /// Its header.
+    /// The header of the frame.
     pub header: Header<'a>,
-    /// Its intent.
+    /// The intent of the frame.
     pub intent: Intent,
-    /// The byte where the payload begins, after its `{`.
+    /// The byte of the text where the payload begins, after its `{`.
     pub start: usize,
     /// The schema code, if there is one.
     pub schema: Option<&'a str>,
-    /// Its metadata.
+    /// The metadata of the frame.
     pub envelope: &'f Envelope<'a>,
 }
 

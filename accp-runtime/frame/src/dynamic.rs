@@ -20,8 +20,8 @@ use crate::typed::DecodeValue;
 use crate::value::{Decimal, Map, Number, Value};
 use crate::writer::{Absent, EncodeValue, Writer};
 
-/// Reads one value of type `ty`: of a field, or of an item that [`read_item`] judges. A null and a
-/// reference are allowed for every type.
+/// Reads the value of a field, or of an item that [`read_item`] has already checked, as type `ty`. Every type
+/// allows a null and a reference here.
 pub(crate) fn read<'a>(
     r: &mut Reader<'a>,
     ty: &Type,
@@ -129,8 +129,9 @@ fn read_map<'a>(
     decode_entries(r, Map::new(), read, insert).map(Value::Map)
 }
 
-/// Fills in the defaults, and checks the required fields and that no name occurs twice. `at` is the place of what is
-/// missing, and `keys` are the keys of the frame with the places of their values, where they are known.
+/// Fills in the defaults, and checks that no required field is missing and that no name occurs twice. `at` is the
+/// byte that the error for a missing field names. `keys` are the keys of the frame with the bytes of their values,
+/// where those are known.
 pub(crate) fn complete<'a>(
     mut entries: Vec<(Cow<'a, str>, Value<'a>)>,
     schema: &Schema,
@@ -166,7 +167,7 @@ pub(crate) fn complete<'a>(
     Map::from_entries(entries).map_err(|key| twice(&key, at))
 }
 
-/// Returns the error for a name that occurs twice in one map, perhaps once full and once short
+/// Returns the error for a name that occurs twice in one map, perhaps once as the full and once as the short name
 /// (E1001).
 #[cold]
 pub(crate) fn twice(key: &str, at: usize) -> DecodeError {
@@ -314,8 +315,8 @@ pub(crate) struct Entry<'v, 'a> {
     pub(crate) inline: bool,
 }
 
-/// Returns the entries on the wire for a map of full names: the schema's fields in their order,
-/// then the other keys ascending. Each name of a field is accepted.
+/// Returns the entries on the wire for a map: the schema's fields in their order, then the other keys ascending.
+/// The map may use any name of a field.
 pub(crate) fn fields<'v, 'a>(
     map: &'v Map<'a>,
     schema: &'v Schema,

@@ -21,9 +21,9 @@ use crate::writer::{Absent, EncodeOptions, FrameType, Writer};
 
 /// A message under full names: the content of a frame, without a type at compile time.
 ///
-/// Decoding follows draft section 7.3 (grammar, schema code, abbreviations, defaults), encoding
-/// section 7.2. References are carried, not resolved. Each message has one spelling: the schema's
-/// fields in their order, extra params ascending, defaults left out, `schema` last.
+/// Decoding follows draft section 7.3 (grammar, schema code, abbreviations, defaults), and encoding follows section
+/// 7.2. References are carried, not resolved. Each message has one spelling: the schema's fields in their order,
+/// then extra params ascending, defaults left out, `schema` last.
 ///
 /// ```
 /// use accp_runtime::{DynamicFrame, Registry, Value};
@@ -243,8 +243,8 @@ impl<'a> DynamicFrame<'a> {
         RecordScope::Frame([self.intent.as_str(), &self.operation])
     }
 
-    /// Returns the schema of this message; `None` if it names none, or if the registry lacks it. Errors have the
-    /// profile that [`Registry::schema_of`] gives them.
+    /// Returns the schema of this message. Returns `None` if the message names none, or if the registry lacks it.
+    /// For an error frame, see [`Registry::schema_of`]: the standard error schema may take precedence.
     ///
     /// ```
     /// use accp_runtime::{DynamicFrame, Registry};
@@ -398,7 +398,7 @@ fn find_schema<'r>(
     }
     let code = r.fork_at(at).skip_value()?;
     registry.schema_of(code, head).map(Some).ok_or_else(|| {
-        // A record of a union stands in a field of a frame.
+        // The list leaves out schemas of unions: their records occur only as values of fields.
         let schemas = registry.schemas().filter(|schema| schema.union.is_none());
         let codes: Vec<_> = schemas.map(|schema| schema.code.as_str()).collect();
         let expected = format!("a schema of the registry: {}", codes.join(", "));

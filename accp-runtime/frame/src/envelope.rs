@@ -41,8 +41,8 @@ pub struct Envelope<'a> {
     pub extra: Map<'a>,
 }
 
-/// The keys of the envelope's own fields, each with its place in the order of the writer, in which the short keys
-/// stand first.
+/// The keys of the envelope's own fields, each with the number of its field. The short keys come first, in the
+/// order of the writer.
 const KEYS: &[Key] = &[
     Key::new("mid", 0),
     Key::new("seq", 1),
@@ -311,7 +311,7 @@ fn text<'a>(
     marked(r, slot, code, what)
 }
 
-/// Reads a text that has an escape or a mark, or refuses another value.
+/// Reads a text that has an escape or a mark. Refuses a value that is not a text.
 #[cold]
 fn marked<'a>(
     r: &mut Reader<'a>,

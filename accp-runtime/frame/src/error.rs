@@ -1,4 +1,4 @@
-//! Errors, separated by whose fault they are: the frame's author's, or the caller's.
+//! Errors: [`DecodeError`] if the author of the frame is at fault, [`EncodeError`] if the caller is.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -131,7 +131,7 @@ impl DecodeError {
         self
     }
 
-    /// Returns the same refusal for a text in which the frame starts at another byte.
+    /// Returns the same refusal with another byte, because the frame was read from a changed copy of its text.
     #[cold]
     pub(crate) fn moved_to(mut self, at: usize) -> Self {
         self.inner.at = at;

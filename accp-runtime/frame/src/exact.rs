@@ -18,7 +18,7 @@ const SAFE_DIGITS: usize = 15;
 /// neither a 64-bit integer nor a 64-bit float holds its digits. [`Value::from_json`](crate::Value::from_json) reads
 /// these objects, so nothing is rounded between the text and the frame.
 ///
-/// The text need not be valid JSON: what is no number stays as it is.
+/// The text need not be valid JSON: everything but numbers stays as it is.
 ///
 /// ```
 /// use accp_runtime::{Value, exact_numbers};
@@ -152,8 +152,8 @@ pub(crate) fn unholdable(json: &Json) -> Option<&str> {
     }
 }
 
-/// JSON that is written with the numbers that [`Value::to_exact_json`](crate::Value::to_exact_json) gives as `{"$num": "TEXT"}` in
-/// their place.
+/// JSON that is serialized with plain numbers: each `{"$num": "TEXT"}` of
+/// [`Value::to_exact_json`](crate::Value::to_exact_json) becomes the number itself.
 ///
 /// ```
 /// use accp_runtime::{Decimal, Exact, Value};

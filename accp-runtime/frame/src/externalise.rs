@@ -1,4 +1,4 @@
-//! The values of a message that leave its frame, and the reasons.
+//! Chooses the values of a message that leave its frame, with the reason for each.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,7 +12,7 @@ use crate::record_scope::RecordScope;
 use crate::value::{Map, Value};
 use crate::writer::{EncodeOptions, EncodeValue as _, LONG_VALUE, Writer};
 
-/// Returns options that refuse only values without any text.
+/// Returns options without limits: they refuse only values that cannot be written at all.
 pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
     EncodeOptions {
         limits: Limits::NONE,
@@ -27,7 +27,7 @@ pub(crate) fn unbounded<'e>() -> EncodeOptions<'e> {
 pub(crate) struct Externaliser<'p, 'e> {
     /// The schema of the payload.
     pub(crate) schema: Option<&'p Schema>,
-    /// The scope of the defaults of its params.
+    /// The scope of the defaults of the payload's params.
     pub(crate) scope: RecordScope<'p>,
     pub(crate) registry: &'p Registry,
     pub(crate) options: &'p EncodeOptions<'e>,
@@ -204,7 +204,7 @@ fn deep_values(
     }
 }
 
-/// The cost of one value, including the value itself.
+/// The size of one value with all values inside it.
 #[derive(Debug, Clone, Copy)]
 struct Size {
     bytes: usize,
@@ -216,7 +216,7 @@ struct Size {
 /// nothing.
 const WORTHWHILE: usize = 64;
 
-/// Returns the costs in the order in which [`take_out`] counts, children before parents.
+/// Adds the size of each value to `sizes`, children before parents: the order in which [`take_out`] counts.
 fn measure(value: &Value<'_>, sizes: &mut Vec<Size>) -> Size {
     let mut size = Size {
         bytes: 2,

@@ -1,8 +1,9 @@
-//! Texts of one form: the Rust types of the registry types `date`, `time`, `timestamp`, `duration`, `uuid` and `url`.
+//! Texts of a fixed format: the Rust types of the registry types `date`, `time`, `timestamp`, `duration`, `uuid`
+//! and `url`.
 //!
-//! Each is a text that was checked, and keeps it as it was written. So two timestamps of one instant with different
-//! offsets are different values. For calculations, give the field a type of another crate; [`kind`] lists
-//! those that fit, and [`parsed`](crate::parsed) takes any other type that is made of a text.
+//! Each type holds a checked text exactly as it was written. So two timestamps of one instant with different
+//! offsets are different values. For calculations, give the field a type of another crate; [`kind`] lists those
+//! that fit, and [`parsed`](crate::parsed) takes any other type that is parsed from a text.
 //!
 //! ```
 //! use accp_runtime::formats::Timestamp;
@@ -42,10 +43,10 @@ macro_rules! formatted {
         pub struct $name<'a>(Cow<'a, str>);
 
         impl<'a> $name<'a> {
-            /// Checks that a text is such a value.
+            /// Checks that a text has the format of this type.
             ///
             /// # Errors
-            /// When it is not; the error says what is expected (E1004).
+            /// When it does not; the error says what is expected (E1004).
             pub fn new(text: impl Into<Cow<'a, str>>) -> Result<Self, EncodeError> {
                 let text = text.into();
                 if Format::$name.holds(&text) {
@@ -146,7 +147,7 @@ macro_rules! formatted {
 
         #[cfg(feature = "serde")]
         impl<'de> ::serde::Deserialize<'de> for $name<'_> {
-            /// Reads a text, and refuses one that is not such a value.
+            /// Reads a text, and refuses a text that does not have the format of this type.
             fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 Self::new(String::deserialize(deserializer)?).map_err(::serde::de::Error::custom)
             }

@@ -1,20 +1,20 @@
-//! The types of frames that a type accepts, as a constant.
+//! The frame types that a Rust type can be decoded from, as a constant.
 
 use crate::writer::FrameType;
 
-/// The types of frames that a type accepts.
+/// The frame types that a Rust type can be decoded from.
 #[derive(Debug, Clone, Copy)]
 pub enum FrameTypes {
     /// One type of frame.
     One(FrameType<'static>),
-    /// Those of the variants of an enum.
+    /// The frame types of each variant of an enum.
     Several(&'static [FrameTypes]),
-    /// An impl by hand does not say.
+    /// The impl was written by hand and does not name its frame types.
     Unknown,
 }
 
 impl FrameTypes {
-    /// Returns whether an impl by hand among them does not say what it accepts.
+    /// Returns whether some of the frame types are [`Unknown`](Self::Unknown).
     pub fn has_unknown(&self) -> bool {
         match self {
             Self::One(_) => false,
@@ -23,7 +23,7 @@ impl FrameTypes {
         }
     }
 
-    /// Calls `each` with every type, in their order.
+    /// Calls `each` with every known frame type, in order.
     pub fn each(&self, each: &mut dyn FnMut(&FrameType<'static>)) {
         match self {
             Self::One(frame) => each(frame),

@@ -53,7 +53,7 @@ fn scalar<'a>(r: &mut Reader<'a>, expected: &'static str) -> Decoded<&'a str> {
     }
 }
 
-/// Reads a string that has an escape or a mark, or refuses another value.
+/// Reads a string that has an escape or a mark. Refuses a value that is not a string.
 #[cold]
 fn marked<'a>(r: &mut Reader<'a>) -> Decoded<Cow<'a, str>> {
     scalar(r, "a string").map(|raw| r.string_of(raw))

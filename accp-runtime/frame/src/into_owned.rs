@@ -1,4 +1,4 @@
-//! Values that borrow from a frame, made independent of it.
+//! The trait of values that borrow from a frame and can be made independent of it.
 
 use alloc::borrow::Cow;
 use alloc::boxed::Box;

@@ -84,8 +84,8 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Returns the JSON value with every object as data. `resolve` gives the value of each
-    /// reference, or `None` if it has none.
+    /// Returns the JSON value with every object as data. `resolve` gives the value of each reference, or `None` if
+    /// the reference has none.
     ///
     /// # Errors
     /// The key of the first reference that `resolve` does not know.
@@ -120,7 +120,7 @@ impl<'a> Value<'a> {
 }
 
 impl Map<'_> {
-    /// Returns the object, which is not a reference.
+    /// Returns the map as a JSON object. The object never stands for a reference, even if it looks like one.
     #[cfg(feature = "serde")]
     pub(crate) fn to_json(&self) -> JsonMap<String, Json> {
         self.written(Decimals::Texts)

@@ -37,10 +37,10 @@
 //! | `chrono::DateTime<Utc>`, `time::OffsetDateTime` | `timestamp`, `string`, `text`, `any` as RFC 3339; `integer` as seconds since 1970, like `ts` |
 //! | `chrono::NaiveDate`, `time::Date` | `date`, `string`, `text`, `any` as `YYYY-MM-DD` |
 //!
-//! A time between two seconds is refused by an integer, because nothing is rounded. A time that is
+//! An `integer` field refuses a time with a fraction of a second, because nothing is rounded. A time that is
 //! written as seconds comes back in UTC.
 //!
-//! A type that is made of a text and written as one needs `#[accp(with = accp_runtime::parsed)]`
+//! A type that is parsed from a text and written as one needs `#[accp(with = accp_runtime::parsed)]`
 //! ([`parsed`](crate::parsed)). Any other type converts to one of these by two functions of a module, or implements
 //! [`EncodeValue`](crate::EncodeValue) and [`DecodeValue`](crate::DecodeValue):
 //!
@@ -77,8 +77,8 @@
 
 use core::marker::PhantomData;
 
-/// A kind whose values may be items of a list or of a map. A field may be null, which says that it is
-/// not given; an item is null only where null is a value.
+/// A kind whose values may be items of a list or of a map. In a field, a null says that the field is not given. In
+/// an item, a null is allowed only where it is a value of the kind.
 #[doc(hidden)]
 pub trait OfItem {
     /// Whether null is a value.

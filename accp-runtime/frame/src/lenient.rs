@@ -13,8 +13,8 @@ use crate::error::DecodeError;
 use crate::frame::Frame;
 use crate::reader::DecodeOptions;
 
-/// One repair of a text that a model wrote: by [`Frame::parse_lenient`], or by another lenient
-/// reader with mistakes of its own.
+/// One repair of a text that a model wrote. `M` is the kind of mistake: [`Shorthand`] for [`Frame::parse_lenient`].
+/// Other lenient readers have other kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair<M = Shorthand> {
     /// The byte of the mistake in the original text, from 0.

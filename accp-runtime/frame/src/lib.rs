@@ -62,7 +62,7 @@ pub mod __private {
     pub use crate::private::*;
 }
 
-/// Only for `accp-context` and `accp-session`: it changes with them.
+/// Only for `accp-context` and `accp-session`. The items change whenever these crates need it.
 #[doc(hidden)]
 pub mod __internal {
     pub use crate::check::CheckedFrame;

@@ -1,5 +1,5 @@
-//! A conversion for `#[accp(with = accp_runtime::parsed)]`: any type that is made of a text ([`FromStr`]) and written as
-//! one ([`Display`]), in a field that holds texts.
+//! A conversion for `#[accp(with = accp_runtime::parsed)]`: a field of a text type can hold any Rust type that
+//! implements [`FromStr`] and [`Display`].
 //!
 //! ```
 //! use std::net::IpAddr;
@@ -19,7 +19,7 @@
 //! # Ok::<(), accp_runtime::DecodeError>(())
 //! ```
 //!
-//! The registry's type still decides: what a type writes into a field of type `uuid` has to be a UUID.
+//! The registry still checks the text: in a field of type `uuid`, for example, the Rust type must write a UUID.
 
 use alloc::string::{String, ToString as _};
 use core::convert::Infallible;

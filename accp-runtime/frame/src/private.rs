@@ -54,7 +54,7 @@ use crate::record_scope::required_null;
 use crate::typed::DecodeValue;
 use accp_registry::{ErrorCode, Intent};
 
-/// Returns whether a frame has this header and schema code.
+/// Returns whether a frame with this header and schema code is of the type `frame`.
 pub fn accepts(header: &Header<'_>, schema: Option<&str>, frame: &FrameType<'_>) -> bool {
     header.intent == frame.intent.as_str()
         && header.operation == frame.operation
@@ -89,8 +89,8 @@ pub fn decode<'a, T>(
     }
 }
 
-/// Reads the key of the next param and returns its meaning among `keys`; `None` once the payload ends. The writer's
-/// order of the keys is the fastest.
+/// Reads the key of the next param and returns its meaning among `keys`; `None` once the payload ends. Reading is
+/// fastest if the keys come in the order of the writer.
 #[inline]
 pub fn param(
     r: &mut Reader<'_>,
@@ -100,7 +100,7 @@ pub fn param(
     r.param_of(keys, next)
 }
 
-/// Returns the key of the param that has no meaning among the known ones.
+/// Returns the last key that [`param`] did not find among the known keys.
 pub fn unknown_key<'a>(r: &Reader<'a>) -> &'a str {
     r.unknown_key()
 }
@@ -134,7 +134,7 @@ pub fn read<'a, K, T: DecodeValue<'a, K>>(
     }
 }
 
-/// Reads the value of a field that the registry requires into its slot. A null is no value.
+/// Reads the value of a field that the registry requires into its slot. Refuses a null.
 #[inline]
 pub fn read_required<'a, K, T: DecodeValue<'a, K>>(
     r: &mut Reader<'a>,
@@ -313,8 +313,8 @@ fn other_schema(at: usize, frame: &FrameType<'_>) -> DecodeError {
     DecodeError::new(ErrorCode::UNKNOWN_SCHEMA, at, expected)
 }
 
-/// Returns the fault of the whole frame, even if a reader met another fault first: the grammar
-/// comes before the header, the header before the schema, the schema before the fields.
+/// Returns the fault that counts for the whole frame, even if the reader met another fault first: faults of the
+/// grammar come before those of the header, then follow the schema and the fields.
 #[cold]
 fn first_fault(error: DecodeError, payload: &Reader<'_>, frame: &FrameType<'_>) -> DecodeError {
     if error.code() == ErrorCode::PARSE_ERROR {
@@ -348,7 +348,7 @@ fn first_fault(error: DecodeError, payload: &Reader<'_>, frame: &FrameType<'_>) 
     }
 }
 
-/// Puts the type before the path to a field.
+/// Puts the name of the type before the path to a field.
 fn named(error: DecodeError, frame: &FrameType<'_>) -> DecodeError {
     if error.path().is_empty() {
         error

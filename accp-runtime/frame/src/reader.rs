@@ -24,8 +24,7 @@ pub struct DecodeOptions {
 }
 
 impl DecodeOptions {
-    /// The options for the text of a default. The registry wrote it and not a peer, so it has no
-    /// limits.
+    /// The options for the text of a default. The registry wrote this text, not a peer, so no limits apply.
     pub(crate) const OF_A_DEFAULT: Self = Self {
         limits: Limits::NONE,
         marks: true,
@@ -80,7 +79,7 @@ pub struct Reader<'a> {
     pub(crate) dropped: Vec<Cow<'a, str>>,
 }
 
-/// A copy that looks ahead drops nothing.
+/// A copy is made to look ahead, so it begins without dropped fields.
 impl Clone for Reader<'_> {
     #[inline]
     fn clone(&self) -> Self {
@@ -242,7 +241,7 @@ impl<'a> Reader<'a> {
         self.words(agent)
     }
 
-    /// Reads a header as [`header`](Self::header) does, fastest for these words.
+    /// Reads a header as [`header`](Self::header) does. It is fastest for a frame with this intent and operation.
     #[inline]
     pub(crate) fn header_with(
         &mut self,

@@ -12,7 +12,7 @@ use crate::error::{DecodeError, EncodeError};
 use crate::value::{Map, Value};
 use crate::writer::Absent;
 
-/// A frame with this intent and operation, a nested map, or a record of a variant of a union.
+/// What a record belongs to: a frame with this intent and operation, a nested map, or a variant of a union.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum RecordScope<'p> {
     Frame([&'p str; 2]),
@@ -21,7 +21,8 @@ pub(crate) enum RecordScope<'p> {
 }
 
 impl<'p> RecordScope<'p> {
-    /// Returns the words of the head: none in a nested map, and the name of a variant.
+    /// Returns the head by which the schema knows the scope: intent and operation, or the name of a variant, or
+    /// nothing for a nested map.
     fn head(&self) -> &[&'p str] {
         match self {
             Self::Frame(head) => head,
@@ -30,8 +31,8 @@ impl<'p> RecordScope<'p> {
         }
     }
 
-    /// Returns the scope of a nested record that was read. A record of a union has the name of its variant, all that the
-    /// variant requires, and no field of another variant.
+    /// Returns the scope of a nested record that was read. Refuses a record of a union if its tag names no variant,
+    /// if a field that the variant requires is null, or if a field belongs to another variant.
     pub(crate) fn read(
         schema: &'p Schema,
         entries: &[(Cow<'_, str>, Value<'_>)],
@@ -41,7 +42,7 @@ impl<'p> RecordScope<'p> {
             return Ok(Self::Nested);
         };
         let Some((_, value)) = entries.iter().find(|(name, _)| *name == tag.name) else {
-            // The tag is required, and reported as missing.
+            // The tag is a required field, so the caller reports that it is missing.
             return Ok(Self::Nested);
         };
         let wrong = |expected: String, name: &str| {
@@ -69,13 +70,14 @@ impl<'p> RecordScope<'p> {
         Ok(Self::Variant([name_of(variant)]))
     }
 
-    /// Returns the scope of a nested record that is to be written.
+    /// Returns the scope of a nested record that is to be written. Refuses a record of a union like
+    /// [`read`](Self::read).
     pub(crate) fn written(schema: &'p Schema, map: &Map<'_>) -> Result<Self, EncodeError> {
         let Some((_, tag)) = schema.tag() else {
             return Ok(Self::Nested);
         };
         let Some(value) = tag.keys().find_map(|key| map.get(key)) else {
-            // The tag is required, and reported as missing.
+            // The tag is a required field, so the caller reports that it is missing.
             return Ok(Self::Nested);
         };
         let wrong = |message, name: &str| {
@@ -129,7 +131,7 @@ impl<'p> RecordScope<'p> {
         }
     }
 
-    /// Returns the text of the default; a field with this text is left out.
+    /// Returns the wire text of the default of a field. A writer leaves out a field with this text.
     pub(crate) fn default_of(self, schema: &Schema, index: usize) -> Option<&str> {
         let applies = schema.has_default(index, self.head());
         schema

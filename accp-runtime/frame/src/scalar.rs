@@ -1,4 +1,4 @@
-//! Scalars by a registry type that is known only at run time.
+//! Reads scalars as a registry type that is known only at run time.
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -26,8 +26,8 @@ pub(crate) fn read<'a>(raw: &'a str, ty: &Type, r: &Reader<'a>) -> Option<Value<
     }
 }
 
-/// Returns a text without escapes as a value of the type. A text is a value of type `any` as it
-/// stands.
+/// Returns the value of the type that a text without escapes stands for. For type `any`, the value is the text
+/// itself.
 pub fn plain(text: &str, ty: &Type) -> Option<Value<'static>> {
     let same = || Value::from(text.to_string());
     match ty {
@@ -75,8 +75,8 @@ pub(crate) fn enum_value<'v>(values: &'v [EnumValue], text: &str) -> Option<&'v 
         .find(|value| value.name == text || value.symbol.as_deref() == Some(text))
 }
 
-/// Says to the author of a value what its type takes; for an enumeration, which of its values is
-/// near to `found`.
+/// Returns the words that tell the author of a value what its type accepts. For an enumeration, they also name the
+/// value nearest to `found`.
 pub fn wanted(ty: &Type, found: Option<&str>) -> String {
     match ty {
         Type::String | Type::Text => "a string".to_string(),

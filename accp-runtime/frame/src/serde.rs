@@ -1,5 +1,5 @@
-//! `Serialize` and `Deserialize` for the types of fields (feature `serde`), so that a user can
-//! derive both for a struct of frames. The form is the one of [`Value::to_json`].
+//! `Serialize` and `Deserialize` for the types of fields (feature `serde`), so that a user can derive both for a
+//! struct of frames. Values have the form of [`Value::to_json`].
 //!
 //! [`Decimal`](crate::Decimal) has its impls in accp-registry.
 
@@ -57,7 +57,7 @@ impl Serialize for Map<'_> {
 }
 
 impl<'de> Deserialize<'de> for Map<'_> {
-    /// Reads an object; one that stands for a reference is refused.
+    /// Reads an object, and refuses an object that stands for a reference.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::Map(map) => Ok(map),

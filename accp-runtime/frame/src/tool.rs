@@ -48,8 +48,8 @@ impl fmt::Display for ToolCallError {
 impl core::error::Error for ToolCallError {}
 
 impl DynamicFrame<'static> {
-    /// Makes a message of a model's tool call: the name and the arguments of a tool that
-    /// `Export::tools` of accp-registry describes. An argument that is null is absent.
+    /// Makes a message from a model's tool call: the name and the arguments of a tool that `Export::tools` of
+    /// accp-registry describes. An argument that is null is absent.
     ///
     /// # Errors
     /// A tool that the registry does not have; arguments that are missing, unknown or of another
@@ -86,9 +86,9 @@ impl DynamicFrame<'static> {
         Self::of_tool(registry, agent, tool, arguments, true)
     }
 
-    /// Makes the message of params that do not come from a tool call with a strict schema: in a field of any type, a string
-    /// is a string and not JSON, and `{"$ref": "cold.p57"}` is a reference. Otherwise it is as
-    /// [`from_tool_call`](Self::from_tool_call).
+    /// Makes a message from params that do not come from a tool call with a strict schema. So in a field of any
+    /// type, a string is a string and not JSON, and `{"$ref": "cold.p57"}` is a reference. Otherwise it does the
+    /// same as [`from_tool_call`](Self::from_tool_call).
     ///
     /// # Errors
     /// As [`from_tool_call`](Self::from_tool_call).
@@ -150,12 +150,12 @@ impl DynamicFrame<'static> {
 }
 
 impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
-    /// Makes a frame of type `T` of the arguments of a model's tool call, as
-    /// [`DynamicFrame::from_tool_call`] makes a message. `T` is a type of one frame, which owns its values.
+    /// Makes a frame of type `T` from the arguments of a model's tool call, as [`DynamicFrame::from_tool_call`]
+    /// makes a message. `T` is a type of one frame, which owns its values.
     ///
     /// # Errors
-    /// As [`DynamicFrame::from_tool_call`]. Besides, the registry has no frame of type `T`, or has several:
-    /// then [`Typed::from_tool_call`] takes the name of the tool.
+    /// As [`DynamicFrame::from_tool_call`], and when the registry has no frame of type `T`, or several. If there
+    /// are several, use [`Typed::from_tool_call`], which takes the name of the tool.
     ///
     /// ```
     /// use accp_runtime::{AccpFrame, AgentId, Registry, Typed};
@@ -199,8 +199,8 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
         }
     }
 
-    /// Makes a frame of type `T` of a model's tool call. `T` owns its values. It may be an enum over
-    /// several frames: the name of the tool chooses one.
+    /// Makes a frame of type `T` from a model's tool call. `T` owns its values. `T` may be an enum over several
+    /// frames: the name of the tool chooses the variant.
     ///
     /// # Errors
     /// As [`DynamicFrame::from_tool_call`], with the tools of `T` only.
@@ -262,7 +262,7 @@ impl<T: for<'a> DecodeFrame<'a>> Typed<'static, T> {
     }
 }
 
-/// Returns the text of a frame that may need metadata, without any.
+/// Returns the text of a frame without metadata, even if the registry requires some.
 fn without_metadata(
     message: &DynamicFrame<'_>,
     registry: &Registry,
@@ -283,7 +283,7 @@ fn without_metadata(
     Ok(out)
 }
 
-/// Returns whether the frame of a tool is of the type.
+/// Returns whether `T` accepts the frame of a tool.
 fn is_of<T: for<'a> DecodeFrame<'a>>(agent: &AgentId<'_>, tool: &Tool<'_>) -> bool {
     let header = Header {
         agent: agent.as_str(),
@@ -470,7 +470,8 @@ impl Call<'_> {
     }
 }
 
-/// Returns the fields that a record may have, each with whether it is required. In a union the variant decides.
+/// Returns the fields that a record may have, each with whether it is required. In a union, they are the fields of
+/// the variant that the tag names.
 fn fields_of<'s>(schema: &'s Schema, object: &JsonMap<String, Json>) -> Vec<(&'s Field, bool)> {
     let tag = schema.tag().and_then(|(_, tag)| object.get(&tag.name));
     let head: Vec<&str> = tag.and_then(Json::as_str).into_iter().collect();

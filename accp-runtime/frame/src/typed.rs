@@ -67,9 +67,8 @@ pub trait DecodeFrame<'a>: Sized {
         r: &mut Reader<'a>,
     ) -> Result<(Self, &'static [&'static str]), DecodeError>;
 
-    /// Every type of frame that is accepted. An error for a frame that no variant of an enum accepts
-    /// names them, and two variants with the same type do not compile. An impl by hand leaves this
-    /// out.
+    /// Every frame type that is accepted. They serve two errors: for a frame that no variant of an enum accepts,
+    /// and for two variants with the same type, which do not compile. A hand-written impl leaves this constant out.
     #[doc(hidden)]
     const TYPES: FrameTypes = FrameTypes::Unknown;
 }
@@ -123,7 +122,7 @@ impl<'a, D: DecodeFrame<'a>, F: DecodeFrame<'a>> DecodeFrame<'a> for Result<D, F
     const TYPES: FrameTypes = FrameTypes::Several(&[D::TYPES, F::TYPES]);
 }
 
-/// A frame type for every text that it can borrow from, so that a handler can be registered for it.
+/// A frame type that can borrow from a text of any lifetime, so that a handler can be registered for it.
 ///
 /// Implemented by `#[derive(AccpFrame)]` for types without type parameters.
 #[diagnostic::on_unimplemented(
@@ -209,13 +208,13 @@ impl<'a, T> Typed<'a, T> {
         }
     }
 
-    /// Returns the fields that the decoded frame carried and that `T` does not hold, in the order of
-    /// the frame: those of the schema by their full names, and unknown ones by their keys as they
-    /// stand in the frame. The fields of nested maps are among them.
+    /// Returns the fields that the decoded frame had and that `T` does not hold, in the order of the frame. Fields
+    /// of the schema have their full names, and unknown fields have their keys as they stand in the frame. Fields
+    /// of nested maps are included.
     ///
-    /// So a field that a newer peer has added or renamed is not lost without a word. Of a type with
-    /// a `flatten` field, that field holds them, and nothing of the frame itself is dropped. Entries
-    /// of an `{any}` are data, and are never dropped.
+    /// So a field that a newer peer has added or renamed does not get lost unnoticed. If `T` has a `flatten` field,
+    /// that field takes all such fields of the frame itself, so none of them is dropped. Entries of an `{any}` are
+    /// data, and are never dropped.
     ///
     /// ```
     /// use accp_runtime::{AccpFrame, Typed};

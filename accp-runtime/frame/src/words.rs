@@ -31,8 +31,8 @@ pub const UNLIMITED: DecodeOptions = DecodeOptions {
     marks: true,
 };
 
-/// Reads the message of an entry of a log, of any length. A part may lack fields that stand in another
-/// part.
+/// Reads the message of an entry of a log, of any length. A single part of a split frame can be refused, because
+/// fields that the schema requires may stand in another part.
 ///
 /// # Errors
 /// As [`DynamicFrame::decode_with`].
@@ -76,8 +76,8 @@ pub fn twin(text: &str, registry: &Registry) -> String {
     out
 }
 
-/// Returns the twin of a frame under the keys that it has, because the registry does not know its schema, or knows
-/// another one by that code. The words end with the code.
+/// Returns the twin of a frame with the keys as they stand in the frame, because the registry does not know its
+/// schema, or knows another schema by that code. The twin ends with the code.
 fn without_schema(frame: &Frame<'_>) -> Option<String> {
     let intent = Intent::lookup(&frame.intent)?;
     let is_schema = |param: &&Param<'_>| param.key == "schema";
@@ -93,16 +93,16 @@ fn without_schema(frame: &Frame<'_>) -> Option<String> {
     Some(out)
 }
 
-/// Returns the schema and the entry of a control frame, from the registry of the session's own
-/// frames; `None` for a frame between agents.
+/// Returns the schema of a control frame and its declaration in that schema, from the registry of the session's own
+/// frames. Returns `None` for a frame between agents.
 pub fn of_the_session(message: &DynamicFrame<'_>) -> Option<(&'static Schema, &'static FrameSpec)> {
     static SESSION: LazyLock<Registry> = LazyLock::new(Registry::session);
     let head = [message.intent.as_str(), &*message.operation];
     SESSION.frame(&head).filter(|_| message.schema.is_none())
 }
 
-/// Returns whether a message has this field under this name. A frame that names no schema cannot
-/// expand a key that only its schema knows.
+/// Returns whether `name`, as a message has it, means this field. A frame without a schema code cannot expand the
+/// short keys of a schema, so there the short names are compared.
 pub fn is_at(field: &Field, name: &str, message: &DynamicFrame<'_>) -> bool {
     match message.schema {
         Some(_) => field.name == name,

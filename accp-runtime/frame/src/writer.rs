@@ -59,12 +59,12 @@ pub struct FrameType<'f> {
 /// The meaning of an absent field for a reader. It decides which values a writer may leave out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Absent<'t> {
-    /// Nothing. A writer leaves out an absent value.
+    /// Absence means nothing. A writer leaves out an absent value.
     Nothing,
-    /// The default with this wire text. A writer leaves out a value with this text, and writes an
+    /// Absence means the default with this wire text. A writer leaves out a value with this text, and writes an
     /// absent value as null.
     Default(&'t str),
-    /// The payload is at fault. A writer refuses an absent value and a null.
+    /// Absence is a fault of the payload. A writer refuses an absent value and a null.
     Fault,
 }
 
@@ -343,7 +343,7 @@ impl<'w, 'e> Writer<'w, 'e> {
         Ok(())
     }
 
-    /// Appends `[k,v]`. A value that `must` be there is never null.
+    /// Appends `[k,v]`. If `must` is true, a null is refused.
     ///
     /// # Errors
     /// The error of the value, or nesting over the limit.

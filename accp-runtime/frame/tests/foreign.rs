@@ -218,7 +218,7 @@ fn a_decimal_keeps_its_places_as_a_text() {
 
 #[cfg(feature = "rust_decimal")]
 proptest::proptest! {
-    /// A decimal has the same value and the same places on the other side of a text.
+    /// A decimal that is written as a text comes back with the same value and the same number of places.
     #[test]
     fn a_decimal_in_a_text_comes_back(digits in proptest::prelude::any::<i64>(), places in 0..=28_u32) {
         use rust_decimal::Decimal;

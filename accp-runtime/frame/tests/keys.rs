@@ -1,4 +1,4 @@
-//! A reader expects the keys of a frame in the order of its writer, and takes them in any.
+//! A reader is fastest for keys in the order of the writer, but it must accept the keys of a frame in any order.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 

@@ -232,8 +232,8 @@ fn the_param_of_other_keys_holds_only_those() {
     }
 }
 
-/// A default is left out, so it may be nested deeper than a frame may be where it stands. A reader
-/// fills it in, and the message that it makes must be a frame again.
+/// A default is left out of the frame, so it may be nested deeper than the limit would allow at its place. A reader
+/// fills the default in, and the message that results must be writable again.
 #[test]
 fn a_default_that_is_left_out_has_no_depth() {
     let registry = json!({ "schemas": {
@@ -250,7 +250,7 @@ fn a_default_that_is_left_out_has_no_depth() {
     assert!(deeper.encode(&registry).is_err());
 }
 
-/// A default may nest deeper than any frame, also through keys that make pairs of a map.
+/// A default may nest deeper than any frame, also because a map with keys outside the grammar is written as pairs.
 #[test]
 fn a_default_has_no_limits() {
     let default = json!({ "a-b": { "c-d": [[[[[1]]]]] } });

@@ -35,7 +35,7 @@ fn frame(params: &str) -> String {
     format!("@a>req:put{{{params}|schema:PL}}")
 }
 
-/// Returns the params that a message of this text writes, or the error of reading it.
+/// Reads a message with these params, and returns the params that it writes, or the error of reading it.
 fn through(params: &str) -> Result<String, String> {
     let (registry, text) = (places(), frame(params));
     let message = DynamicFrame::decode(&text, &registry).map_err(|error| error.to_string())?;
@@ -132,7 +132,7 @@ struct Task {
     task: String,
     /// A field with a default, but without `Option`.
     priority: String,
-    /// The macro does not see the `Option` of its items.
+    /// The items are of type `Option`, which the macro cannot see behind the alias.
     deps: Vec<Maybe>,
 }
 
@@ -197,7 +197,7 @@ mod tag {
     }
 }
 
-/// A field that a module converts, and one that stands in a map of texts.
+/// A struct with a field that a module converts (`lang`), and with a map of texts for all other fields (`rest`).
 #[derive(AccpFrame, Debug, Clone, PartialEq)]
 #[accp(schema = "CH", intent = "req", operation = "chat")]
 struct Chat {

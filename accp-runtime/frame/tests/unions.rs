@@ -1,4 +1,4 @@
-//! Unions: an enum with data, and a message of the same registry, have one text and one verdict.
+//! Unions: an enum with data and a message of the same registry must give the same text and the same verdict.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -190,7 +190,7 @@ fn no_frame_is_a_record_of_a_union() {
     );
 }
 
-/// Returns texts near those of payments.
+/// Generates texts that are payments, or nearly so.
 fn near() -> impl Strategy<Value = String> {
     let entry = prop::sample::select(
         &[
@@ -225,7 +225,7 @@ proptest! {
     #[test]
     fn a_type_and_a_message_give_one_verdict(pay in near()) {
         let [typed, message] = verdicts(&pay);
-        // A type passes over unknown fields, and so does not see that one stands twice.
+        // A type passes over unknown fields, so it does not notice that one of them occurs twice.
         prop_assume!(pay.matches("other").count() < 2);
         // A type leaves out unknown fields and those that are null.
         if pay.contains("other") || pay.contains('~') || typed.is_err() {

@@ -1,4 +1,4 @@
-//! The entries and values that a store erases with a frame, and the fold of a side without them.
+//! Finds the entries and values that a store erases with a frame, and makes the fold of a side without them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ pub struct Selection {
     pub positions: Vec<RangeInclusive<u64>>,
     /// All frames and values of this member.
     pub sender: Option<MemberId>,
-    /// The agents for whom that member speaks.
+    /// The agents for whom the member `sender` speaks.
     pub agents: Vec<String>,
     /// The values under these keys, without their tier: `k101_7`.
     pub keys: BTreeSet<String>,
@@ -45,18 +45,18 @@ pub struct Erased {
     pub keys: BTreeSet<String>,
     /// The checkpoints whose facts may stem from these entries.
     checkpoints: BTreeSet<u64>,
-    /// The last checkpoint of the log. Those after it are known from a fold alone.
+    /// The last checkpoint whose entry is in the log. Later checkpoints, if any, are known only from a fold.
     last: Option<u64>,
     /// Whether erased entries were still hot at the end of the log.
     are_hot: bool,
 }
 
-/// The most checkpoints in a gap of a log that are looked at. Warm state has far fewer lines.
+/// The greatest number of checkpoints that count in a gap of a log. Warm state has far fewer lines.
 const IN_A_GAP: usize = 4096;
 
 impl Erased {
-    /// Takes note of the checkpoints between the last one of the log and this one. A log that begins again at a fold lacks
-    /// them, and they may tell of what was hot before the gap.
+    /// Adds the checkpoints between the last one that was read and `next`. A log that begins again at a fold lacks
+    /// the entries of these checkpoints, and they may state facts of frames that were hot before the gap.
     fn pass(&mut self, next: u64) {
         if let Some(last) = self.last {
             let unread = (last + 1..next).rev().take(IN_A_GAP);
@@ -67,7 +67,7 @@ impl Erased {
 
 /// Finds what has to be erased, as it reads the log of a side.
 ///
-/// A frame that goes takes with it
+/// With a frame, these are erased too:
 /// - its parts, and the copies of it that the host has made for requests that came again;
 /// - the values that its sender has put for it, or the host for a guest, unless a frame that stays refers
 ///   to them;
@@ -92,7 +92,7 @@ pub struct Erasing {
 }
 
 impl Erasing {
-    /// Begins to read a log for what a selection names.
+    /// Begins to read a log for the data that a selection names.
     pub fn new(selection: Selection) -> Self {
         Self {
             selection,
@@ -245,12 +245,12 @@ fn keys_in(entry: &Entry) -> impl Iterator<Item = (MemberId, String)> {
 }
 
 impl Session {
-    /// Returns the fold of a stored side up to the end of its log, without what is to be erased: the
-    /// store keeps it as its snapshot from then on. The frames leave hot state, facts and summaries
-    /// that may stem from them leave warm state, and values that they have set leave the shared state,
-    /// unless somebody has changed them since.
+    /// Returns the fold of a stored side up to the end of its log, without the erased data. The store keeps this
+    /// fold as its snapshot from then on. The frames leave hot state. Facts and summaries that may stem from the
+    /// frames leave warm state. Values that the frames have set leave the shared state, unless they have changed
+    /// since.
     ///
-    /// Members have folds of their own, which this does not reach.
+    /// Members have folds of their own, which this function does not change.
     ///
     /// # Errors
     /// When the stored data cannot be read.
@@ -361,8 +361,8 @@ mod tests {
         erasing.finish(&[])
     }
 
-    /// A member that begins again at a fold lacks the checkpoints before it in its log. They may tell of an erased frame that
-    /// was hot when the log broke off.
+    /// The log of a member that begins again at a fold lacks the checkpoints before the fold. These checkpoints may
+    /// state facts of an erased frame that was hot when the log broke off.
     #[test]
     fn checkpoints_in_a_gap_may_tell_of_what_was_hot_before_it() {
         let first = checkpoint(5, 4, "1");

@@ -46,7 +46,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Does the checks without a schema; returns the id and the `seq` of a frame whose turn it is.
+    /// Does the checks that need no schema. Returns the id and the `seq` of a frame whose turn it is.
     pub(crate) fn first_checks(
         &self,
         side: &Side,
@@ -111,9 +111,9 @@ impl Gate {
             .or_else(|| self.numbers.names.owner(chain))
     }
 
-    /// Returns the last epoch among the consumed ids of a member. Another member may have used ids of
-    /// this range before this one joined. Such ids count only in the lower half of the range, so that
-    /// nobody can use up the ids of another member.
+    /// Returns the last epoch among the consumed ids of a member. Other members may have used ids of its range
+    /// before the member joined. Such ids count only in the lower half of the range, so that nobody can use up the
+    /// ids of another member.
     pub(crate) fn last_epoch(&self, member: MemberId) -> Option<u32> {
         let ids = member.ids();
         let middle = ids.start().midpoint(*ids.end());

@@ -1,4 +1,4 @@
-//! The host of a session, which judges the frames.
+//! The host of a session: it judges the frames, keeps the log, and relays the log to the members.
 mod accept;
 mod checkpoint;
 mod draft;
@@ -311,8 +311,8 @@ impl Host {
         }
     }
 
-    /// States the level of the session if it is another than the log says. A host that starts again
-    /// waits for the next frame, because its log may be an old copy.
+    /// Announces the level of the session if it differs from the level in the log. A host that starts again waits
+    /// for the next frame, because its log may be an old copy.
     pub(crate) fn announce_level(&mut self, now: Time) {
         let level = self.side.options.level();
         let logged = self.side.state.level.unwrap_or(3);

@@ -46,7 +46,7 @@ pub(crate) struct Member {
     /// The last voucher of the host for the log of this side.
     pub voucher: Option<Voucher>,
     pub to_send: ToSend,
-    /// What the host is told of this side.
+    /// The facts about this side that the host has to learn.
     pub word: Word,
     /// Pieces that the host has asked for.
     pub wanted: Vec<(String, u64)>,
@@ -54,19 +54,19 @@ pub(crate) struct Member {
     pub learning: Option<Hash>,
     /// True if the host takes frames in parts.
     pub parts: bool,
-    /// True if the host has answered since the start of this run. No frames leave before.
+    /// True if the host has answered since the start of this run. No frame leaves before the host has answered.
     pub host_answered: bool,
-    /// The place in the outbox from which on the frames are of this run.
+    /// The order of the first frame in the outbox that was sent in this run.
     pub first_of_run: u64,
     /// The position in the last hello of this side.
     pub hello_position: u64,
     /// The last known position of the host.
     pub host_position: u64,
-    /// The last entry of the log that the host relays, as far as it has told.
+    /// The last relayed position of the host's log, as far as the host has told it.
     pub log_end: u64,
-    /// The last entry of the log that the host relays, as it told with its last hello.
+    /// The last relayed position of the host's log when the host last sent a hello.
     pub greeted_end: u64,
-    /// The frames in parts whose end was reported, as long as the outbox has a part of them.
+    /// The frames in parts whose outcome was reported. A frame stays here while the outbox has one of its parts.
     pub reported: BTreeSet<Mid>,
     /// What this side knows of a session whose host knows the draft alone.
     pub draft: Option<Box<DraftHost>>,
@@ -77,9 +77,9 @@ pub(crate) struct Member {
 pub(crate) struct Fetching {
     /// The position of the fold.
     pub fold: u64,
-    /// The position after which the log begins.
+    /// The position after which the host continues the log for this side.
     pub from: u64,
-    /// The voucher of the host for the log up to there.
+    /// The voucher of the host for the log up to `from`.
     pub voucher: Option<Voucher>,
 }
 
@@ -340,7 +340,8 @@ impl Member {
                 self.speak(now);
             }
         }
-        // When a frame left the outbox, others of this turn had still to be settled.
+        // The batch got this number when a frame left the outbox. Other frames were settled later in this turn, so
+        // the number may have changed.
         if self.draft.is_none()
             && let Some(kept) = self.side.batch.outbox_sequence()
         {
@@ -387,7 +388,7 @@ impl Member {
         }
     }
 
-    /// Takes the first bytes that the host wants of a value.
+    /// Removes and returns the requests of the host for pieces of this value: the first byte of each piece.
     fn take_wanted(&mut self, key: &str) -> Vec<u64> {
         let wanted = self.wanted.extract_if(.., |(wanted, _)| wanted == key);
         wanted.map(|(_, at)| at).collect()

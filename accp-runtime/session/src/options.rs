@@ -60,8 +60,8 @@ pub struct Options {
     /// The greatest number of frames that wait to be handled; 1,024 by default. Beyond it this side
     /// takes no frames from the peer, which sends them again later.
     pub backlog: usize,
-    /// The time of silence after which a frame goes out again. It doubles each time, up to 32 times
-    /// as long. One second by default.
+    /// The time of silence after which a frame goes out again. This time doubles with each try, up to 32 times its
+    /// first value. One second by default.
     pub retry: Duration,
     /// The greatest difference between the clock of this side and those of senders, when this side
     /// judges whether the `ttl` of a frame is over before its handler gets it; 30 seconds by
@@ -69,15 +69,15 @@ pub struct Options {
     pub skew: Duration,
     /// True if this side handles frames of others. A hub that only relays does not.
     pub handles: bool,
-    /// Of a member: false if it is to speak the draft alone, because its host takes nothing else: its
-    /// `sync:registry` then says `v` and `hash` (draft section 6.4) and nothing of the log. True by
-    /// default. A member whose host turns out to know the draft alone does so in any
-    /// case. Such a member gets each frame at least once from its host, and hands it to its handlers
-    /// once; see [`Event::AtLeastOnce`](crate::Event::AtLeastOnce). A host does not look at this.
+    /// For a member, true by default. False makes the member speak the draft alone, because its host accepts
+    /// nothing else: its `sync:registry` then has `v` and `hash` (draft section 6.4) and nothing of the log. A
+    /// member also speaks the draft alone if its host turns out to know nothing else. Such a member gets each frame
+    /// at least once from its host, and hands the frame to its handlers once; see
+    /// [`Event::AtLeastOnce`](crate::Event::AtLeastOnce). A host ignores this option.
     pub extensions: bool,
     /// The limits of the context.
     pub context: ContextLimits,
-    /// The changes that the peer's registry may make to this one.
+    /// The changes that the peer's registry may make to the registry of this side.
     pub schemas: DeltaPolicy,
     /// The smallest number of entries between two snapshots of the state; 1,000 by default. With
     /// fewer, a side starts faster and a store can discard its log sooner. A snapshot is never longer
@@ -231,18 +231,18 @@ impl Default for ValueLimits {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum DraftPeers {
-    /// The host serves the member at least once (draft section 3.7), where all senders share one
-    /// numbering; where each has its own, it refuses the member (E5001). A frame may reach the member
-    /// twice, under the same `mid`. If the member sends a frame again under a new `mid`, others get
-    /// the frame twice. Among the other members everything stays exactly once.
+    /// The host serves the member at least once (draft section 3.7), if all senders share one numbering. If each
+    /// sender has its own numbers, the host refuses the member (E5001). A frame may reach the member twice, under
+    /// the same `mid`. If the member sends a frame again under a new `mid`, others get the frame twice. Between the
+    /// other members, delivery stays exactly once.
     #[default]
     AtLeastOnce,
     /// The host refuses the member (E5001), and takes no schemas from it.
     Refused,
 }
 
-/// What a host does for a member that knows the log and whose registry clashes with the one of the session: one side would
-/// refuse frames of the other, or read them with another meaning. In both cases
+/// What a host does for a member that knows the log and whose registry clashes with the registry of the session:
+/// one side would refuse frames of the other, or read them with another meaning. With either variant,
 /// [`Event::SchemasDiffer`](crate::Event::SchemasDiffer) says what clashes.
 ///
 /// ```
@@ -268,8 +268,8 @@ pub struct Rules {
     pub scope: Scope,
     /// The greatest difference between clocks; 30 seconds by default.
     pub skew: Duration,
-    /// The members that the host lets in beside itself: 1,799, which is also the most. Those that have left
-    /// count.
+    /// The greatest number of members besides the host, including members that have left. The default is 1,799,
+    /// which is also the greatest possible number.
     pub members: usize,
     /// True if message ids may have other forms than 12 hexadecimal digits, as in the draft's
     /// examples.
@@ -291,9 +291,9 @@ pub struct Rules {
     /// then keeps the frames that left until the next checkpoint, also in its snapshots. False by
     /// default.
     pub late_summaries: bool,
-    /// The secret of a new log, for the host to vouch for it. A driver draws one. Without it a host
-    /// whose store is an old copy is not recognised. A session keeps the secret that it was opened
-    /// with.
+    /// The secret of a new log, with which the host vouches for the log. A driver draws one. Without a secret,
+    /// nobody can recognise that the store of the host is an old copy. A session keeps the secret that it was
+    /// opened with.
     pub key: Option<LogKey>,
 }
 

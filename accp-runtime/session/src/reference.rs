@@ -9,8 +9,8 @@ use crate::log::mid::MemberId;
 use accp_frame::__internal::read_bytes;
 use accp_frame::{DecodeError, DecodeOptions, Limits, Reader, Value};
 
-/// Reads a text without limits: it was checked before, or values stand in the place of its
-/// references, or its session checks the limits.
+/// Options for reading a text without limits: the text was checked before, or it has values in place of references,
+/// or the session that it belongs to checks the limits.
 pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,
@@ -35,7 +35,7 @@ pub(crate) const UNBOUNDED: DecodeOptions = DecodeOptions {
 pub struct Reference<'a> {
     /// The target of the reference.
     pub target: Target<'a>,
-    /// The path from there: keys, and indexes from 0, with dots between. `None` names all of it.
+    /// The path from the target: keys, and indexes from 0, with dots between. `None` names the whole target.
     pub path: Option<&'a str>,
 }
 
@@ -80,7 +80,7 @@ pub enum ColdKey<'a> {
     Other(&'a str),
 }
 
-/// The end of a reference's path inside a value.
+/// Where the path of a reference ends inside a value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Walk<'v, 'a> {
     /// The path leads to this value, which may be a reference itself.
@@ -128,8 +128,8 @@ impl<'a> Reference<'a> {
     /// Follows the path into the value of the target. Returns `None` when the path leads nowhere
     /// (E2001).
     ///
-    /// Does not follow a reference on the way, because its value may have to be fetched first. A
-    /// caller that follows references must limit how many, because references can form a circle.
+    /// Does not follow a reference on the way, because its value may have to be fetched first. A caller that
+    /// follows references must limit their number, because references can form a circle.
     ///
     /// ```
     /// use accp_runtime::session::Reference;

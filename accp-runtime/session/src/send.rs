@@ -1,4 +1,4 @@
-//! The way of a message to the frames that are sent.
+//! Makes the frames that carry a message.
 
 pub(crate) mod compose;
 pub(crate) mod encode;

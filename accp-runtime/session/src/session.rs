@@ -246,8 +246,7 @@ impl Session {
         self.side().me()
     }
 
-    /// Returns whether the host has let this side in, be it in this run or in an earlier one. A host is in its
-    /// session.
+    /// Returns whether the host has let this side in, in this run or in an earlier one. Always true on a host.
     pub fn has_joined(&self) -> bool {
         match &self.role {
             Role::Host(_) => true,
@@ -255,7 +254,7 @@ impl Session {
         }
     }
 
-    /// Returns whether the schemas of the session are on their way to this side. When they no longer are, this side has them
+    /// Returns whether this side is still fetching the schemas of the session. After that, it has them
     /// ([`Event::Schemas`]), or goes on with its own ([`Event::SchemasUnavailable`]).
     pub fn awaits_schemas(&self) -> bool {
         match &self.role {
@@ -279,8 +278,8 @@ impl Session {
         view_context(&self.options().registry, state.warm(), state.hot())
     }
 
-    /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1). It takes
-    /// nothing when no tokens are counted.
+    /// Returns how much of its budget the context takes (`GetBudget`, draft section 7.1). The context takes nothing
+    /// when no tokens are counted.
     pub fn budget(&self) -> TokenBudget {
         let state = self.state();
         TokenBudget::of(state.hot(), state.warm(), &self.options().context)
@@ -292,9 +291,8 @@ impl Session {
         self.state().level()
     }
 
-    /// Returns the position up to which a member holds the log, if this host was rolled back and
-    /// the caller has not decided how to go on; see [`Event::RolledBack`]. Until then it takes and sends
-    /// nothing.
+    /// Returns the position up to which a member holds the log, if this host was rolled back and the caller has not
+    /// decided how to go on; see [`Event::RolledBack`]. Until the caller decides, the host takes and sends nothing.
     pub fn rolled_back(&self) -> Option<u64> {
         match self.check_running() {
             Err(SendError::Stopped(position)) => Some(position),
@@ -307,8 +305,9 @@ impl Session {
         self.side().position
     }
 
-    /// Returns the last position of the log that this side knows of: on a host its end, on a member the
-    /// last that the host has spoken of. A member that holds less catches up.
+    /// Returns the last position of the log that this side knows of. On a host, this is the end of the log. On a
+    /// member, it is the last position that the host has named; if the member does not hold it yet, it is catching
+    /// up.
     pub fn known(&self) -> u64 {
         match &self.role {
             Role::Host(_) => self.position(),
@@ -316,8 +315,9 @@ impl Session {
         }
     }
 
-    /// Returns whether this side has the log as far as its host had it when it answered the last hello. After a new link, what a
-    /// side has been given may be another member's by now, until this holds. A host has its log.
+    /// Returns whether this side has the log as far as its host had it when it answered the last hello. After a new
+    /// link, requests that were given to this side may belong to another member by now, until this returns true.
+    /// Always true on a host.
     pub fn is_up_to_date(&self) -> bool {
         match &self.role {
             Role::Host(_) => true,
@@ -325,7 +325,7 @@ impl Session {
         }
     }
 
-    /// Returns whether a request of another agent waits for somebody who takes it, and this member has not said what it takes
+    /// Returns whether a request of another agent waits for a taker, and this member has not said what it takes
     /// ([`Input::Takes`]).
     pub fn is_asked_what_takes(&self, member: MemberId) -> bool {
         let state = self.state();
@@ -336,9 +336,9 @@ impl Session {
         waits && state.chains.waiting().any(is_open)
     }
 
-    /// Returns what breaks a reader between the schemas of a member and those of this host, at most 16 changes, as
-    /// [`Event::SchemasDiffer`] told them when the member came. Empty if nothing does, if the member speaks HTTP alone, and on
-    /// the side of a member.
+    /// Returns the differences between the schemas of a member and those of this host that break a reader: at most
+    /// 16 changes, from the last [`Event::SchemasDiffer`] about the member. Empty if there are none, if the member
+    /// speaks only HTTP, and on the side of a member.
     pub fn schema_clashes(&self, member: MemberId) -> &[Change] {
         let Role::Host(host) = &self.role else {
             return &[];
@@ -371,9 +371,9 @@ impl Session {
         }
     }
 
-    /// Returns the last position up to which the log may be discarded. On a host, every member has
-    /// said since the start of the host that it has the log up to there (0 while a member has not).
-    /// On a member, it is the end of the log.
+    /// Returns the last position up to which the log may be discarded. On a host, this is the position that every
+    /// member has acknowledged since the start of the host; 0 while a member has acknowledged nothing. On a member,
+    /// it is the end of the log.
     pub fn replicated(&self) -> u64 {
         match &self.role {
             Role::Host(host) => host.replicated(),

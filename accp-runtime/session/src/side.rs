@@ -55,7 +55,7 @@ impl Pending {
         self.0.get_or_insert_default()
     }
 
-    /// Returns the number for the store that the batch has, if it has one.
+    /// Returns `outbox_sequence` of the next batch, if the batch sets it.
     pub(crate) fn outbox_sequence(&mut self) -> Option<&mut u64> {
         self.0.as_mut()?.outbox_sequence.as_mut()
     }
@@ -82,11 +82,11 @@ pub(crate) struct Side {
     pub transfers: Transfers,
     /// The number of the last value that this side has put.
     pub last_put: u64,
-    /// Whether the epoch of this side is still to be committed, with the first id.
+    /// Whether the epoch of this side still has to be committed, together with its first id.
     pub owes_epoch: bool,
     /// Positions of frames that wait to be handled.
     due: BTreeSet<u64>,
-    /// The frames of `due` that are requests which the host gave to this side, by their ids.
+    /// The requests in `due` for which the host chose this side as the taker, by id, with their positions.
     given: BTreeMap<Mid, u64>,
     /// Cancel tokens, by the chain of their frame and the chain of its cause.
     tokens: BTreeMap<[Option<Mid>; 2], CancelToken>,
@@ -217,7 +217,7 @@ impl Side {
     /// Returns the effect of an entry that another side has checked.
     ///
     /// # Errors
-    /// When the entry cannot be read; an entry that a host made can be.
+    /// When the entry cannot be read. Entries that a host has made can always be read.
     pub(crate) fn effect(
         &self,
         position: u64,
@@ -327,7 +327,7 @@ impl Side {
         }
     }
 
-    /// Returns whether the frame waited.
+    /// Marks the frame as lapsed, if it waits to be handled. Returns whether it did.
     pub(crate) fn mark_lapsed(&mut self, position: u64) -> bool {
         let waited = self.due.remove(&position);
         self.given.retain(|_, at| *at != position);
@@ -345,7 +345,8 @@ impl Side {
         chain.is_some_and(|chain| chains.reaches(&chain)) || cause.as_ref().is_some_and(below)
     }
 
-    /// Encodes a message of this agent into frames without `mid` and `seq`. This side puts its values.
+    /// Encodes a message of this agent into frames without `mid` and `seq`. Values that leave the frames belong to
+    /// this side.
     pub(crate) fn encode_as(
         &self,
         agent: &AgentId<'static>,

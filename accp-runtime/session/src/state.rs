@@ -40,7 +40,7 @@ pub struct State {
     pub(crate) scope: Scope,
     /// The name of the tokenizer; without it no tokens are counted and there is no context.
     pub(crate) tokenizer: Option<String>,
-    /// The highest level of the draft that the settings of the host allow; `None` if they allow each.
+    /// The highest level of the draft that the settings of the host allow; `None` if they allow every level.
     pub(crate) level: Option<u8>,
     /// True once a hook has deferred a checkpoint.
     pub(crate) vetoed: bool,
@@ -70,8 +70,9 @@ pub struct Party {
     pub present: bool,
     /// True if the member may cancel chains that others started.
     pub supervisor: bool,
-    /// The requests that the member takes (`req:note:NOTE`; `*` for all that it does not name); `None` until it has said so
-    /// ([`Input::Takes`](crate::Input::Takes)). What it said stays when it leaves.
+    /// The requests that the member takes (`req:note:NOTE`; `*` for all requests that the list does not name).
+    /// `None` until the member has said what it takes ([`Input::Takes`](crate::Input::Takes)). The list stays when
+    /// the member leaves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takes: Option<Vec<String>>,
 }

@@ -1,11 +1,12 @@
-//! Makes the tables of accp-tokens from the vocabularies that tiktoken-rs carries, and the classes of characters from the
-//! Unicode tables of its regex engine. With `--check` it compares them, and writes nothing.
+//! Makes the tables of accp-tokens from the vocabularies that tiktoken-rs carries, and the classes of characters
+//! from the Unicode tables of its regex engine. With `--check` it compares the result with the files, and writes
+//! nothing.
 //!
 //! ```sh
 //! cargo run -p accp-tokens --example token_tables
 //! ```
 
-// Each file is used in part.
+// This example uses only a part of each of these files.
 #[allow(dead_code)]
 #[path = "../src/engine/class.rs"]
 mod class;
@@ -21,7 +22,8 @@ use std::path::Path;
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
 const LONGEST: usize = 128;
-/// Keys of one bucket, on average, and records for each hundred tokens. More records make pilots easier to find.
+/// The average number of keys in a bucket, and the number of records for a hundred tokens. With more records,
+/// pilots are easier to find.
 const BUCKET: usize = 4;
 const ROOM: usize = 102;
 
@@ -53,11 +55,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The table of an encoding (`src/engine/table.rs` says how it is laid out).
+/// Returns the table of an encoding. `src/engine/table.rs` describes its layout.
 fn encoding(vocabulary: &CoreBPE) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut lengths: BTreeMap<usize, Vec<(Vec<u8>, u32)>> = BTreeMap::new();
     for rank in 0.. {
-        // A gap parts the special tokens from the others.
+        // The special tokens come after a gap in the ranks.
         let Ok(token) = vocabulary.decode_bytes(&[rank]) else {
             break;
         };
@@ -85,14 +87,15 @@ fn encoding(vocabulary: &CoreBPE) -> Result<Vec<u8>, Box<dyn Error>> {
         )?;
         body.extend(pilots.iter().flat_map(|pilot| pilot.to_le_bytes()));
         for place in places {
-            // No lookup of the first token comes to an empty place, and no other token equals it.
+            // An empty place gets the first token. This is safe: no lookup of this token leads here, and no other
+            // token equals it.
             let (token, rank) = &tokens[place.unwrap_or(0)];
             body.extend(token);
             body.extend(&rank.to_le_bytes()[..3]);
         }
     }
     head.extend(body);
-    // A lookup reads a whole window from the last record, too.
+    // A lookup reads a whole window, even from the last record.
     head.extend([0; key::WINDOW + 4]);
     Ok(head)
 }
@@ -106,8 +109,8 @@ fn row(head: &mut [u8], length: usize, numbers: [usize; 4]) -> Result<(), Box<dy
     Ok(())
 }
 
-/// The two parts of each token, in the order of ranks. Joins the bytes of each token as the encoding does: the parts
-/// are what its last join joins.
+/// Returns the two parts of each token, in the order of ranks. To find them, it joins the bytes of each token as
+/// the encoding does, up to the last join: the parts are what the last join joins.
 fn parts(lengths: &BTreeMap<usize, Vec<(Vec<u8>, u32)>>) -> Result<Vec<u8>, Box<dyn Error>> {
     let tokens = lengths.values().flatten();
     let ranks: HashMap<&[u8], u32> = tokens.map(|(token, rank)| (&token[..], *rank)).collect();
@@ -130,7 +133,7 @@ fn parts(lengths: &BTreeMap<usize, Vec<(Vec<u8>, u32)>>) -> Result<Vec<u8>, Box<
             joined.remove(at + 1);
         }
         let part = |part: &&[u8]| u64::from(ranks[*part]);
-        // A byte is its own part.
+        // Both parts of a one-byte token are the token itself.
         let both = part(&joined[0]) | part(&joined[joined.len() - 1]) << 20;
         parts.extend(&both.to_le_bytes()[..5]);
     }
@@ -143,7 +146,7 @@ struct Perfect {
     places: Vec<Option<usize>>,
 }
 
-/// Finds pilots with which every hash has a place of its own.
+/// Finds pilots that give every hash a place of its own.
 fn perfect(hashes: &[u64]) -> Result<Perfect, Box<dyn Error>> {
     let buckets = hashes.len().div_ceil(BUCKET);
     let slots = (hashes.len() * ROOM).div_ceil(100);
@@ -175,7 +178,7 @@ fn perfect(hashes: &[u64]) -> Result<Perfect, Box<dyn Error>> {
     Ok(Perfect { pilots, places })
 }
 
-/// The classes of all characters: for each 128 characters the number of their block, and then the blocks.
+/// Returns the classes of all characters: first the number of the block for every 128 characters, then the blocks.
 fn classes() -> Result<Vec<u8>, Box<dyn Error>> {
     let mut all = vec![Class::Other as u8; 0x11_0000];
     for (pattern, class) in [

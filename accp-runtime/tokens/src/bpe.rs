@@ -1,4 +1,4 @@
-//! The encodings.
+//! [`Bpe`], the public handle to an encoding.
 
 use accp_frame::TokenCounter;
 use std::fmt;
@@ -7,9 +7,9 @@ use crate::engine::{CL100K_BASE, Encoding, O200K_BASE};
 
 /// A BPE encoding that counts tokens exactly as `tiktoken` does (its `encode_ordinary`).
 ///
-/// A `Bpe` is a handle to tables that the process shares: copy it freely. They are ready in the binary. With the first word
-/// that is not a token, an index of pairs is made, which takes some milliseconds and megabytes;
-/// [`load`](Self::load) does so before.
+/// A `Bpe` is a handle to tables that the process shares: copy it freely. The tables are ready in the binary. Only
+/// an index of pairs is built when the first word comes that is not a token, which takes some milliseconds and
+/// megabytes; [`load`](Self::load) builds the index earlier.
 ///
 /// ```
 /// use accp_tokens::{Bpe, TokenCounter};
@@ -81,7 +81,8 @@ impl Bpe {
         self.encoding
     }
 
-    /// Makes what the first text with a rare word needs, unless that has been done.
+    /// Builds the index of pairs now, unless it exists already. Otherwise the first word that is not a token has to
+    /// wait for the index.
     ///
     /// ```
     /// use accp_tokens::Bpe;

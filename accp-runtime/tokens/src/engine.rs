@@ -17,7 +17,7 @@ use memo::Memo;
 use merge::Merges;
 use table::Table;
 
-/// An encoding: its table, and the pattern that cuts texts.
+/// An encoding: its table of tokens, and the pattern that cuts texts into pieces.
 pub(crate) struct Encoding {
     pub(crate) name: &'static str,
     table: Table,
@@ -27,7 +27,7 @@ pub(crate) struct Encoding {
     memo: &'static Memo,
 }
 
-// Beside the encodings, because they are all zeros and so take no room in a binary.
+// The memos are statics beside the encodings: they are all zeros, and so take no room in the binary.
 static O200K_MEMO: Memo = Memo::new();
 static CL100K_MEMO: Memo = Memo::new();
 
@@ -48,14 +48,15 @@ pub(crate) static CL100K_BASE: Encoding = Encoding {
 };
 
 impl Encoding {
-    /// Makes what pieces take that are not tokens, unless that has been done.
+    /// Builds the indexes for pieces that are not tokens, unless they exist already.
     pub(crate) fn load(&self) {
         self.merges();
     }
 
-    /// Counts the tokens of a text. Above the limit it stops, and returns any number above.
+    /// Counts the tokens of a text. If there are more than `limit`, it stops early and returns some number above
+    /// `limit`.
     pub(crate) fn count(&self, text: &str, limit: usize) -> usize {
-        // No token is longer, so a text of so many bytes needs no look.
+        // No token is longer than `LONGEST`, so the length alone shows that a very long text is above the limit.
         if text.len().div_ceil(table::LONGEST) > limit {
             return limit + 1;
         }
@@ -115,7 +116,7 @@ impl Encoding {
         self.merges.get_or_init(|| Merges::new(&self.table))
     }
 
-    /// Tells each token of a text, and the byte at which it ends.
+    /// Calls `tell` with each token of a text, and the byte at which the token ends.
     fn each(&self, text: &[u8], mut tell: impl FnMut(u32, usize)) {
         let mut at = 0;
         while at < text.len() {
@@ -175,7 +176,7 @@ mod tests {
         }
     }
 
-    /// Every token has the record to which its hash leads, and its parts are its bytes.
+    /// A lookup finds every token of the table by its bytes.
     #[test]
     fn tables_hold_all_tokens_and_their_parts() {
         for encoding in [&O200K_BASE, &CL100K_BASE] {

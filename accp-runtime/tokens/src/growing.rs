@@ -7,9 +7,9 @@ use crate::engine::last_cut;
 
 /// Counts the tokens of a text to which more is appended, such as a list or a prompt.
 ///
-/// The count is that of the whole text, exactly, though token counts do not add up. An append takes as long as the
-/// new text and the piece that it continues, a word or a run of signs; only a text that is one such piece is counted
-/// from its start each time. No more than that piece is kept.
+/// The count is exactly that of the whole text, although token counts do not add up. An append counts only the new
+/// text and the piece that it continues, such as a word or a run of signs. Only the text from this piece on is
+/// kept. A text that is one single piece is counted from its start each time.
 ///
 /// ```
 /// use accp_tokens::{Bpe, GrowingCount, TokenCounter};
@@ -23,10 +23,10 @@ use crate::engine::last_cut;
 #[derive(Clone)]
 pub struct GrowingCount {
     bpe: Bpe,
-    /// Tokens before the open end. Nothing that follows changes them.
+    /// The number of tokens before `open`. Text that follows does not change it.
     settled: usize,
     open: String,
-    /// Tokens of the open end as it is.
+    /// The number of tokens in `open`.
     unsettled: usize,
 }
 
@@ -41,7 +41,7 @@ impl GrowingCount {
         }
     }
 
-    /// Appends to the text, and returns the count of all of it.
+    /// Appends to the text, and returns the count of the whole text.
     ///
     /// ```
     /// use accp_tokens::{Bpe, GrowingCount};

@@ -34,8 +34,8 @@
 //!
 //! # Pictures, documents and sounds
 //!
-//! A provider bills them by their size and not by their bytes. [`Medium`] says what one is, and [`MediaPrices`] what it
-//! costs.
+//! A provider bills media by their size, and not by their bytes. [`Medium`] describes one of them, and
+//! [`MediaPrices`] gives its price.
 //!
 //! # Contents of a count
 //!
@@ -54,7 +54,7 @@
 //!
 //! # Features
 //!
-//! - `tiktoken`: `Tiktoken`, the other encodings that tiktoken-rs knows, counted by it.
+//! - `tiktoken`: `Tiktoken`, which counts with tiktoken-rs in the other encodings that tiktoken-rs knows.
 
 mod bpe;
 mod engine;

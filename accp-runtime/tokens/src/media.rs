@@ -1,4 +1,4 @@
-//! Pictures, documents and sounds: what a provider bills for them. None is counted by the length of its bytes.
+//! Pictures, documents, sounds and other media: what a provider bills for them.
 
 mod medium;
 mod price;

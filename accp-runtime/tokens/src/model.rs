@@ -15,10 +15,11 @@ use table::Fit;
 /// The most names that an error suggests.
 const SUGGESTED: usize = 3;
 
-/// The counter for a model, and whether it is the model's own.
+/// The counter for a model, and whether its encoding is the model's own.
 ///
-/// [`Display`](fmt::Display) gives the name to print beside a count: the name of the encoding, with
-/// `(substitute)` if the encoding is not the model's own. As a [`TokenCounter`] its name says all of that in words.
+/// [`Display`](fmt::Display) gives the name to print beside a count: the name of the encoding, with `(substitute)`
+/// if the encoding is not the model's own. The name of the [`TokenCounter`] says the same in words, with the error
+/// of the substitute.
 #[derive(Debug, Clone)]
 pub struct ModelCounter {
     /// Counts the tokens.
@@ -125,8 +126,8 @@ impl UnknownModel {
 }
 
 impl Bpe {
-    /// Returns the encoding of a model. For a model whose tokenizer is not public it is [`Bpe::default`], marked as
-    /// a substitute, with what is known of its error.
+    /// Returns the encoding of a model. For a model whose tokenizer is not public, this is [`Bpe::default`], marked
+    /// as a substitute, together with the known error of the substitute.
     ///
     /// It knows OpenAI's models from GPT-3.5 on, with any suffix (`gpt-4o-2024-05-13`), fine-tuned
     /// (`ft:gpt-4o:org`), or behind routers (`openrouter/openai/gpt-4o`), and the names of Claude, Gemini and other common

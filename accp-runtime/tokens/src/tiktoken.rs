@@ -9,8 +9,8 @@ use tiktoken_rs::{
 
 /// An encoding that [`Bpe`](crate::Bpe) does not have, counted by tiktoken-rs.
 ///
-/// It brings the tables of tiktoken-rs into the program, and takes its time: tenths of a second for the first count.
-/// A text with a million white spaces in a row makes tiktoken-rs panic.
+/// The tables of tiktoken-rs become part of the program, and the first count takes tenths of a second. A text with
+/// a million white spaces in a row makes tiktoken-rs panic.
 ///
 /// ```
 /// use accp_tokens::{Tiktoken, TokenCounter};

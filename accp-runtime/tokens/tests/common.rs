@@ -1,4 +1,4 @@
-//! The reference, beside our encodings.
+//! Compares our encodings with those of the reference, tiktoken-rs.
 
 use accp_tokens::{Bpe, TokenCounter};
 use std::sync::LazyLock;
@@ -11,8 +11,8 @@ pub(crate) fn encodings() -> [(Bpe, &'static CoreBPE); 2] {
     ]
 }
 
-/// Compares the tokens of a text, and all that follows from them. The reference backtracks over long runs of one class, so every
-/// compared text is short.
+/// Compares the tokens of a text, their number and their ends. The reference backtracks over long runs of one
+/// class, so every compared text is short.
 pub(crate) fn assert_same(text: &str) {
     for (ours, reference) in encodings() {
         let expected = reference.encode_ordinary(text);

@@ -1,4 +1,4 @@
-//! A count that grows is the count of the whole text.
+//! The count of a text that grows must equal the count of the whole text.
 
 use accp_tokens::GrowingCount;
 use proptest::prelude::*;

@@ -31,7 +31,8 @@ fn assert_all_same(texts: impl Iterator<Item = String>) {
 
 #[test]
 fn every_character_in_all_surroundings() {
-    // A step that is prime to the size of every block. `.ci/long counts` takes all of them.
+    // The step has no common factor with the size of a block, so it reaches all places of blocks. `.ci/long counts`
+    // takes every character.
     let step = std::env::var("STEP").map_or(61, |step| step.parse().expect("a number"));
     for around in [
         ["", ""],
@@ -56,7 +57,7 @@ fn every_character_in_all_surroundings() {
 fn pairs_and_triples_of_characters() {
     let mut number = numbers(0x2545_f491_4f6c_dd1d);
     let mut character = move || {
-        // Half of them where most classes are.
+        // Half of the characters are below 0x3000, where most classes are.
         let below = [0x80, 0x3000, 0x2_0000, 0x11_0000][number(4)];
         char::from_u32(number(below) as u32).unwrap_or('\u{200d}')
     };
@@ -66,7 +67,8 @@ fn pairs_and_triples_of_characters() {
     }));
 }
 
-/// Few characters of each class, in every order: what an alternative of a pattern takes, and gives back.
+/// Texts of a few characters of each class, in every order, so that alternatives of the patterns take characters
+/// and give them back.
 #[test]
 fn every_order_of_classes() {
     let classes = [

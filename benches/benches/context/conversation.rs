@@ -57,7 +57,7 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Makes a conversation of so many tokens, one line of compact JSON a message, or a few more.
+    /// Makes a conversation of at least `tokens` tokens, counted as one line of compact JSON for each message.
     pub fn of(tokens: usize, counter: &Bpe) -> Self {
         let mut made = Self {
             rng: Rng::new(SEED),
@@ -190,7 +190,7 @@ pub fn line(message: &Json) -> String {
     format!("{message}\n")
 }
 
-/// Returns all texts of messages that are counted: lines, results, and arguments.
+/// Returns all texts of the messages that are counted: lines, texts of results, and arguments.
 pub fn counted(messages: &[Json]) -> Vec<String> {
     let mut texts: Vec<_> = messages.iter().map(line).collect();
     for message in messages {

@@ -1,4 +1,5 @@
-//! A conversation that grows message by message: what a step costs, by a process that has just begun.
+//! Measures what each step costs while a conversation grows message by message. Each step opens its root anew,
+//! as a new process does.
 
 use std::time::Instant;
 
@@ -7,12 +8,12 @@ use accp_bench::{Goal, figure, median};
 use super::{Conversation, Known, TOKENS, compress, list};
 use accp_tokens::Bpe;
 
-/// Steps are compared in parts of the conversation of this many.
+/// The number of parts into which the steps are divided for comparison.
 const PARTS: usize = 8;
-/// Steps that are measured in each part.
+/// The last steps of each part, whose median is printed.
 const STEPS: usize = 10;
 
-/// Gives the list that came out last with the next message, until the conversation is as long as it gets.
+/// Compresses again and again the last compressed list with the next message, until the conversation ends.
 pub fn bench() {
     if std::env::var_os("RACE").is_some() {
         return;

@@ -2,8 +2,8 @@
 //! counting it:
 //! `cargo bench --manifest-path benches/Cargo.toml --bench context`.
 //!
-//! The tokens of what was said are known before, as they are to a program that counts each message when it comes. What
-//! is made anew (previews, the summary) is counted within the measured time.
+//! The tokens of the messages are counted before the clock runs, as in a program that counts each message when it
+//! arrives. New texts (previews, the summary) are counted within the measured time.
 //!
 //! Names after `--` (`once`, `growth`, `memory`) choose the parts to run.
 
@@ -26,10 +26,10 @@ use time::OffsetDateTime;
 const TOKENS: usize = 200_000;
 /// Tokens of the window.
 const WINDOW: u64 = 128_000;
-/// The most milliseconds that a compression takes.
+/// The most milliseconds that a compression may take.
 const MOST: f64 = 300.0;
 
-/// A counter that knows the tokens of what was said.
+/// A counter that has counted the texts of the conversation before.
 #[derive(Debug)]
 struct Known {
     bpe: Bpe,
@@ -64,7 +64,7 @@ fn list(messages: &[Json]) -> MessageList {
     MessageList::of(Form::OpenAi, raws.iter().map(String::as_str)).expect("messages")
 }
 
-/// Compresses a list below a root, as a process does that has just begun.
+/// Opens a root and compresses a list, as a process does that has just started.
 fn compress(root: &Path, list: &MessageList, counter: &dyn TokenCounter) -> Compressed {
     let mut context = Context::open(root, id()).expect("a root");
     let window = window();

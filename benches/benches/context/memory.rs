@@ -1,4 +1,5 @@
-//! What a memory makes of a long list, once and each time that the list grows, beside reading the list.
+//! Measures a `Memory` on a long list: the first list, then each time that the list grows, beside the time to read
+//! the list.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -12,12 +13,12 @@ use time::OffsetDateTime;
 
 use super::{Conversation, TOKENS, list};
 
-/// How often the list grows by a message.
+/// How many times the list grows by one message.
 const STEPS: usize = 200;
-/// The most milliseconds of the first list, without counting.
+/// The most milliseconds that the first list may take, without the counting of tokens.
 const MOST: f64 = 30.0;
 
-/// A counter that counts a text once.
+/// A counter that counts each text once, and remembers the count.
 #[derive(Debug)]
 struct Memo(Bpe, Mutex<HashMap<String, usize>>);
 
@@ -37,7 +38,7 @@ impl TokenCounter for Memo {
     }
 }
 
-/// Gives a list of 200,000 tokens, and then the same with one message more each time.
+/// Gives the memory a list of 200,000 tokens, and then the same list with one more message each time.
 pub fn bench() {
     let messages = Conversation::of(TOKENS, &Bpe::o200k_base()).messages;
     let counter = Arc::new(Memo(Bpe::o200k_base(), Mutex::default()));

@@ -45,7 +45,7 @@ pub fn bench() {
     println!();
 }
 
-/// Opens a host whose members have all of its log.
+/// Opens a host whose members have its whole log.
 fn open(scope: Scope) -> (Session, Vec<MemberId>) {
     let mut options = talk::options("hub", &None);
     options.handles = false;

@@ -9,7 +9,7 @@ use accp_session::{Batch, Output};
 use accp_store::{SqliteStore, Store as _};
 use tempfile::TempDir;
 
-/// Frames of one fate in a row.
+/// The number of frames of one fate in a row.
 const BLOCK: u64 = 32;
 /// Rounds. Every fate has one turn in each round.
 const ROUNDS: usize = 1001;
@@ -162,8 +162,8 @@ impl ChainHost {
         chains
     }
 
-    /// Returns the nanoseconds of a decision for each fate. Over four rounds each fate follows
-    /// every other fate equally often, because the previous fate shows in the caches.
+    /// Returns the nanoseconds of a decision for each fate. Over four rounds each fate follows every other fate
+    /// equally often, because the CPU caches still show the previous fate.
     fn round(&mut self, round: usize) -> [f64; FATES.len()] {
         let mut times = [0.0; FATES.len()];
         for turn in [0, 1, 3, 2] {
@@ -201,7 +201,7 @@ impl ChainHost {
             time = start.elapsed();
         }
         self.number += texts.len() as u64;
-        // Each frame became an entry, and dropped frames were not answered.
+        // Each frame became an entry, and the host did not answer dropped frames.
         let heard = if fate.dropped {
             texts.len() as u64 - count
         } else {

@@ -11,7 +11,7 @@ use crate::log::{GROUP, Log};
 const STEPS: [u64; 8] = [
     10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 750_000, 1_000_000,
 ];
-/// From here on the bytes per frame are compared, because the costs of the start weigh little.
+/// The bytes per frame are compared from this number of frames on, when the costs of the start weigh little.
 const LONG: u64 = 100_000;
 /// The columns of each step: the bytes of the batches, then the bytes on the disk.
 const COLUMNS: [&str; 6] = ["frames", "entries", "snapshots", "file", "wal", "written"];

@@ -1,6 +1,6 @@
-//! The paths whose instructions CI compares with those of the commit before: `benches/compare`.
+//! The code paths whose instructions CI compares with those of the previous commit: `benches/compare`.
 //!
-//! Without an argument it prints the names of the paths. With a name and a number it runs that path so many times.
+//! Without an argument it prints the names of the paths. With a name and a number it runs that path this many times.
 
 #[expect(dead_code, reason = "the benches of sessions use the rest")]
 #[path = "../../src/talk.rs"]
@@ -37,7 +37,7 @@ const SHUFFLED: &str = "@planner>req:schedule{schema:TA|deps:[design_review,db_s
 /// A page of prose and code.
 const PAGE: &str = include_str!("main.rs");
 
-/// A path: its name, and what runs it so many times.
+/// A path: its name, and a function that runs it a given number of times.
 type Path = (&'static str, fn(u64));
 
 const PATHS: &[Path] = &[
@@ -90,7 +90,7 @@ const PATHS: &[Path] = &[
             black_box(counter.count(black_box(FRAME)));
         }
     }),
-    // A page takes as long as a hundred frames, so a piece of work is a tenth of it.
+    // A page takes as long as a hundred frames, so a piece of work is a tenth of a page.
     ("count a page, a tenth", |times| {
         let counter = Bpe::o200k_base();
         for _ in 0..times / 10 {
@@ -118,7 +118,7 @@ const PATHS: &[Path] = &[
     }),
 ];
 
-/// Lets a host take so many frames.
+/// Lets a host take `times` frames.
 fn receive(times: u64, counter: &Counter) {
     let (mut host, member) = talk::host_with_member(counter);
     let texts: Vec<String> = (1..=times).map(talk::frame).collect();

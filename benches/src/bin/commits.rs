@@ -1,4 +1,4 @@
-//! Commits a second of the stores, with one side, 16 and 256 sides at once.
+//! Measures how many commits a second the stores make, with one side, 16 and 256 sides at once.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin commits -- \

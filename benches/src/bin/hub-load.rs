@@ -10,8 +10,8 @@
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-load -- 3 SQLite 100
 //! ```
 //!
-//! `cpu us` is the time of all processors for a message, of the clients too. Unlike the rate, it says
-//! little of what else the machine does, and nothing of the ways between threads.
+//! `cpu us` is the processor time for a message, with that of the clients. Unlike the rate, it depends little on
+//! other programs, and leaves out the time that messages wait between threads.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -102,7 +102,7 @@ fn main() -> Result<(), AnyError> {
     })
 }
 
-/// Messages and how long each took.
+/// Messages, and how long each message took.
 #[derive(Default)]
 struct Load {
     micros: Vec<u64>,
@@ -174,7 +174,7 @@ async fn load<P: Pair>(pairs: Vec<P>, seconds: u64) -> Result<Load, AnyError> {
     Ok(load)
 }
 
-/// Returns the seconds of processors that this process has had.
+/// Returns the processor seconds that this process has used.
 fn cpu() -> Result<f64, AnyError> {
     let text = std::fs::read_to_string("/proc/self/stat")?;
     let (_, rest) = text.rsplit_once(')').ok_or("no name")?;
@@ -224,7 +224,7 @@ async fn hub_load(durable: bool, sessions: usize, seconds: u64) -> Result<Load, 
     Ok(load)
 }
 
-/// A member as small as can be: it holds nothing, and acknowledges what it gets.
+/// The smallest possible member: it stores nothing, and acknowledges the frames that it gets.
 struct Member {
     socket: Socket,
     name: &'static str,
@@ -255,7 +255,7 @@ impl Member {
         Ok(member)
     }
 
-    /// Says now and then how far the log has come.
+    /// Acknowledges the log up to `position`, if it is a multiple of [`ACKNOWLEDGED`].
     async fn holds(&mut self, position: u64) -> Result<(), AnyError> {
         if position.is_multiple_of(ACKNOWLEDGED) {
             self.say("ack:frame{}", position, "").await?;
@@ -280,7 +280,7 @@ impl Member {
     }
 }
 
-/// Entries that a member gets before it says that it has them. The hub has up to 64 under way.
+/// A member acknowledges every this many entries. The hub sends up to 64 entries without an acknowledgement.
 const ACKNOWLEDGED: u64 = 16;
 
 fn now() -> u64 {
@@ -431,7 +431,7 @@ async fn talk(mut socket: WebSocket, who: Who, state: Plain) -> Result<(), AnyEr
     }
 }
 
-/// Inserts rows in transactions: all that have come while the last was under way, 256 at most.
+/// Inserts rows in transactions. A transaction takes all rows that came during the previous one, 256 at most.
 fn inserter(file: &Path) -> Result<mpsc::UnboundedSender<Insert>, AnyError> {
     let mut db = rusqlite::Connection::open(file)?;
     db.pragma_update(None, "journal_mode", "WAL")?;

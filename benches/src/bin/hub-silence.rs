@@ -1,19 +1,19 @@
-//! Whether the time of a silent rejection tells its reason (draft section 3.7).
+//! Measures whether the time of a silent rejection reveals its reason (draft section 3.7).
 //!
-//! One caller posts frames that the hub answers with 202 and nothing else, over one connection on
-//! loopback. The frames are alike byte for byte, except for the digits of their time and of the chains
-//! that they name. The reasons take turns in an order by chance, so that what else the machine does
-//! meets all of them. For each pair of reasons the program prints the chance that a frame of the one takes
-//! longer than a frame of the other (the AUC of the Mann-Whitney test): 0.5 means that nobody can
-//! tell them apart. The interval holds the true value in 99 of 100 runs.
+//! One caller posts frames that the hub answers with 202 and nothing else, over one connection on loopback. The
+//! frames are alike byte for byte, except for the digits of their time and of the chains that they name. The
+//! reasons take turns in a random order, so that other programs disturb all of them alike. For each pair of reasons
+//! the program prints the chance that a frame of the first reason takes longer than a frame of the second (the AUC
+//! of the Mann-Whitney test): 0.5 means that nobody can tell the reasons apart. The interval holds the true value
+//! in 99 of 100 runs.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-silence -- 20000       # rounds
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-silence -- 20000 3     # a planted delay
 //! ```
 //!
-//! With a planted delay, each frame of the first reason takes so many microseconds more, and the program has
-//! to see it. It fails if it sees a difference that nobody planted, or does not see the planted one.
+//! With a planted delay, each frame of the first reason takes this many microseconds longer. The program fails if
+//! it sees a difference that nobody planted, or does not see the planted one.
 
 use std::error::Error;
 use std::io::{Read as _, Write as _};
@@ -27,12 +27,12 @@ use tokio::sync::oneshot;
 
 type AnyError = Box<dyn Error + Send + Sync>;
 
-/// Chains that are cancelled, and as many that are not.
+/// The number of cancelled chains. There are as many open chains.
 const CHAINS: u64 = 200;
-/// Chains each below the last, of which the frames of the last are dropped.
+/// The number of chains in a row, each below the previous chain. Dropped frames name the last chain of the row.
 const DEPTH: u64 = 60;
-/// An AUC as near as this to 0.5 is below what this program calls a difference: the reason of a frame
-/// would be guessed rightly in 51 of 100 cases, and not in 50.
+/// An AUC this near to 0.5 does not count as a difference: whoever guesses the reason of a frame would be right in
+/// 51 of 100 cases instead of 50.
 const SAME: f64 = 0.02;
 /// Standard errors in half of an interval of 99 %.
 const WIDTH: f64 = 2.576;
@@ -156,8 +156,7 @@ fn measure(hub: SocketAddr, rounds: u64, planted: Duration) -> Result<Vec<Vec<u6
     Ok(times)
 }
 
-/// Prints the medians, and whether the reasons can be told apart. Returns whether that is as it should
-/// be.
+/// Prints the medians, and whether the reasons can be told apart. Returns whether the result is the expected one.
 fn report(times: &[Vec<u64>], is_planted: bool) -> bool {
     for (times, (_, name)) in times.iter().zip(REASONS) {
         let mut sorted = times.clone();
@@ -196,7 +195,7 @@ fn report(times: &[Vec<u64>], is_planted: bool) -> bool {
     is_well
 }
 
-/// Returns the chance that one of `a` is greater than one of `b`.
+/// Returns the chance that a value of `a` is greater than a value of `b`.
 fn auc(a: &[u64], b: &[u64]) -> f64 {
     let mut all: Vec<(u64, bool)> = a.iter().map(|time| (*time, true)).collect();
     all.extend(b.iter().map(|time| (*time, false)));
@@ -255,7 +254,7 @@ impl Caller {
         }
     }
 
-    /// Sends a frame that the hub drops. Returns the time until the answer was here.
+    /// Sends a frame that the hub drops. Returns the time until the answer arrived.
     fn dropped(
         &mut self,
         chain: &str,

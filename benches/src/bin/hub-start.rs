@@ -5,8 +5,8 @@
 //! cargo run --release --manifest-path benches/Cargo.toml --bin hub-start -- target/release/accp 20
 //! ```
 //!
-//! Beside it stands the time of `accp --version`, which is what the start of the process alone takes. The
-//! program fails when the median until the answer is not below 200 ms.
+//! The program also prints the time of `accp --version`, which is the start of the process alone. It fails when the
+//! median time until the answer is not below 200 ms.
 
 use std::error::Error;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

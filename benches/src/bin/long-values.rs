@@ -1,12 +1,12 @@
-//! How long a question takes whose text is long, until its short answer is there: between two agents in the process of
-//! their hub, and between two agents that are connected over loopback; in memory, and in files of SQLite.
+//! Measures how long a question with a long text takes, until its short answer arrives: between two agents in the
+//! process of their hub, and between two agents that are connected over loopback; in memory, and in files of SQLite.
 //!
 //! ```sh
 //! cargo run --release --manifest-path benches/Cargo.toml --bin long-values -- 21           # rounds
 //! cargo run --release --manifest-path benches/Cargo.toml --bin long-values -- 21 4000000   # another length
 //! ```
 //!
-//! Prints the median of the rounds, and the least. The goals are for a text of 1 MB, and for the median.
+//! Prints the median and the least time of the rounds. The goals are for the median with a text of 1 MB.
 
 use std::error::Error;
 use std::path::Path;
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 type AnyError = Box<dyn Error + Send + Sync>;
 
 const LENGTH: usize = 1_000_000;
-/// The most milliseconds that a question of that length may take in one process, and over loopback.
+/// The most milliseconds that a question of `LENGTH` bytes may take in one process, and over loopback.
 const GOALS: [f64; 2] = [20.0, 100.0];
 
 fn main() -> Result<(), AnyError> {
@@ -113,7 +113,7 @@ async fn loopback(
     Ok(took)
 }
 
-/// Asks so many times, and returns how long each question took.
+/// Asks `rounds` times, and returns how long each question took.
 async fn talk(
     guest: &Agent,
     cook: &Agent,

@@ -102,7 +102,8 @@ impl Audit {
         self.faults.push(format!("position {position}: {what}"));
     }
 
-    /// Checks that positions follow each other, and so do the numbers of the frames.
+    /// Checks that the position follows that of the entry before it, and that the number of the frame is the next one
+    /// in its scope.
     fn number(&mut self, entry: &Entry, scope: Scope) {
         if let Some(next) = self.next.filter(|next| *next != entry.position) {
             self.fault(entry, &format!("expected position {next} before it"));

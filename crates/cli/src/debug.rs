@@ -1,5 +1,5 @@
-//! The debug mode (draft section 9, item 1): writes the human-readable twin of every frame that a
-//! session sends, receives and keeps to stderr.
+//! The debug mode (draft section 9, item 1): writes to stderr the human-readable twin of every frame that a session
+//! sends, receives or keeps.
 //!
 //! A driver reports each frame as an event of `tracing`. This module puts the events into words.
 

@@ -1,4 +1,4 @@
-//! A hub that runs elsewhere, over HTTP.
+//! Talks over HTTP to a hub that runs elsewhere.
 
 mod answer;
 mod values;
@@ -22,9 +22,9 @@ use crate::words::UNLIMITED;
 use accp_console::outcome::Failure;
 use accp_console::output::{note, on_one_line};
 
-/// How often a frame is sent again when other frames take its number.
+/// How many times a frame is sent again if another frame takes its number first.
 const TRIES: usize = 8;
-/// The time for a connection.
+/// The longest time to open a connection.
 const CONNECT: Duration = Duration::from_secs(20);
 /// The most bytes of an answer that refuses a request.
 const ERROR_BYTES: u64 = 64 << 10;
@@ -150,7 +150,7 @@ impl TimeArgs {
     }
 }
 
-/// Returns a duration of `count` seconds, cut to what a clock can add.
+/// Returns a duration of `count` seconds, at most a year, because a clock cannot add every duration.
 pub(crate) fn seconds(count: u64) -> Duration {
     const YEAR: u64 = 365 * 24 * 60 * 60;
     Duration::from_secs(count.min(YEAR))
@@ -162,7 +162,7 @@ pub(crate) struct Hub<'a> {
     token: Option<String>,
     http: Agent,
     base: String,
-    /// The time for an answer.
+    /// The longest time to wait for an answer.
     time: Duration,
 }
 
@@ -417,9 +417,9 @@ fn envelope(text: &str) -> Result<(String, Envelope<'static>, bool), Failure> {
     Ok((head.to_string(), envelope, is_numbered))
 }
 
-/// Draws a message id: 12 hexadecimal digits, of which the first is a letter. Those of members that a
-/// hub has numbered begin with a digit. The others are decimal, because a tokenizer takes three of them at a
-/// time: an answer has the id in its metadata, which the draft bounds (section 3.4).
+/// Draws a message id of 12 characters. The first is a letter from `a` to `f`, because ids of members that a hub has
+/// numbered begin with a digit. The other eleven are decimal digits, because a tokenizer takes three decimal digits
+/// at a time. An answer has the id in its metadata, whose tokens the draft bounds (section 3.4).
 fn new_mid() -> Result<String, Failure> {
     const LETTERS: u64 = 6;
     const NUMBERS: u64 = 100_000_000_000;
@@ -434,7 +434,7 @@ fn new_mid() -> Result<String, Failure> {
     ))
 }
 
-/// Returns the number that the hub expects, if it refuses the one it got (E3003).
+/// Returns the number that the hub expects, if the hub has refused a frame because of its number (E3003).
 fn expected(answer: &str) -> Option<u64> {
     let error = Typed::<ErrorFail<'_>>::decode(answer).ok()?.frame;
     let next = error.expected_sequence.filter(|_| error.code == "E3003")?;

@@ -15,7 +15,7 @@ const TURNS: usize = 100_000;
 
 /// A host, its members, and their clock.
 pub(crate) struct LocalSession {
-    /// The time. Only [`LocalSession::settle`] moves it on.
+    /// The time. [`LocalSession::settle`] moves it on when the sides wait for a timeout.
     pub(crate) now: Time,
     pub(crate) host: LocalSide,
     /// The members, in the order in which they joined.
@@ -163,7 +163,7 @@ impl LocalSession {
         )))
     }
 
-    /// Hands frames to those whom they are for.
+    /// Hands each frame to its receiver.
     fn arrive(&mut self, frames: Vec<(MemberId, Transmit)>) -> Result<(), Failure> {
         let now = self.now;
         for (from, frame) in frames {

@@ -177,7 +177,7 @@ mod tests {
 
     use super::*;
 
-    /// A word that stands in values only.
+    /// A word that occurs only in values.
     fn word() -> impl Strategy<Value = String> {
         "zq[a-z]{3,9}".prop_map(|word| word)
     }

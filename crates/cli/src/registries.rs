@@ -1,4 +1,4 @@
-//! The registries of a command.
+//! The option `--registry`, and the registries that a command loads.
 
 use accp_aacp::bridge;
 use accp_registry::{Registry, nearest};
@@ -30,8 +30,8 @@ impl RegistryArgs {
         Ok(registry)
     }
 
-    /// Loads what [`load`](Self::load) does, for frames that no session carries: with the profile of
-    /// packets, unless its name or code is taken.
+    /// Loads the registries as [`load`](Self::load) does, and the profile of packets unless its name or code is
+    /// taken. For commands that read frames outside a session.
     pub(crate) fn load_for_frames(&self) -> Result<Registry, Failure> {
         let mut registry = self.load()?;
         // If the registry has another schema under a name or code of the bridge's profile, it

@@ -36,7 +36,7 @@ pub(crate) fn read_side(store: &mut impl Store, side: &SideId) -> Result<Batch, 
 /// Copies all sides of a store to another one, in one commit.
 ///
 /// # Errors
-/// The errors of the stores. Nothing was kept then.
+/// The errors of the stores. After an error, `to` has none of the sides.
 pub(crate) fn copy_all(from: &mut impl Store, to: &mut impl Store) -> Result<(), StoreError> {
     let sides = from.list()?.into_iter().map(|summary| summary.side);
     let batches = sides.map(|side| Ok((side.clone(), read_side(from, &side)?)));

@@ -195,7 +195,8 @@ impl StoredSide {
 
     /// Reads a frame by the schemas in force, or else by earlier ones.
     ///
-    /// # Errors What is wrong with the frame by the schemas in force.
+    /// # Errors
+    /// Returns what is wrong with the frame by the schemas in force.
     pub(crate) fn message<'t>(&self, text: &'t str) -> Result<DynamicFrame<'t>, DecodeError> {
         let read = |registry| words::message(text, registry);
         let before = |error| {

@@ -1,4 +1,4 @@
-//! Words of the command. Those for a frame are in `accp_frame::words`.
+//! Counts, times and positions in words, for all commands. The words for a frame are in `accp_frame::words`.
 
 use accp_context::Checkpoint;
 use time::OffsetDateTime;

@@ -1,4 +1,4 @@
-//! The tests of this crate are one program, because each program is linked by itself.
+//! All tests of this crate are one program, because each program more would have to be linked.
 
 mod cli;
 mod doors;

@@ -1,4 +1,4 @@
-//! The command `accp`, run as its users run it.
+//! Tests of the command `accp`. They run it as its users do.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod aacp;
@@ -55,7 +55,7 @@ pub(crate) use program::{Folder, Run, Words, accp, command, finish, workspace};
 /// The command of these tests.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_accp");
 
-/// A frame without faults, and a schema.
+/// A valid frame that names a schema.
 const GOOD: &str = "@planner>req:schedule{asgn:dev|task:impl_auth|dead:sprint_14|schema:TA}";
 
 impl Folder {

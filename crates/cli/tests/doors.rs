@@ -1,5 +1,6 @@
-//! The promises of a session, tested from its doors, the ways in which programs use it. Each program is a process of
-//! its own, is killed and started again on its store, and has a registry that is not the standard one.
+//! Tests that a session keeps its promises at each of its doors. A door is a way in which programs use a session,
+//! such as the command, HTTP or MCP. Each program is a process of its own, is killed and started again on its store,
+//! and has a registry that is not the standard one.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod addresses;

@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 
 use accp_runtime::session::{Session, Time};
 
-/// Returns the lines of a pipe as they come. A thread reads them, so that whoever waits for one can also wait for the
-/// timers of a session.
+/// Returns the lines of a pipe as they come. A thread reads the lines, so that a caller can wait for a line and for
+/// the timers of a session at once.
 pub fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
     let (sender, lines) = channel();
     thread::spawn(move || {
@@ -24,7 +24,7 @@ pub fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
 /// Waits for a line, at most until the session has something to do.
 ///
 /// # Errors
-/// The pipe is closed.
+/// If the pipe is closed.
 pub fn next(
     session: &Session,
     lines: &Receiver<String>,

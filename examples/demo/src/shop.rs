@@ -124,7 +124,7 @@ pub fn play(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the lines of a declaration in the file that the build script made, without what its derive reads.
+/// Returns the lines of a declaration in the file that the build script made, without its doc comments.
 fn declaration(first: &str) -> impl Iterator<Item = &'static str> {
     let generated = include_str!(concat!(env!("OUT_DIR"), "/accp.rs"));
     let lines = generated.lines().skip_while(move |line| *line != first);

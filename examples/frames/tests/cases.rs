@@ -1,4 +1,4 @@
-//! A schema in a file of its own, which holds values of another.
+//! A schema in its own file can hold values of another schema.
 
 use accp_runtime::{AgentId, Decimal, Envelope, Typed};
 

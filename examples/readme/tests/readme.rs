@@ -1,4 +1,4 @@
-//! The programs of the README print what they are to print, in a folder of their own.
+//! The programs of the README print the expected text. Each runs in an empty folder.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! The shifts of a team of clerks: this crate shares the frames of the team, with the types of the crate `frames` and the
-//! same registry.
+//! The shifts of a team of clerks. This crate has the same registry as the team, and takes the types of its frames
+//! from the crate `frames`.
 //!
 //! It also has a registry of its own. `build.rs` makes a module of each registry: `team` and `own`.
 
@@ -12,7 +12,7 @@ include!(concat!(env!("OUT_DIR"), "/registries.rs"));
 #[accp(transparent)]
 pub struct CaseNumber(pub String);
 
-/// Says how a case stands. The refunds are those of the team, as they are.
+/// Makes the frame for a closed case. It holds the refunds of the crate `frames` unchanged.
 pub fn closed(number: CaseNumber, refunds: Vec<frames::Refund>) -> team::CaseDone {
     team::CaseDone::new(number, team::CaseState::Closed).refunds(refunds)
 }

@@ -1,4 +1,4 @@
-//! Plays both processes, kills one of them on the way, and starts again what ended too early.
+//! Plays both processes, kills one of them on the way, and restarts the processes that ended too early.
 
 use std::env::current_exe;
 use std::io::{BufRead as _, BufReader};
@@ -13,7 +13,8 @@ use crate::Result;
 /// The longest time in which neither process says anything.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The processes that may end before the session does: the one that is killed, and those that miss it.
+/// The most processes that may end before the session ends: the killed process, and processes that fail
+/// without their peer.
 const MOST_ENDS: usize = 10;
 
 /// A process that ends with the demonstration.
@@ -30,7 +31,7 @@ impl Drop for Process {
 /// An event of a process: it prints a line, or it ends.
 type Event = (&'static str, Option<String>);
 
-/// Plays a session to its end. Kills a process when it says its line of this number.
+/// Plays a session to its end. Kills the process `victim` when it prints its line with this number.
 pub fn run(folder: &Path, victim: &str, line: usize) -> Result<()> {
     let (sender, events) = channel();
     let folder = folder

@@ -39,8 +39,8 @@ impl Model {
         })
     }
 
-    /// Lets the model choose the next frame of a case. A call that is no frame goes back to the model
-    /// with what is wrong with it.
+    /// Lets the model choose the next frame of a case. If its call is no valid frame, the model gets the error and
+    /// may correct the call.
     pub fn decide(&self, context: &str, news: &str) -> Result<DynamicFrame<'static>> {
         let mut messages = vec![
             json!({ "role": "system", "content": "You settle cases of a shop. Call one tool." }),

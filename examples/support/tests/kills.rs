@@ -4,7 +4,7 @@ use std::process::Command;
 
 use rusqlite::Connection;
 
-/// The lines that each process says when nobody is killed.
+/// The number of lines that each process prints when no process is killed.
 const LINES: usize = 7;
 
 /// Plays a session in which `victim` is killed after a line. Returns the output and the rows of the

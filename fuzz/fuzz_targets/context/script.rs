@@ -1,4 +1,4 @@
-//! Bytes as the choices of what happens in a conversation: each byte is one.
+//! Makes a conversation of bytes: each byte is a choice of what happens next.
 
 use crate::common::lists::{Call, Kind, Script, Step, Turn, User};
 use serde_json::{Value as Json, json};
@@ -60,11 +60,11 @@ const ANSWERS: [&str; 10] = [
     "[{\"flight\": \"HAT170\", \"price\": 120.50}, {\"flight\": \"HAT171\", \"price\": 99}]",
 ];
 
-/// Bytes that are taken one by one; behind the last there are zeros.
+/// Bytes that are taken one by one as choices. After the last byte, each choice is 0.
 pub(crate) struct Choices<'b>(pub(crate) &'b [u8]);
 
 impl Choices<'_> {
-    /// Returns the next choice of so many.
+    /// Returns the next choice, a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let Some((first, rest)) = self.0.split_first() else {
             return 0;
@@ -81,7 +81,7 @@ impl Choices<'_> {
         of[self.below(of.len())]
     }
 
-    /// Returns a conversation of some turns, as long as there are bytes.
+    /// Returns a conversation of up to 8 turns, which ends when the bytes end.
     pub(crate) fn script(&mut self) -> Script {
         let mut turns = vec![self.turn()];
         while !self.0.is_empty() && turns.len() < 8 {
@@ -175,7 +175,7 @@ impl Choices<'_> {
     }
 }
 
-/// Returns a text so often, each on a line of its own.
+/// Returns a text `times` times, each time on a line of its own.
 fn lines(text: &str, times: usize) -> String {
     vec![text; times].join("\n")
 }

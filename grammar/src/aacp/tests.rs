@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{mutated_packet, packet_text};
 
-/// Returns a text that completes the beginning of a packet, if there is one. It tries everything
-/// that can be missing, and does not depend on the parser's notion of a place.
+/// Returns a text that completes the beginning of a packet, if there is one. The function tries every part that can
+/// be missing, and does not depend on the place that the parser reports.
 fn completion(before: &str) -> Option<String> {
     let rests = ["", "a|b|c:", "|b|c:", "b|c:", "|c:", "c:", ":"];
     let texts = rests.map(|rest| format!("{before}{rest}"));

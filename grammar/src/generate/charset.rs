@@ -10,7 +10,7 @@ impl CharSet {
         Self(vec![(0, 0x10_FFFF)])
     }
 
-    /// Codes, which need not be those of characters.
+    /// The codes of a range. They need not be codes of characters.
     pub(super) fn codes(from: u32, to: u32) -> Self {
         Self(vec![(from, to)])
     }

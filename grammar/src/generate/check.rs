@@ -1,4 +1,4 @@
-//! The checks that a PEG reads what the ABNF means.
+//! Checks that the generated PEG reads texts as the ABNF means them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,15 +15,15 @@ use super::rules::{Definition, Rules};
 pub(super) struct Elements {
     pub(super) expr: Expr,
     pub(super) not_before: Option<Expr>,
-    /// The number of literals in the rule and behind `not-before`.
+    /// The number of literals in the rule and after `not-before`.
     pub(super) literals: usize,
 }
 
 /// Returns the elements of all rules that the grammar uses, by lower-case name.
 ///
-/// ABNF alternatives have no order, but those of a PEG do. ABNF repetitions take as much as makes
-/// the whole text match; those of a PEG take all they can. So each alternative gets a place where
-/// it hides no other, and each repetition and option must be certain of its end.
+/// Alternatives have an order in a PEG, but not in ABNF. A repetition of ABNF takes as many items as the whole text
+/// needs to match; a repetition of a PEG takes all it can. So each alternative gets a place where it hides no other,
+/// and the next characters must tell where each repetition and option ends.
 pub(super) fn elements(
     rules: &Rules,
     overrides: &Overrides,
@@ -149,8 +149,8 @@ fn refuse_left_recursion(
     rules.sort_by_key(|(_, (rule, _))| rule.line);
     let mut done = BTreeSet::new();
     for (name, _) in rules {
-        // The path of rules from `name`. The number counts the rules that were visited among those
-        // with which a rule can begin.
+        // The path of rules from `name`. The number of a rule says how many of the rules with which it can begin were
+        // visited.
         let mut path = vec![(name.as_str(), 0)];
         while let Some((name, at)) = path.last_mut() {
             let next = firsts.get(name).and_then(|names| names.get(*at)).copied();

@@ -1,4 +1,4 @@
-//! Facts about an expression that the next character alone decides.
+//! Finds, for each rule, whether it matches only single characters, and before which characters it never fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::expr::Expr;
 /// The longest chain of rules through which a class is found.
 const BEHIND: usize = 24;
 
-/// The first code beyond those of characters.
+/// The first code above the codes of all characters.
 const BEYOND: u32 = 0x11_0000;
 
 /// The classes of the rules.

@@ -162,7 +162,7 @@ impl<'a> Checks<'a> {
         ))
     }
 
-    /// Notes whether the alternative `first`, tried before `second`, can take its place.
+    /// Notes whether the alternative `first`, tried before `second`, can match where the ABNF means `second`.
     fn hides(
         &mut self,
         copies: &[&[Fragment]],

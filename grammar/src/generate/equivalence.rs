@@ -57,7 +57,7 @@ pub(super) fn check(rules: &Rules, overrides: &Overrides) -> Result<(), Generate
 /// The result of the comparison.
 enum Comparison {
     Same,
-    /// A text of one of them that the other does not have.
+    /// A text that only one of the two expressions matches.
     Differ {
         text: String,
         is_of_abnf: bool,
@@ -65,8 +65,8 @@ enum Comparison {
     TooLarge,
 }
 
-/// Compares the elements `abnf` with the elements `other`: as languages over characters and the
-/// rules that lead back to themselves. With `narrows`, `other` may have fewer texts.
+/// Compares the texts of the elements `abnf` with those of the elements `other`. A rule that leads back to itself
+/// counts as one letter. With `narrows`, `other` may have fewer texts.
 fn compare(
     rule: &Definition,
     rules: &BTreeMap<String, (&Definition, Expr)>,

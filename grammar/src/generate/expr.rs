@@ -29,7 +29,7 @@ pub(super) enum Expr {
         number: usize,
         alternatives: Vec<Expr>,
     },
-    /// Items. `max` is not 0.
+    /// Repeated items. `max` is never 0.
     Repeat {
         min: usize,
         max: Option<usize>,
@@ -79,7 +79,7 @@ impl Expr {
         }
     }
 
-    /// Numbers the choices, and puts the alternatives into the order that is stated for a number.
+    /// Numbers the choices, and puts the alternatives of each choice into the order that `orders` has for its number.
     pub(super) fn arrange(&mut self, count: &mut usize, orders: &BTreeMap<usize, Vec<usize>>) {
         match self {
             Self::Literal { .. } | Self::Range(..) | Self::Rule(_) => {}
@@ -155,7 +155,7 @@ impl Expr {
     }
 }
 
-/// ABNF, as errors show it.
+/// Writes the expression as ABNF, for errors.
 impl fmt::Display for Expr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let list = |f: &mut fmt::Formatter<'_>, parts: &[Expr], between: &str| {
@@ -322,14 +322,14 @@ impl<'a> ExprReader<'a> {
     }
 }
 
-/// Changes expressions that can be empty so that a PEG can read them: it repeats nothing that can
-/// be empty, and an alternative that can be empty would hide those after it.
+/// Changes expressions that can be empty so that a PEG can read them. A PEG cannot repeat an expression that can be
+/// empty, and an alternative that can be empty would hide those after it.
 pub(super) struct Emptiness<'a> {
     pub(super) nullable: &'a BTreeSet<String>,
 }
 
 impl Emptiness<'_> {
-    /// Returns an expression of the same texts, or the name of the rule that stands in the way.
+    /// Returns an expression with the same texts, or the name of the rule that makes this impossible.
     pub(super) fn without_empty(&self, expr: Expr) -> Result<Expr, String> {
         Ok(match expr {
             Expr::Sequence(parts) => Expr::Sequence(self.all(parts)?),

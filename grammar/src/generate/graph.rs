@@ -1,4 +1,4 @@
-//! The rules as a graph of characters, calls and branches: what the checks walk.
+//! The graph of the rules, which consists of characters, calls and branches. The checks walk through this graph.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,15 @@ use super::rules::Definition;
 /// The most nodes. A larger grammar is refused, because it cannot be checked.
 const NODES: usize = 400_000;
 
-/// The most copies of a repeated expression. With more, a loop stands for them, and the walk does not count.
+/// The most copies of a repeated expression. If more would be needed, a loop replaces them, and the walk does not
+/// count its rounds.
 const COPIES: usize = 40;
 
 pub(super) type NodeId = usize;
 
 pub(super) enum GraphNode {
-    /// One character. It `yields` if it may be absent: a repetition before it may take the character.
+    /// One character of `set`. `yields` says that the character is optional: a repetition before it may take it
+    /// instead.
     Char {
         set: CharSet,
         next: NodeId,
@@ -50,15 +52,15 @@ pub(super) enum DecisionPoint {
         number: usize,
         parts: Vec<Fragment>,
     },
-    /// A repetition or an option: one more item, or what follows.
+    /// A repetition or an option: the PEG takes one more item, or goes on with what follows.
     Repeat {
         expr: Expr,
         item: Fragment,
         exit: NodeId,
-        /// The characters, if the items are single characters without a limit.
+        /// The characters of the items, if each item is a single character and their number has no limit.
         taken: Option<CharSet>,
     },
-    /// A rule that may not end here.
+    /// A rule that must not end here if `next` follows.
     NotBefore {
         next: Fragment,
         exit: NodeId,
@@ -71,7 +73,7 @@ pub(super) struct Graph {
     pub(super) entries: Vec<NodeId>,
     /// The last node of each rule.
     pub(super) exits: Vec<NodeId>,
-    /// Where the callers of each rule go on.
+    /// The nodes at which the callers of each rule go on after the rule.
     pub(super) callers: Vec<Vec<NodeId>>,
     /// The points, with the number of their rule.
     pub(super) points: Vec<(usize, DecisionPoint)>,
@@ -154,7 +156,7 @@ impl Builder<'_> {
         Ok(Fragment { from, to })
     }
 
-    /// Adds the end of a rule that may not end where `next` follows.
+    /// Adds the end of a rule that must not end before `next`.
     fn bound(&mut self, next: &Expr, end: NodeId) -> Result<NodeId, GenerateError> {
         let nowhere = self.add(GraphNode::Split(Vec::new()))?;
         let points = self.graph.points.len();

@@ -21,7 +21,7 @@ pub(super) struct Decisions {
     pub(super) line: usize,
     pub(super) whole_input: bool,
     pub(super) order: Option<Vec<Node>>,
-    /// Other elements of the same language.
+    /// Other elements, which accept the same texts.
     pub(super) other: Option<Node>,
     /// Whether the rule may refuse texts of the ABNF.
     pub(super) narrows: bool,
@@ -45,7 +45,7 @@ pub(super) enum Modifier {
 }
 
 impl Overrides {
-    /// Reads the table, and removes the rules that it makes needless from `rules`.
+    /// Reads the table, and removes from `rules` the rules that the table makes needless.
     pub(super) fn parse(text: &str, rules: &mut Rules) -> Result<Self, GenerateError> {
         let mut overrides = Self::default();
         for (index, line) in text.lines().enumerate() {

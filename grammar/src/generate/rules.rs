@@ -100,7 +100,7 @@ impl Rules {
         self.used = self.needed(other, more);
     }
 
-    /// Returns all rules, with the core rules that nothing uses.
+    /// Returns all rules, including the core rules that no rule uses.
     pub(super) fn all(&self) -> impl Iterator<Item = &Definition> {
         self.order.iter().filter_map(|name| self.by_name.get(name))
     }
@@ -245,11 +245,11 @@ pub(super) const BYTE_ORDER_MARK: char = '\u{feff}';
 pub(super) const HAS_BYTE_ORDER_MARK: &str = "the line begins with a byte order mark (U+FEFF), which no editor shows; save the file as \
      UTF-8 without BOM";
 
-/// The most parentheses and brackets that may stand in each other.
+/// The deepest nesting of parentheses and brackets that is allowed.
 const DEPTH: usize = 64;
 
-/// Splits the text into rules, each with the number of its first line. A rule begins at the margin,
-/// which is that of the first rule; a line that is further in continues the rule.
+/// Splits the text into rules, each with the number of its first line. A rule begins at the margin, which is the
+/// indentation of the first rule. A line with more indentation continues the rule.
 ///
 /// The ABNF parser reads one rule at a time, so that a mistake is reported at its rule.
 fn blocks(text: &str) -> Result<Vec<(usize, String)>, GenerateError> {
@@ -313,7 +313,8 @@ fn code(line: &str) -> &str {
     line
 }
 
-/// Returns rules with small letters behind each `%`. ABNF reads `%X41` and `%x41` alike, and the ABNF parser does not.
+/// Returns rules with a small letter after each `%`. ABNF reads `%X41` and `%x41` alike, but the ABNF parser knows
+/// only `%x41`.
 pub(super) fn lowercase_marks(block: &str) -> String {
     let (mut small, mut closing, mut is_marked) = (String::new(), None, false);
     for c in block.chars() {

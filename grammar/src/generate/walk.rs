@@ -1,8 +1,8 @@
 //! Two walks through the graph, side by side over the same text.
 //!
-//! The first walk is a part that a PEG tries. The second is what the ABNF means there: another part
-//! and all that can follow it. If the first can be complete where the second is not at the end of
-//! its part, the PEG would take another text than the ABNF means.
+//! The first walk goes through a part that a PEG tries. The second walk goes through what the ABNF means at this
+//! point: another part, and all that can follow that part. If the first walk can be complete where the second is not
+//! at the end of its part, the PEG would take another text than the ABNF means.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ const PAIRS: usize = 200_000;
 /// The most pairs of nodes that the walks of a grammar look at.
 const ALL_PAIRS: usize = 4_000_000;
 
-/// The calls that are open, as a number: [`EXACT`] and [`UNKNOWN`] are the empty ones.
+/// The number of a stack of open calls. [`EXACT`] and [`UNKNOWN`] are the stacks without a known call.
 type Stack = u32;
 
 /// No call is open: the walk is in the fragment itself.
@@ -32,7 +32,7 @@ pub(super) fn start(part: Fragment) -> State {
     (part.from, EXACT)
 }
 
-/// A state, and the facts of the walk about its fragment.
+/// A state, and what the walk knows about its fragment there.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct TaggedState {
     node: NodeId,
@@ -42,7 +42,7 @@ struct TaggedState {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Tag {
-    /// In the first walk: the number of the characters that may not follow.
+    /// In the first walk: the number of the set of characters that must not follow.
     Forbidden(usize),
     /// In the second walk: the part is not complete.
     Inside,
@@ -63,7 +63,7 @@ struct Reached {
 pub(super) enum Outcome {
     /// A PEG that tries the first part consumes the same text as the ABNF, or fails.
     Safe,
-    /// A text of which a PEG would consume another part than the ABNF.
+    /// An example of a difference: a text of which the PEG would consume another part than the ABNF.
     Conflict(String),
     /// The walk was too long.
     TooLarge,
@@ -92,9 +92,9 @@ impl<'g> Walker<'g> {
         walker
     }
 
-    /// Compares the text that a PEG consumes by `tried` with `meant` and all that can follow it. A
-    /// character of `taken` that may be absent cannot be the next one: the repetition before it has
-    /// consumed it.
+    /// Compares the texts that a PEG consumes for `tried` with the texts of `meant` and of all that can follow
+    /// `meant`. `taken` holds the characters that the repetition before consumes wherever it can. So an optional
+    /// first character of `meant` is never one of them.
     pub(super) fn compare(
         &mut self,
         tried: Fragment,
@@ -284,8 +284,7 @@ impl<'g> Walker<'g> {
         reached
     }
 
-    /// Opens a call. A rule that calls itself forgets what was open before, so that the stacks are
-    /// limited in number.
+    /// Opens a call. If a rule calls itself, the calls before are forgotten, so that the number of stacks is limited.
     fn push(&mut self, next: NodeId, stack: Stack) -> Stack {
         let (calls, bottom) = &self.stacks[stack as usize];
         let known = calls.iter().position(|call| *call == next);

@@ -16,9 +16,9 @@ fn fault(text: &str) -> (usize, Fault) {
 
 /// Returns a text that completes the beginning of a frame, if there is one.
 ///
-/// It does not depend on the parser's notion of a place. It tries everything that can be missing
-/// inside (nothing, a name or value, a key and value, the rest of an entry, the delimiter of an
-/// escape), each with all open brackets closed, and the missing header.
+/// The function does not depend on the place that the parser reports. It tries every part that can be missing inside
+/// (nothing, a name or value, a key and value, the rest of an entry, the delimiter of an escape), each with all open
+/// brackets closed, and the missing header.
 fn completion(before: &str) -> Option<String> {
     let mut closers = String::new();
     let mut is_escaped = false;

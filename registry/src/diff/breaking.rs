@@ -18,11 +18,11 @@ pub struct Breaking {
 /// The reader that a change breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Broken {
-    /// A reader with the old registry, of frames that are written with the new one.
+    /// A reader with the old registry, when it reads frames that are written with the new registry.
     Old,
-    /// A reader with the new registry, of frames that are written with the old one.
+    /// A reader with the new registry, when it reads frames that are written with the old registry.
     New,
-    /// Either reader, of the frames of the other.
+    /// Each of the two readers, when it reads frames of the other side.
     Both,
 }
 
@@ -36,7 +36,7 @@ impl Broken {
         }
     }
 
-    /// Returns whether a reader of this kind is broken. `Both` asks for either.
+    /// Returns whether the change breaks `reader`. With `Both` as `reader`: whether the change breaks any reader.
     pub fn includes(self, reader: Self) -> bool {
         self == reader || self == Self::Both || reader == Self::Both
     }
@@ -74,7 +74,7 @@ pub(super) const fn breaks(reader: Broken, rule: &'static str) -> Option<Breakin
     Some(Breaking { reader, rule })
 }
 
-/// Returns the reader that is broken if the old or the new reader does not read what the other side writes.
+/// Returns which reader is broken, given whether each reader reads what the other side writes.
 const fn broken(old_reads: bool, new_reads: bool) -> Option<Broken> {
     match (old_reads, new_reads) {
         (true, true) => None,
@@ -106,7 +106,8 @@ pub(super) fn by_types(old: &Type, new: &Type) -> Option<Breaking> {
     }
 }
 
-/// Returns whether a reader with these values reads all that a writer with the others writes.
+/// Returns whether a reader that knows the values `reader` reads every value that a writer with the values `writer`
+/// writes.
 fn knows_all(reader: &[EnumValue], writer: &[EnumValue]) -> bool {
     writer.iter().all(|written| {
         let known = reader.iter().find(|value| {

@@ -10,8 +10,8 @@ use crate::model::{FrameSpec, Schema};
 /// A change of a union: the part, the description, and the readers that it breaks.
 type Found = (String, String, Option<Breaking>);
 
-/// Returns the changes of the tag and the variants. Both schemas have their fields under the new names. A field that
-/// only one of them has is reported with the fields instead.
+/// Returns the changes of the tag and the variants. In `old`, renamed fields already have their new names. A field
+/// that only one of the two schemas has is reported with the fields of the schema, not here.
 pub(super) fn variants(at: &str, old: &Schema, new: &Schema) -> Vec<Found> {
     let union = format!("{at}/union");
     match (&old.union, &new.union) {
@@ -64,8 +64,8 @@ fn fields(
     found: &mut Vec<Found>,
 ) {
     let variant = new.head.concat();
-    // If no variant in the registry of a reader has a field, the reader treats it as an unknown key. So only common
-    // fields count.
+    // If no variant in the registry of a reader has a field, the reader treats it as an unknown key. So only the
+    // fields that both schemas have count.
     let common = new_schema.fields.iter().map(|field| &field.name);
     let common = common.filter(|name| old_schema.fields.iter().any(|field| field.name == **name));
     for name in common {

@@ -1,4 +1,4 @@
-//! The rules of a grammar while it is made.
+//! Collects the rules of a grammar while the grammar is made.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::BTreeSet;

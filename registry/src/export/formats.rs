@@ -1,4 +1,4 @@
-//! The texts of formatted types: [`crate::Format`] as expressions.
+//! The grammar of the texts of formatted types ([`crate::Format`]).
 
 use alloc::string::String;
 
@@ -59,7 +59,7 @@ fn texts(format: Format, place: Place) -> Expr {
     }
 }
 
-/// Returns a character that may be a delimiter.
+/// Returns the character `mark`, with an escape where the place needs one.
 fn mark(place: Place, mark: &str) -> Expr {
     match place {
         Place::Frame => {

@@ -1,4 +1,4 @@
-//! The described frames, in the one form that all output formats start from.
+//! The chosen frames, in the form from which all output formats are written.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -36,7 +36,7 @@ pub(super) struct Record<'r> {
 }
 
 impl Record<'_> {
-    /// Returns the only value of a field: that of the tag is the name of the variant.
+    /// Returns the value of a field that can have no other value: the tag, whose value is the name of the variant.
     pub(super) fn constant(&self, field: &Field) -> Option<&str> {
         let (tag, name) = self.variant?;
         (tag.name == field.name).then_some(name)

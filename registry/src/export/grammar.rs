@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grammar {
     rules: Vec<Rule>,
-    /// What the texts are, for the first line of a file.
+    /// A description of the texts, for the first line of a file.
     title: &'static str,
 }
 
@@ -21,11 +21,11 @@ pub struct Grammar {
 pub struct Rule {
     /// The name: small letters, digits and `_`.
     pub name: String,
-    /// Whether the lexer reads this rule, in a parser with a lexer. The text of a token ends where
-    /// it cannot be continued: no character that may follow continues it. A token uses no other
-    /// rule, and only tokens have classes.
+    /// Whether the lexer reads this rule, in a parser with a lexer. The lexer always finds the end of a token,
+    /// because no character that may follow a token can continue it. A token uses no other rule, and only tokens have
+    /// classes.
     pub token: bool,
-    /// The meaning of the rule.
+    /// The expression that the rule stands for.
     pub body: Expr,
 }
 

@@ -85,8 +85,8 @@ fn pattern(token: &Expr) -> Node {
     object([("type", text("string")), ("pattern", text(&pattern))])
 }
 
-/// Returns the schema of a text of a format. The pattern says all; `format` is for people and programs that know its name.
-/// A `uri` is left out: engines differ in what they take for one.
+/// Returns the schema of a text of a format. The pattern is the whole rule; `format` helps people and programs that
+/// know the name. The format `uri` is left out, because engines differ in the texts that they accept as one.
 fn formatted(format: Format) -> Node {
     let mut schema = pattern(&formats::plain(format));
     let name = format.json_schema().filter(|_| format != Format::Url);

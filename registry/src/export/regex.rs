@@ -32,8 +32,7 @@ impl Grammar {
         Ok(out)
     }
 
-    /// Returns the approximate length of an expression; it ends, because no rule leads back to
-    /// itself.
+    /// Returns the approximate length of an expression. The recursion ends, because no rule leads back to itself.
     fn size<'g>(&'g self, expr: &'g Expr, sizes: &mut BTreeMap<&'g str, u64>) -> u64 {
         let mut sum = |parts: &'g [Expr]| {
             parts.iter().fold(4_u64, |sum, part| {

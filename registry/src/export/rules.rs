@@ -16,7 +16,7 @@ use crate::protocol::List;
 use crate::tables::EnvelopeKind;
 use crate::types::Type;
 
-/// The levels of a pair above its value: the map, the list of pairs, the pair.
+/// The levels of nesting around a value in a pair: the map, the list of pairs, and the pair.
 const PAIR_LEVELS: u32 = 3;
 
 /// Returns the grammar of these frames.

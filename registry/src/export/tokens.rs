@@ -1,4 +1,4 @@
-//! The spelling of scalars: [`crate::lexical`] as expressions.
+//! The grammar of scalars, as [`crate::lexical`] spells them.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -112,9 +112,9 @@ pub(super) fn decimal() -> Expr {
     ])
 }
 
-/// Returns a number that a field of this type reads: plain, or marked as in a place without a
-/// declared type. Marked numbers have at most 15 digits: such a spelling is always the shortest of
-/// its float, and only the shortest is valid.
+/// Returns a number as a field of type `number` reads it: without a mark, or with the mark `#` as in a place without
+/// a declared type. Marked numbers have at most 15 digits: such a spelling is always the shortest of its float, and
+/// only the shortest is valid.
 pub(super) fn number() -> Expr {
     let plain = sequence([
         optional(literal("-")),
@@ -124,7 +124,7 @@ pub(super) fn number() -> Expr {
     choice([plain, marked()])
 }
 
-/// Returns a number as it is marked.
+/// Returns a number with the mark `#`.
 pub(super) fn marked() -> Expr {
     const SHORTEST: u32 = 15;
     const PLACES: u32 = 7;
@@ -138,8 +138,7 @@ pub(super) fn marked() -> Expr {
             nonzero(),
         ]));
     }
-    // A number with 290 zeros and 15 digits is still far larger than the floats that hold fewer
-    // digits.
+    // A number with 290 zeros and 15 digits is still far larger than the smallest floats, which hold fewer digits.
     marked.push(sequence([
         literal("0."),
         repeat(literal("0"), PLACES - 1, Some(290)),

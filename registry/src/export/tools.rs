@@ -25,7 +25,7 @@ pub enum ToolForm {
     Mcp,
 }
 
-/// Returns the definitions as a JSON array, one tool a line.
+/// Returns the definitions as a JSON array, one tool per line.
 pub(super) fn write(registry: &Registry, tools: &[Tool<'_>], form: ToolForm) -> String {
     let tools = tools.iter().map(|tool| {
         let text = serde_json::to_string(&definition(registry, tool, form));
@@ -81,8 +81,8 @@ fn argument(
     (field.name.clone(), Node::Object(schema), true)
 }
 
-/// Returns the schema of a value, and whether the value travels as JSON in a string: strict modes
-/// have no maps with keys of the caller, and no schemas that hold themselves.
+/// Returns the schema of a value, and whether the value travels as JSON in a string. Strict modes have no maps whose
+/// keys the caller chooses, and no schemas that contain themselves.
 fn value(
     registry: &Registry,
     form: ToolForm,
@@ -141,7 +141,7 @@ fn value(
     }
 }
 
-/// Returns the schema of one text.
+/// Returns the schema that allows only this text.
 fn only(name: &str) -> Node {
     object([
         ("type", text("string")),
@@ -155,7 +155,7 @@ fn name(format: Format, form: ToolForm) -> Option<&'static str> {
     format.json_schema().filter(|_| is_known)
 }
 
-/// Returns the type of the items of lists.
+/// Returns the type of the innermost items of a list; any other type is returned as it is.
 fn item(ty: &Type) -> &Type {
     match ty {
         Type::List(of) => item(of),

@@ -22,8 +22,8 @@ use crate::view::{
     write_quoted,
 };
 
-/// Letters beyond ASCII that a text without quotes may begin with: those of the scripts whose
-/// letters stand together.
+/// Letters beyond ASCII that a text without quotes may begin with. Only scripts whose letters form a few ranges of
+/// characters are listed.
 const LETTERS: [(char, char); 14] = [
     ('À', 'Ö'),
     ('Ø', 'ö'),
@@ -78,7 +78,7 @@ struct View<'r> {
 }
 
 impl View<'_> {
-    /// Returns the rule for a frame with words only, if the frame requires no other field.
+    /// Returns the rule for a frame that is shown as a text only, if the frame requires no field but the text.
     fn spoken(&mut self, intent: &str, operation: &str, mark: char) -> Option<Expr> {
         let schema = implied(self.registry, intent, operation)?;
         let words = words_of(schema)?;
@@ -101,7 +101,7 @@ impl View<'_> {
         Some(sequence([literal(&format!("{mark} ")), lines]))
     }
 
-    /// Returns the lines behind the first line of a text. No line begins a block.
+    /// Returns the lines after the first line of a text. No line begins a block.
     fn lines(&mut self) -> Expr {
         let next = self.builder.token("next", next_line);
         many(sequence([literal("\n"), optional(next)]))
@@ -219,7 +219,7 @@ impl View<'_> {
         })
     }
 
-    /// Adds the options for a value of type `any`.
+    /// Adds the options that every type has: a null where it is allowed, and a reference.
     fn others(&mut self, options: &mut Vec<Expr>, is_nullable: bool) {
         options.extend(is_nullable.then(|| literal("~")));
         options.push(self.builder.token("reference", tokens::reference));
@@ -354,7 +354,7 @@ fn params<'r>(registry: &'r Registry, code: &str) -> Vec<Param<'r>> {
     fields.collect()
 }
 
-/// Returns a class of the characters that may be seen, except those of `without`.
+/// Returns a class of the visible characters, except those of `without`.
 fn shown(without: &str) -> Expr {
     let all = [('\t', '\t'), (' ', char::MAX)].into_iter();
     let all = all.flat_map(|(first, last)| first..=last);
@@ -426,7 +426,7 @@ fn enum_value(value: &EnumValue) -> Expr {
     closed_text(&value.name)
 }
 
-/// Returns one text.
+/// Returns the only spelling of a text: without quotes if possible, otherwise as a JSON string.
 fn closed_text(text: &str) -> Expr {
     let mut written = String::new();
     if is_bare(text) {

@@ -16,7 +16,7 @@ use crate::types::{EnumValue, Type};
 pub(super) const KEYS: &[&str] = &["name", "fields", "required", "doc"];
 
 impl Reader<'_> {
-    /// Reads `union` and `variants`. The tag is an enumeration of the variants, which every record has.
+    /// Reads `union` and `variants`. The tag is an enumeration of the names of the variants, and every record has it.
     pub(super) fn union(
         &mut self,
         at: &str,
@@ -160,7 +160,7 @@ impl Reader<'_> {
         variants
     }
 
-    /// Reads a list of fields of a variant. The tag belongs to all variants, so none names it.
+    /// Reads a list of fields of a variant. The tag belongs to all variants, so no list names it.
     fn of_variant(
         &mut self,
         at: &str,

@@ -1,7 +1,6 @@
-//! Many processes with one new instruction, and processes that are killed while they call the model.
+//! Runs `accp aacp encode --english` in many processes at once, and kills processes while they call the model.
 //!
-//! The command `accp aacp encode --english` is run as its users run it. The model is a stub on this
-//! machine.
+//! The program runs the command as its users do. The model is a stub on this machine.
 //!
 //! A crowd of processes with one new instruction makes one call, gets equal packets, and is counted
 //! exactly. A process that is killed during its call, or after it, leaves a registry that is whole. The
@@ -112,8 +111,8 @@ impl Args {
         ))
     }
 
-    /// Kills a process for each of many instructions: during its call, right after the model has
-    /// answered, and when its own answer begins.
+    /// Encodes many instructions, each in a process of its own, and kills the process: during its call, right after
+    /// the model has answered, or a little later, when the process begins to print its own answer.
     fn kills(&self) -> Result<String> {
         let folder = tempfile::tempdir()?;
         let registry = folder.path().join("r.aacp");
@@ -135,8 +134,7 @@ impl Args {
                 }
                 _ => {
                     call.answer();
-                    // Each kill comes a little later in the life of the process than the one
-                    // before.
+                    // With each further instruction, the process lives a little longer before the kill.
                     for _ in 0..kill * 40 {
                         std::thread::yield_now();
                     }

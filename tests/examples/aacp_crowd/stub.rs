@@ -1,4 +1,4 @@
-//! A stub of a model's server. It answers a call when it is told to.
+//! A stub of a model's server. The stub answers a call only when the test tells it to.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};

@@ -1,14 +1,14 @@
-//! The command `accp context`.
+//! Runs the command `accp context`, and copies the folders on which the command works.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use accp_tests::program::Result;
 
-/// The session of all roots here.
+/// The name of the session in every root of this program.
 pub(crate) const SESSION: &str = "ledger";
 
-/// Returns the command for a root. Its list comes from a file.
+/// Returns the command `accp context` with these arguments, for a root.
 pub(crate) fn command(accp: &Path, root: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(accp);
     command.arg("context").args(args);

@@ -7,13 +7,13 @@ use accp_tests::program;
 /// The stage that the process had reached when it was killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fell {
-    /// Cold state has nothing new.
+    /// Cold state has nothing new: the process had not kept its step.
     Before,
-    /// Cold state has the step, and a file of it is missing or cut.
+    /// Cold state has the step, but a file of this step is missing or incomplete.
     Within,
-    /// All files are whole, and the list has not come out.
+    /// All files are whole, but the process had not printed the list.
     Written,
-    /// The list has come out.
+    /// The process had printed the list.
     After,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Counts {
     after: u64,
     /// Processes that ended before the kill.
     pub(crate) ended: u64,
-    /// Files that were there at the end of each root.
+    /// Files that were there at the end, over all roots.
     pub(crate) files: usize,
     pub(crate) roots: u64,
 }

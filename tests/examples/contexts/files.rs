@@ -1,4 +1,4 @@
-//! The files below a root.
+//! The files below a root, read and compared without times.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,7 +30,7 @@ pub(crate) fn read(root: &Path) -> Result<Files> {
     Ok(all)
 }
 
-/// Returns files with their names and texts without times.
+/// Returns files in which `TIME` takes the place of each time in names and texts.
 pub(crate) fn timeless(files: &Files) -> Files {
     let files = files.iter();
     files
@@ -38,7 +38,7 @@ pub(crate) fn timeless(files: &Files) -> Files {
         .collect()
 }
 
-/// Returns how many steps cold state has. A copy is asked, so that the root stays as the kill has left it.
+/// Returns how many steps cold state has. Reads a copy, so that the root stays as the kill has left it.
 pub(crate) fn steps(root: &Path) -> Result<usize> {
     if !root.join("cache/cold.accp").exists() {
         return Ok(0);
@@ -54,7 +54,7 @@ pub(crate) fn steps(root: &Path) -> Result<usize> {
 /// The forms of times in names and texts: `d` is a digit.
 const TIMES: [&str; 2] = ["dddddddd_dddddd", "dddd-dd-ddTdd:dd:dd"];
 
-/// Returns a text with all times alike.
+/// Returns a text in which `TIME` takes the place of each time.
 pub(crate) fn without_times(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -17,7 +17,8 @@ use crate::files::{self, Files, timeless, without_times};
 
 /// Kills in one conversation before the next begins.
 const EACH: u64 = 20;
-/// Every second kill comes within this part of the process's time after its first write, mostly near the beginning.
+/// Half of the kills come soon after the first write of the process: within 1/8 of the time that the command takes,
+/// and mostly near the beginning of this time.
 const SOON: u64 = 8;
 
 /// Kills processes until there are `kills` kills.
@@ -49,12 +50,12 @@ pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
 struct Bench {
     accp: PathBuf,
     root: PathBuf,
-    /// The copy of the root that nobody kills.
+    /// The copy of the root in which no process is killed.
     twin: PathBuf,
-    /// The file with the list that is given.
+    /// The file with the list that the command gets.
     list: PathBuf,
     messages: Vec<Json>,
-    /// The list that came out last.
+    /// The list that the command printed last.
     shown: Vec<Json>,
     /// How long the command takes.
     takes: Duration,
@@ -172,7 +173,8 @@ impl Bench {
         Ok(())
     }
 
-    /// Checks that each result that left the list is in one file, and that each file that is named is there.
+    /// Checks that each result that left the list is in exactly one file, and that each file that the list names
+    /// exists.
     fn check_references(&self, there: &Files, list: &str) -> Result<()> {
         let contents = self
             .messages

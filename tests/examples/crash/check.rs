@@ -1,4 +1,4 @@
-//! Checks of the file of the killed process.
+//! Checks the file of the killed process against the promises that the process had sent.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -69,8 +69,8 @@ fn is_others(entry: &Entry, own: MemberId) -> bool {
     entry.kind == EntryKind::Frame && entry.sender != own
 }
 
-/// Checks that the log has kept its entries and its marks, except for the texts that retention has
-/// deleted.
+/// Checks that the log has kept its entries, except for those whose texts retention has deleted, and that every
+/// entry that was marked as handled still is.
 fn grown(before: &Contents, after: &Contents) -> Result {
     let first = before.first.max(after.first);
     let mut left = after.entries.iter();
@@ -80,7 +80,7 @@ fn grown(before: &Contents, after: &Contents) -> Result {
             return Err(format!("{position} is not in the log any more"));
         };
         let mut kept = after.clone();
-        // An entry that had a mark before must still have it.
+        // An entry that was marked as handled before must still be marked.
         if !before.is_due() {
             kept.due = before.due;
         }
@@ -121,8 +121,8 @@ fn acknowledged(world: &World<'_>) -> Result {
     Ok(())
 }
 
-/// Checks that the killed member's log has every entry that it has acknowledged, and that it equals
-/// the host's log without a gap.
+/// Checks that the log of the killed member has every entry that the member has acknowledged, and that this log
+/// equals the host's log without a gap.
 fn copied(world: &World<'_>, contents: &Contents) -> Result {
     let last = contents.stored.last;
     if world.told.position > last {
@@ -142,8 +142,8 @@ fn copied(world: &World<'_>, contents: &Contents) -> Result {
     Ok(())
 }
 
-/// Checks that every frame that the process has reported as sent is kept once, or has come to an end
-/// without a place in the log.
+/// Checks that every frame that the process has reported as sent is kept exactly once. A frame of a member may also
+/// have come to an end without being kept.
 fn said(world: &World<'_>, contents: &Contents) -> Result {
     let words = times(world, contents, "n");
     let Some(ledger) = world.ledgers.get(&world.own) else {
@@ -161,8 +161,8 @@ fn said(world: &World<'_>, contents: &Contents) -> Result {
     Ok(())
 }
 
-/// Checks that a mark, the answer committed with it and the report of it are all there or all
-/// missing. A frame that retention has deleted counts as handled.
+/// Checks that each handled request has exactly one answer and each request that is still due has none. No frame
+/// that the process has reported as handled may be due. A frame that retention has deleted counts as handled.
 fn handled(world: &World<'_>, contents: &Contents) -> Result {
     let replies = times(world, contents, "re");
     let due = contents.entries.iter().filter(|entry| entry.is_due());
@@ -192,8 +192,8 @@ fn handled(world: &World<'_>, contents: &Contents) -> Result {
     Ok(())
 }
 
-/// Counts, for each number under a key, the process's own frames that say it: the frames in the
-/// host's log, and the frames that wait in the outbox. All parts of a frame count as one frame.
+/// Counts the process's own frames for each number that they have under a key. These are the frames in the host's
+/// log and the frames that wait in the outbox. All parts of a frame count as one frame.
 fn times(world: &World<'_>, contents: &Contents, key: &str) -> BTreeMap<u64, u32> {
     let accepted = world.log.entries.iter();
     let accepted = accepted.filter(|entry| entry.kind == EntryKind::Frame);
@@ -210,7 +210,7 @@ fn times(world: &World<'_>, contents: &Contents, key: &str) -> BTreeMap<u64, u32
     times
 }
 
-/// Returns the id under which the session names a frame that waits: that of its first part.
+/// Returns the id by which the session names a waiting frame: the id of its first part.
 fn name(frame: &Outgoing) -> Mid {
     let mut pairs = frame.tail.split(',');
     let of = pairs.find_map(|pair| pair.strip_prefix("of:"));

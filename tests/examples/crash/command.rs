@@ -19,7 +19,7 @@ use accp_tests::program;
 use serde_json::json;
 use tempfile::TempDir;
 
-/// Longer than a command takes.
+/// The longest wait for a command. No command takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often a fuse looks at the file.
 const GLANCE: Duration = Duration::from_micros(50);
@@ -51,7 +51,7 @@ enum Fuse {
     Bytes(u64, Duration),
 }
 
-/// The counts of the kills, by the content of the file after them.
+/// The counts of the kills, by the content of the file after the kill.
 #[derive(Debug, Default)]
 pub(crate) struct Killed {
     kills: u64,
@@ -154,7 +154,7 @@ impl Bench {
         self.folder.path().join(format!("made.db{end}"))
     }
 
-    /// Returns the bytes that the file has, or `None` if there is no file.
+    /// Returns the size of the file with its write-ahead log and its journal; `None` if there is no file.
     fn size(&self) -> Option<u64> {
         let length = |end| fs::metadata(self.file(end)).map(|file| file.len()).ok();
         let beside = length("-wal").unwrap_or(0) + length("-journal").unwrap_or(0);
@@ -178,7 +178,7 @@ impl Bench {
         self.command(args).output().map_err(fault)
     }
 
-    /// Runs `accp`, which must find no fault.
+    /// Runs `accp`, which must succeed.
     fn succeed(&self, args: &[&str]) -> Result<(), String> {
         let output = self.output(args)?;
         if output.status.success() {
@@ -188,7 +188,7 @@ impl Bench {
         Err(format!("`accp {}` fails: {why}", args.join(" ")))
     }
 
-    /// Runs the job, and kills it. Returns false if the job ended before.
+    /// Runs the job, and kills it. Returns false if the job ended before the kill.
     fn kill(&self, fuse: Fuse) -> Result<bool, String> {
         let mut command = self.command(self.job.args());
         let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();

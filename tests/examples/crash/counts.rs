@@ -118,7 +118,7 @@ impl Counts {
         ]
     }
 
-    /// Returns the names of the counts that are 0, of those that a long run must reach.
+    /// Returns the names of the counts that are still 0. A long run must reach all of them.
     pub(crate) fn missing(&self) -> Vec<&'static str> {
         let rows = self.rows().into_iter();
         let missing = rows.filter(|(_, count)| *count == 0);

@@ -45,7 +45,7 @@ pub(crate) enum Fact {
     Said(u64, Mid),
     /// The side has handled the frame at this position.
     Handled(u64),
-    /// The token of a handler fired while the handler was running.
+    /// The cancel token of the handler at this position fired while the handler was running.
     Stopped(u64),
     /// The frame with this id has come to its end.
     Ended(Mid, Fate),

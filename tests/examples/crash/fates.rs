@@ -1,4 +1,4 @@
-//! The ends of the frames that members have sent.
+//! Checks the ends of the frames that members have sent against the log.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,8 @@ pub(crate) fn agree(world: &World<'_>) -> Result {
     Ok(())
 }
 
-/// Checks that no frame has two ends. Returns the frames of the process that have an end which the
-/// process has not reported, because a kill may lose its last lines.
+/// Checks that no frame has two ends. Returns the frames of the process that have an end which the process has not
+/// reported. There can be such frames because a kill may lose the last lines of the process.
 pub(crate) fn untold(world: &World<'_>, waiting: &BTreeSet<Mid>) -> Result<BTreeSet<Mid>> {
     let mut untold = BTreeSet::new();
     let Some(ledger) = world.ledgers.get(&world.own) else {

@@ -1,4 +1,4 @@
-//! The state that the file of the killed process restores to, against the log.
+//! Compares the state that the file of the killed process restores with the log.
 
 use std::collections::BTreeMap;
 
@@ -22,8 +22,8 @@ struct Plain {
     grants: Vec<String>,
 }
 
-/// Checks that the state in the file equals the fold of the log from its beginning, and that both
-/// have the checkpoints, the shared state and the grants that stand in the log. Returns the state.
+/// Checks that the state in the file equals the fold of the log from its beginning, and that both have the
+/// checkpoints, the shared state and the grants that are in the log. Returns the state.
 pub(crate) fn state(world: &World<'_>, contents: &Contents) -> Result<State> {
     let side = restore(world, world.plan.side, &contents.stored)?;
     let state = side.state();

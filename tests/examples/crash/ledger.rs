@@ -21,7 +21,7 @@ impl Ledger {
     /// Takes a fact.
     ///
     /// # Errors
-    /// If the side has reported something twice that happens once.
+    /// If the side has reported a fact twice that can happen only once.
     pub(crate) fn take(&mut self, fact: &Fact) -> Result {
         let is_news = match fact {
             Fact::Said(n, mid) => self.said.insert(*n, mid.clone()).is_none(),

@@ -12,10 +12,10 @@ use accp_runtime::session::Time;
 use super::child;
 use super::plan::CrashPlan;
 
-/// Longer than any turn takes.
+/// The longest wait for a line. No turn takes this long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The time of the kill: after this many lines in both directions, and this much later.
+/// When the process is killed: after this many lines in both directions, and then after this delay.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fuse {
     pub(crate) lines: u64,
@@ -77,7 +77,7 @@ impl Life {
         Ok(life)
     }
 
-    /// Sends the process a line, if it lives. Returns whether the line was sent.
+    /// Sends the process a line, unless the process was killed. Returns whether the line was sent.
     pub(crate) fn tell(&mut self, line: &str) -> bool {
         let Some(input) = self.input.as_mut().filter(|_| !self.killed) else {
             return false;

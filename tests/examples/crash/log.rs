@@ -13,13 +13,15 @@ use super::frames::{LongText, chain, is_cancel, long_text, metadata, number, num
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// The copy, and its decisions about each frame.
+/// The copy, and the decisions of the host about each frame.
 #[derive(Debug, Default)]
 pub(crate) struct Log {
     pub(crate) entries: Vec<Entry>,
-    /// The decisions about each frame. All parts of a frame stand under the id of the first part.
+    /// The decisions about each frame, with their positions. All parts of a frame are under the id of its first
+    /// part.
     frames: BTreeMap<Mid, Vec<(EntryKind, u64)>>,
-    /// The last `seq` of each sender; with shared numbering, that of the host stands for all.
+    /// The last `seq` of each sender. With shared numbering, the entry of the host holds the last `seq` of all
+    /// senders.
     numbers: BTreeMap<MemberId, u64>,
     /// The last number that each sender has sent in a frame.
     words: BTreeMap<MemberId, u64>,
@@ -93,7 +95,7 @@ impl Log {
         Ok(())
     }
 
-    /// Checks that no id comes twice. The whole of a frame in parts has the id of its first part.
+    /// Checks that no id occurs twice. A frame that came in parts has the id of its first part.
     fn identify(&mut self, entry: &Entry) -> Result {
         let (mid, kind) = (&entry.mid, entry.kind);
         let before = self.frames.entry(name(entry)).or_default();
@@ -144,13 +146,12 @@ impl Log {
         self.cancelled.contains_key(chain)
     }
 
-    /// Returns whether the chain of this frame was cancelled. The chain of a part is that of its
-    /// frame.
+    /// Returns whether the chain of this frame was cancelled. A part belongs to the chain of its frame.
     fn is_cancelled(&self, entry: &Entry) -> bool {
         chain(&entry.text).is_some_and(|chain| self.is_cut(&chain)) || self.is_cut(&name(entry))
     }
 
-    /// Returns the end of a frame by the log, or `None` if the log has no end for it.
+    /// Returns the end of a frame according to the log, or `None` if the log has no end for the frame.
     pub(crate) fn fate(&self, mid: &Mid) -> Option<Fate> {
         let known = self.frames.get(mid)?;
         let find = |is_kind: fn(EntryKind) -> bool| known.iter().find(|(kind, _)| is_kind(*kind));
@@ -166,15 +167,15 @@ impl Log {
         find(|kind| matches!(kind, EntryKind::Refused(_))).map(|_| Fate::Refused)
     }
 
-    /// Returns the frames that came in parts.
+    /// Returns the number of complete frames that came in parts.
     pub(crate) fn wholes(&self) -> usize {
         let frames = self.entries.iter();
         let frames = frames.filter(|entry| entry.kind == EntryKind::Frame);
         frames.filter(|entry| entry.sequence == 0).count()
     }
 
-    /// Returns the frames of which the host has some parts only, and waits for the others. The
-    /// parts of a cancelled frame do not come any more.
+    /// Returns the number of frames of which the host has only some parts and waits for the rest. A cancelled frame
+    /// does not count, because the rest of its parts do not come any more.
     pub(crate) fn halves(&self) -> usize {
         let is_part = |(kind, _): &(EntryKind, u64)| *kind == EntryKind::Part;
         let all = self.frames.iter();
@@ -191,7 +192,7 @@ impl Log {
     }
 }
 
-/// Returns the number that a frame of the log says.
+/// Returns the number `n` of an accepted frame; `None` for other entries.
 pub(crate) fn said(entry: &Entry) -> Option<u64> {
     number(&entry.text, "n").filter(|_| entry.kind == EntryKind::Frame)
 }
@@ -216,7 +217,7 @@ fn is_part(entry: &Entry) -> bool {
     metadata(&entry.text, "pt").is_some()
 }
 
-/// Returns the id under which the session names the frame of this entry.
+/// Returns the id by which the session names the frame of this entry.
 fn name(entry: &Entry) -> Mid {
     let of = metadata(&entry.text, "of").filter(|_| is_part(entry));
     of.map_or_else(|| entry.mid.clone(), Mid::parse)

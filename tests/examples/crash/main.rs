@@ -1,10 +1,9 @@
 //! Kills one side of a session on SQLite at random instants.
 //!
-//! The process that is killed accepts frames, handles them and answers. It takes turns with its
-//! peers, which live in this process. The messages are short and long, some come in parts, some
-//! expire, some cancel the request before them while its handlers run, and some change the shared
-//! state. Hosts take checkpoints, grant keys and let values expire, and every side deletes what
-//! nobody needs any longer.
+//! The process that is killed accepts frames, handles them and answers. It takes turns with its peers, which live in
+//! this process. The messages are short and long, some come in parts, some expire, some cancel the last request of
+//! their sender while its handlers run, and some change the shared state. Hosts take checkpoints, grant keys and let
+//! values expire, and every side deletes what no side needs any longer.
 //!
 //! After each kill this program checks the file against everything that had left the process. What
 //! was acknowledged or relayed is there. Values have the bytes that their senders put. Each frame that
@@ -122,7 +121,7 @@ fn many(args: Args) -> Result<String, String> {
             .map_err(|what| format!("{counts}FAILED with seed {seed}, {}: {what}", plan.side))?;
         seed += 1;
     }
-    // A run with so many kills of both sides must reach every event that it counts.
+    // A run with this many kills, of both sides, must reach every event that it counts.
     if kills >= MANY && side.is_none() && !counts.missing().is_empty() {
         let missing = counts.missing().join(", ");
         return Err(format!("{counts}FAILED: none of these: {missing}"));

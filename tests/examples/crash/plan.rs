@@ -1,4 +1,4 @@
-//! The plan for a file.
+//! The plan for the kills of one file.
 
 use std::time::Duration;
 

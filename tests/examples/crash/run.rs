@@ -46,7 +46,7 @@ fn one_life(world: &mut World<'_>, counts: &mut Counts) -> Result<(), String> {
     };
     world.lossy = world.rng.per_mille(300);
     if world.rng.per_mille(200) {
-        // In some lives, the process starts only some time after it was killed.
+        // Some lives begin only some time after the kill that ended the life before.
         let millis = world.rng.below(5_000);
         world.now = world.now + Duration::from_millis(millis);
     }

@@ -82,7 +82,7 @@ pub(crate) struct Side<S, L = Vec<Transmit>> {
 
 struct Running {
     inbound: Inbound,
-    /// Whether the token had fired before the handler began.
+    /// Whether the cancel token had fired before the handler began.
     came_late: bool,
     turns: u32,
 }
@@ -163,7 +163,7 @@ impl<S: Store + Clone, L: Link> Side<S, L> {
         self.session()?.handle(input, now).map(drop).map_err(fault)
     }
 
-    /// Deletes the texts before a position that no member lacks.
+    /// Deletes the texts before a position, but none that some member still lacks.
     fn retain(&mut self, before: u64) -> Result {
         let held = self.inner.session().replicated();
         let log_before = before.min(held + 1);

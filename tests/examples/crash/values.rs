@@ -1,4 +1,4 @@
-//! The bytes of values in the file of the killed process.
+//! Checks the bytes of values in the file of the killed process.
 
 use std::collections::BTreeMap;
 

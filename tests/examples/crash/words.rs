@@ -167,7 +167,7 @@ impl FromStr for Chore {
     }
 }
 
-/// Returns the long text in the message of an agent. Each message has another text.
+/// Returns the long text in the message of an agent. No two messages have the same text.
 pub(crate) fn text(agent: &str, n: u64, size: usize) -> String {
     let mut text = format!("{agent}_{n}_").repeat(size / 4 + 1);
     text.truncate(size);

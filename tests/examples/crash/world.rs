@@ -22,7 +22,7 @@ use super::plan::CrashPlan;
 use super::side::{AGENTS, Kind, SESSION, Side, fault, ids};
 use super::words::{Chore, Word};
 
-/// The promises that have left the process. They count for ever.
+/// The promises that the process has sent. A promise holds in all later lives of the process.
 #[derive(Debug, Default)]
 pub(crate) struct Promises {
     /// The frames that the process has acknowledged, as a host.
@@ -81,7 +81,7 @@ pub(crate) struct World<'p> {
     /// The facts that each side has reported.
     pub(crate) ledgers: BTreeMap<MemberId, Ledger>,
     pub(crate) told: Promises,
-    /// The frames of the process whose end it did not report, because it was killed before.
+    /// The frames of the process whose end the process did not report, because it was killed before.
     pub(crate) untold: BTreeSet<Mid>,
     /// The log of the host.
     pub(crate) log: Log,

@@ -1,4 +1,4 @@
-//! Two agents that go on asking and answering, whatever else happens.
+//! Two agents that ask and answer all the time, whatever else happens to the hub.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -64,8 +64,8 @@ impl Calm {
         })
     }
 
-    /// Returns how many questions were answered. It is an error if one of them was not, or got
-    /// another's answer.
+    /// Returns how many questions were answered. Fails if a question was not answered, or got the answer of another
+    /// question.
     pub(crate) fn answered(&self) -> Result<u64, String> {
         self.answered
             .borrow()

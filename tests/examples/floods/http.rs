@@ -1,4 +1,4 @@
-//! Floods of HTTP: bodies, headers, connections.
+//! Floods of HTTP requests: hostile bodies and headers, and connections that clients do not end properly.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::each;
 use crate::raw::{Raw, now};
 
-/// Clients at a time.
+/// The number of clients at the same time.
 const AT_ONCE: u64 = 64;
 const MIB: usize = 1 << 20;
 
@@ -28,7 +28,7 @@ async fn refused(raw: &mut Raw, statuses: &[u16]) -> Result<bool, String> {
     }
 }
 
-/// Counts the requests that the hub has answered with a refusal.
+/// Sends requests, and counts those that the hub has answered with a refusal.
 async fn count<F>(
     times: u64,
     at_once: u64,
@@ -67,7 +67,7 @@ pub(crate) async fn declared(hub: SocketAddr, times: u64) -> Result<String, Stri
     Ok(format!("{times} bodies, {} told 413", told.await?))
 }
 
-/// Bodies in chunks, without an end.
+/// Bodies in chunks that never end.
 pub(crate) async fn chunked(hub: SocketAddr, times: u64) -> Result<String, String> {
     let told = count(times, AT_ONCE, move |_| async move {
         let mut raw = Raw::open(hub).await?;
@@ -84,7 +84,7 @@ pub(crate) async fn chunked(hub: SocketAddr, times: u64) -> Result<String, Strin
     Ok(format!("{times} bodies, {} told 413", told.await?))
 }
 
-/// Bodies within the limit, in chunks of one byte. They look like frames that end again and again.
+/// Bodies within the size limit, in chunks of one byte. They look like a frame that ends again and again.
 pub(crate) async fn bits(hub: SocketAddr, times: u64) -> Result<String, String> {
     let told = count(times, 4, move |_| async move {
         let mut raw = Raw::open(hub).await?;
@@ -128,7 +128,7 @@ pub(crate) async fn utf8(hub: SocketAddr, times: u64) -> Result<String, String> 
     Ok(format!("{times} requests, {} told 400 or 404", told.await?))
 }
 
-/// Headers that are many, and headers that are long.
+/// Requests with thousands of headers, and requests with very long headers.
 pub(crate) async fn headers(hub: SocketAddr, times: u64) -> Result<String, String> {
     let told = count(times, AT_ONCE, move |at| async move {
         let mut raw = Raw::open(hub).await?;
@@ -149,7 +149,7 @@ pub(crate) async fn headers(hub: SocketAddr, times: u64) -> Result<String, Strin
     Ok(format!("{times} heads, {} told 431", told.await?))
 }
 
-/// Requests that stop in the middle: in their headers, and in their bodies. The hub has to end them.
+/// Requests that stop in the middle of their headers or bodies. The hub has to end them.
 pub(crate) async fn halves(hub: SocketAddr, times: u64) -> Result<String, String> {
     let told = count(times, times, move |at| async move {
         let mut raw = Raw::open(hub).await?;
@@ -167,7 +167,7 @@ pub(crate) async fn halves(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} requests, {} told 408", told.await?))
 }
 
-/// Connections that are opened and dropped: at once, in the middle of a request, after an answer.
+/// Connections that the client drops: at once, in the middle of a request, or after an answer.
 pub(crate) async fn dropped(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
         let mut raw = Raw::open(hub).await?;
@@ -188,7 +188,7 @@ pub(crate) async fn dropped(hub: SocketAddr, times: u64) -> Result<String, Strin
     Ok(format!("{times} connections"))
 }
 
-/// Requests for the log as it goes on, whose answers nobody reads.
+/// Requests that follow the log. Their clients do not read the answers.
 pub(crate) async fn unread(hub: SocketAddr, times: u64) -> Result<String, String> {
     let mut open = Vec::new();
     for _ in 0..times {
@@ -207,7 +207,7 @@ pub(crate) async fn unread(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} readers"))
 }
 
-/// Frames that each name another new session. The hub refuses sessions beyond its limit.
+/// Frames, each for a new session. The hub refuses sessions beyond its limit.
 pub(crate) async fn sessions(hub: SocketAddr, times: u64) -> Result<String, String> {
     static NAMED: AtomicU64 = AtomicU64::new(0);
     let told = count(times, AT_ONCE, move |at| async move {

@@ -1,15 +1,15 @@
-//! Floods hubs, each in another way, while two pairs of agents go on asking and answering.
+//! Floods hubs, each hub with its own kind of flood, while two pairs of agents ask and answer all the time.
 //!
 //! A hub is the command `accp serve`. After each flood no answer of the pairs may be missing, the hub has to
 //! report that it is ready, and its memory must not have grown by more than the limit of the flood. A count
 //! bounds each flood and how often it is repeated.
 //!
-//! Memory that a hub has freed stays with the allocator, for the next clients. So the memory after one flood
-//! does not show a leak: a hub that has freed everything may have as much as a hub that has not. But a second
-//! flood by as many clients can use the memory that the first has freed, and a leak adds to it each time. Floods
-//! whose clients leave nothing in the sessions are therefore repeated until the memory has stopped growing
-//! ([`memory::has_stopped`]), and that has to be soon. For this, each flood has a hub of its own: a leak could
-//! hide for long in the memory that a greater flood has freed.
+//! The allocator keeps memory that a hub has freed, for the next clients. So the memory after one flood does not
+//! show a leak: a hub that has freed everything may hold as much memory as a hub that has not. But a second flood by
+//! as many clients can use the memory that the first flood has freed, and with a leak the hub still needs more after
+//! each flood. So the program repeats each flood whose clients leave nothing in the sessions, until the memory has
+//! stopped growing ([`memory::has_stopped`]). This has to happen within a few rounds. For this, each flood has a hub
+//! of its own: in a shared hub, a leak could hide for long in the memory that a greater flood has freed.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
@@ -17,13 +17,13 @@
 //! cargo run --release -p accp-tests --example floods -- --accp target/release/accp --plant sizes
 //! ```
 //!
-//! `--share` is the part of the whole that each flood has, in percent. `--plant` takes bounds away, and the run
-//! has to fail: without bounds on sizes (`sizes`), without bounds on times (`times`), or with all sessions kept
-//! in memory (`rest`). `--only` runs the floods with this word in their name. `--rounds` is how often a flood is
-//! repeated at most, 10 by default. With fewer than four rounds the run does not check whether the memory grows.
+//! `--share` sets the size of each flood, in percent of its full size. `--plant` takes bounds away, and the run has
+//! to fail: without bounds on sizes (`sizes`), without bounds on times (`times`), or with all sessions kept in
+//! memory (`rest`). `--only` runs the floods with this word in their name. `--rounds` is the most rounds of a flood,
+//! 10 by default. With fewer than four rounds the run does not check whether the memory grows.
 //!
-//! `--together 180` sends all floods to one hub at the same time, again and again for 180 seconds. The memory
-//! must not grow, the files must not have more than a limit for each entry, and 99 of 100 answers have to arrive
+//! `--together 180` sends all floods to one hub at the same time, again and again for 180 seconds. The memory must
+//! not grow, the size of the files must stay below a limit for each entry, and 99 of 100 answers have to arrive
 //! within a second.
 
 mod calm;
@@ -81,13 +81,13 @@ header_seconds = 2
 body_seconds = 2
 sessions = 1000000
 ";
-/// Questions of the two agents that have to be answered during each flood, and after it.
+/// How many questions each pair has to answer after each flood.
 const ANSWERS: u64 = 5;
-/// How often a flood comes until the memory has to have stopped growing.
+/// The number of rounds of a flood in which the memory has to stop growing.
 const ROUNDS: usize = 10;
-/// The allocator has one pool of memory, not one for each thread. With several pools, a flood whose threads get
-/// other pools takes new memory while old pools have some left. (glibc reads this variable; other allocators do
-/// not need it.)
+/// The allocator has one pool of memory, not one for each thread. With several pools, the threads of a flood may
+/// take new memory from other pools while the old pools have some left. (glibc reads this variable; other allocators
+/// do not need it.)
 const POOLS: (&str, &str) = ("MALLOC_ARENA_MAX", "1");
 
 type Run = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
@@ -96,9 +96,9 @@ type Run = Pin<Box<dyn Future<Output = Result<String, String>> + Send>>;
 struct Flood {
     name: &'static str,
     times: u64,
-    /// MiB more than at the start.
+    /// The most MiB that the hub may need in addition to its memory at the start.
     most: u64,
-    /// The sessions keep nothing of this flood, so the hub needs no more memory for the next round.
+    /// Whether the sessions keep nothing of this flood, so that the hub needs no more memory for the next round.
     is_forgotten: bool,
     run: Box<dyn Fn(SocketAddr, u64) -> Run + Send + Sync>,
 }
@@ -318,7 +318,7 @@ async fn ready(hub: SocketAddr) -> Result<(), String> {
     }
 }
 
-/// Runs `one` so many times, `at_once` of them at a time.
+/// Runs `one` this many times, with `at_once` runs at the same time.
 pub(crate) async fn each<F>(
     times: u64,
     at_once: u64,

@@ -1,5 +1,5 @@
-//! Floods of well-formed frames: one member begins many streams, chains and frames in parts, and ends
-//! none of them.
+//! Floods of well-formed frames from one member: streams, chains and frames in parts that never end, values that
+//! never come, and pings.
 
 use std::net::SocketAddr;
 
@@ -7,10 +7,10 @@ use crate::raw::{Raw, now, number};
 
 /// The SHA-256 of `x`.
 const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
-/// Pings that go out before the member listens.
+/// How many pings the member sends before it reads the answers.
 const AT_ONCE: u64 = 16;
 
-/// A member that sends frames, takes the answers, and says what it holds.
+/// A member that sends numbered frames and knows which number comes next.
 struct Member {
     raw: Raw,
     name: &'static str,
@@ -43,8 +43,8 @@ impl Member {
         Ok(())
     }
 
-    /// Waits until the hub has answered a ping, and with it all that was sent before. A frame that was
-    /// refused has left its number to the next one.
+    /// Waits until the hub has answered a ping, and with it all frames that were sent before the ping. If the hub
+    /// has refused a frame, the next frame gets the number of the refused frame.
     async fn settles(&mut self) -> Result<(), String> {
         let before = self.raw.refusals.len();
         self.say("ping:link{}", false, "").await?;
@@ -57,7 +57,7 @@ impl Member {
     }
 }
 
-/// Streams with a first piece and no last one, and frames in parts whose first part is the only one.
+/// Streams without a last piece, frames of which only the first part is sent, and requests that nobody answers.
 pub(crate) async fn unfinished(hub: SocketAddr, times: u64) -> Result<String, String> {
     let mut member = Member::join(hub, "opener").await?;
     let text = "x".repeat(1000);

@@ -1,4 +1,4 @@
-//! How much memory a process has.
+//! Measures the memory of a process, and decides whether it has stopped growing.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +18,7 @@ pub(crate) fn resident(process: u32) -> Result<u64, String> {
         .ok_or_else(|| format!("{file} has no VmRSS: the hub has ended"))
 }
 
-/// Notes the most memory that a process has while this lives.
+/// Records the most memory that a process has had since the watch was started.
 pub(crate) struct Watch {
     most: Arc<AtomicU64>,
     looking: JoinHandle<()>,
@@ -50,19 +50,18 @@ impl Drop for Watch {
     }
 }
 
-/// Rounds of a flood that have to add next to nothing, one after another.
+/// The number of successive rounds of a flood that must not add more memory than [`ADDS`].
 pub(crate) const QUIET: usize = 3;
-/// The MiB that these rounds together may add: the allocator always has a round whose memory fits a little
-/// worse into the memory that earlier rounds have freed.
+/// The MiB that these rounds together may add. Even without a leak, the memory of a round may fit a little worse
+/// into the memory that earlier rounds have freed.
 const ADDS: u64 = 1;
 
 /// Returns whether the memory of a hub has stopped growing, by its memory after each round of a flood.
 ///
-/// A hub that frees everything reaches a level after a few rounds: the allocator then has the memory that
-/// a round needs at one time. A hub that keeps something of each client has that much more after each
-/// round, and reaches no level: 1 KiB for each of 2000 clients is 6 MiB in the rounds that this function
-/// compares. As a test, a hub was made to keep 256 bytes of each connection, and a flood of 2000
-/// connections found that.
+/// A hub that frees everything reaches a level after a few rounds: then the allocator has as much memory as a round
+/// needs at one time. A hub that keeps something of each client has that much more after each round, and reaches no
+/// level. For example, 1 KiB for each of 2000 clients is 6 MiB in the rounds that this function compares. The check
+/// was tried on a hub that kept 256 bytes of each connection: a flood of 2000 connections found this leak.
 pub(crate) fn has_stopped(rests: &[u64]) -> bool {
     let Some(before) = rests.len().checked_sub(QUIET + 1) else {
         return false;

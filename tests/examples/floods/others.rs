@@ -1,4 +1,4 @@
-//! Floods of the protocols of others: MCP and A2A.
+//! Floods of requests in the protocols MCP and A2A.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 use crate::each;
 use crate::raw::Raw;
 
-/// Clients at a time.
+/// The number of clients at the same time.
 const AT_ONCE: u64 = 16;
-/// Agents of these clients.
+/// The number of agents as which these clients act.
 const AGENTS: u64 = 50;
 
 /// No two messages of A2A have the same id.
@@ -40,7 +40,7 @@ async fn answered(raw: &mut Raw, statuses: &[u16]) -> Result<(), String> {
     }
 }
 
-/// Models that begin a session of MCP, and are gone.
+/// Models that begin a session of MCP and leave without ending it.
 pub(crate) async fn models(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
         let params = json!({
@@ -79,7 +79,7 @@ pub(crate) async fn calls(hub: SocketAddr, times: u64) -> Result<String, String>
     Ok(format!("{times} calls"))
 }
 
-/// Requests that the hub refuses, each for another agent of another session. It may keep nothing of them.
+/// Requests that the hub refuses, each for another agent of another session. The hub must keep nothing of them.
 pub(crate) async fn refused(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
         let mut raw = Raw::open(hub).await?;

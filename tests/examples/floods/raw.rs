@@ -1,4 +1,4 @@
-//! A client that sends bytes, also those that no client should send.
+//! A client that sends any bytes, also those that no client should send.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// The time that the hub has for anything at all.
+/// The longest wait for anything that the hub has to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Kinds of WebSocket messages (RFC 6455, section 5.2).
@@ -58,7 +58,7 @@ impl Raw {
         }
     }
 
-    /// Opens a WebSocket, and lets an agent into a session with it.
+    /// Opens a WebSocket, and lets an agent join a session over it.
     pub(crate) async fn member(
         hub: SocketAddr,
         session: &str,
@@ -81,7 +81,7 @@ impl Raw {
         Ok(raw)
     }
 
-    /// Sends bytes. Returns false if the hub has closed the connection, or does not take them.
+    /// Sends bytes. Returns false if the hub has closed the connection, or does not take the bytes in time.
     pub(crate) async fn send(&mut self, bytes: &[u8]) -> bool {
         matches!(
             timeout(PATIENCE, self.stream.write_all(bytes)).await,
@@ -113,7 +113,7 @@ impl Raw {
         status.map(Some).ok_or_else(head)
     }
 
-    /// Reads messages until one has these words, and returns it.
+    /// Reads messages until a message contains these words, and returns this message.
     pub(crate) async fn hears(&mut self, words: &str) -> Result<String, String> {
         let mut last = String::new();
         loop {
@@ -132,7 +132,7 @@ impl Raw {
         }
     }
 
-    /// Reads a WebSocket message of the hub; `None` if it has closed the connection.
+    /// Reads a WebSocket message of the hub; `None` if the hub has closed the connection.
     pub(crate) async fn next(&mut self) -> Result<Option<String>, String> {
         loop {
             if let Some((length, from)) = header(&self.held)
@@ -156,7 +156,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Reads what is there, and waits for it. Returns false at the end.
+    /// Waits for bytes and reads them. Returns false if the hub has closed the connection.
     async fn more(&mut self) -> Result<bool, String> {
         self.held.reserve(16 * 1024);
         match timeout(PATIENCE, self.stream.read_buf(&mut self.held)).await {
@@ -173,7 +173,7 @@ pub(crate) fn number(frame: &str, key: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// Returns the length of the first message and where it begins, if its header is there.
+/// Returns the length of the first message and the place where its payload begins, if its header is complete.
 fn header(bytes: &[u8]) -> Option<(usize, usize)> {
     let short = usize::from(*bytes.get(1)? & 0x7f);
     match short {
@@ -194,7 +194,7 @@ pub(crate) fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
     framed(0x80 | kind, true, payload.len() as u64, payload)
 }
 
-/// Writes a frame with this first byte, which says that it has `length` bytes.
+/// Writes a WebSocket frame with this first byte. Its header says that the payload has `length` bytes.
 pub(crate) fn framed(first: u8, is_masked: bool, length: u64, payload: &[u8]) -> Vec<u8> {
     let mask = if is_masked { 0x80 } else { 0 };
     let mut bytes = vec![first];

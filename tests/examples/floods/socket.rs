@@ -1,13 +1,13 @@
-//! Floods of sockets: messages that break the protocol or are too long, and sockets that do not read.
+//! Floods of WebSocket connections: messages that break the protocol or are too long, and sockets that do not read.
 
 use std::net::SocketAddr;
 
 use crate::each;
 use crate::raw::{Raw, framed, message, now, number, op};
 
-/// Sockets at a time.
+/// The number of sockets at the same time.
 const AT_ONCE: u64 = 64;
-/// The text of a frame in a flood of frames.
+/// The length of the text in each frame of a flood.
 const TEXT: usize = 1000;
 
 /// Sockets without a first frame. The hub has to end them.
@@ -19,7 +19,7 @@ pub(crate) async fn mute(hub: SocketAddr, times: u64) -> Result<String, String> 
     Ok(format!("{times} sockets"))
 }
 
-/// Messages that break the rules of RFC 6455. The hub has to end each socket, whether it is in the
+/// Messages that break the rules of RFC 6455. The hub has to end each socket, whether the socket has joined a
 /// session or not.
 pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
@@ -34,7 +34,7 @@ pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String
             0 => framed(0x80 | op::TEXT, false, 5, b"hello"),
             1 => message(op::TEXT, b"\xff\xfe\xc3("),
             2 => message(op::BINARY, b"@a>req:note{text:x}[mid:f00000000001,seq:1]"),
-            // A reserved bit, and an undefined opcode.
+            // A reserved bit, and then an undefined opcode.
             3 => framed(0xc0 | op::TEXT, true, 5, b"hello"),
             4 => message(3, b"hello"),
             // A control message must be short, and must not be split.
@@ -49,7 +49,7 @@ pub(crate) async fn broken(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} sockets"))
 }
 
-/// Messages that are too long: by the length in their header, as a whole, and in pieces.
+/// Messages that are too long: by the length in their header, in one frame, and in pieces.
 pub(crate) async fn long(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(times, AT_ONCE, move |at| async move {
         let mut raw = Raw::member(hub, "long", &format!("m{at}"), 'c').await?;
@@ -77,7 +77,7 @@ pub(crate) async fn long(hub: SocketAddr, times: u64) -> Result<String, String> 
     Ok(format!("{times} messages"))
 }
 
-/// Messages in pieces of one byte and of none, which stay within the limit and never end.
+/// Messages in pieces of one byte or no byte, which stay within the size limit and never end.
 pub(crate) async fn pieces(hub: SocketAddr, times: u64) -> Result<String, String> {
     let mut open = Vec::new();
     for at in 0..times {
@@ -91,7 +91,7 @@ pub(crate) async fn pieces(hub: SocketAddr, times: u64) -> Result<String, String
     Ok(format!("{times} messages of 60,000 pieces"))
 }
 
-/// Members of a busy session that never read, while one of them sends.
+/// Members of a busy session that never read, while another member sends.
 pub(crate) async fn slow(hub: SocketAddr, times: u64) -> Result<String, String> {
     let mut slow = Vec::new();
     for at in 0..times / 100 {
@@ -121,7 +121,7 @@ pub(crate) async fn slow(hub: SocketAddr, times: u64) -> Result<String, String> 
     ))
 }
 
-/// Takes the frames of the session until one has these words. Acknowledges each, as members do.
+/// Reads frames of the session until a frame contains `until`. Acknowledges each frame, as members do.
 async fn hold(sender: &mut Raw, at: u64, until: &str) -> Result<(), String> {
     loop {
         let heard = sender.hears("pos:").await?;
@@ -138,7 +138,7 @@ async fn hold(sender: &mut Raw, at: u64, until: &str) -> Result<(), String> {
     }
 }
 
-/// Pings of RFC 6455, as many as the hub takes.
+/// Pings of RFC 6455, as fast as the hub takes them.
 pub(crate) async fn pings(hub: SocketAddr, times: u64) -> Result<String, String> {
     each(8, 8, move |at| async move {
         let mut raw = Raw::member(hub, "pings", &format!("m{at}"), 'c').await?;

@@ -1,4 +1,4 @@
-//! All floods at one hub, at one time.
+//! Sends all floods to one hub at the same time.
 
 use std::fs;
 use std::path::Path;
@@ -11,17 +11,17 @@ use tokio::time::sleep;
 use crate::calm::Calm;
 use crate::{ANSWERS, Args, floods, memory, ready, start, total};
 
-/// The part of a flood that runs in one turn, in percent.
+/// The part of a flood that is sent before the flood begins again, in percent.
 const TURN: u64 = 2;
-/// The time in which 99 of 100 answers have to be there.
+/// The time within which 99 of 100 answers have to arrive.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Bytes that the files may have in addition to the bytes for entries.
+/// The MiB by which the memory of the hub may be higher in the second half of the run than in the first half.
 const GROWS: u64 = 8;
 const ENTRY: u64 = 4 * 1024;
-/// Bytes of files beside the entries.
+/// The files may have this many bytes in addition to [`ENTRY`] bytes for each entry.
 const BESIDE: u64 = 8 << 20;
 
-/// Floods a hub for so many seconds.
+/// Floods a hub for this many seconds.
 pub(crate) async fn run(args: &Args, seconds: u64) -> Result<String, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let store = folder.path().join("hub.accp");
@@ -55,7 +55,7 @@ pub(crate) async fn run(args: &Args, seconds: u64) -> Result<String, String> {
     }
     let answers = total(&pairs)?;
     let mut times: Vec<Duration> = pairs.iter().flat_map(Calm::times).collect();
-    // A flood that has already ended has failed. The other floods are stopped.
+    // A flood ends only if it fails. The run stops the other floods.
     while let Some(flooded) = flooding.try_join_next() {
         flooded.map_err(|error| error.to_string())??;
     }

@@ -5,12 +5,12 @@
 //! cargo run --release -p accp-tests --example hostile -- --run 17 --frames 5000
 //! ```
 //!
-//! The runs are those of `simulate` with a hostile member in each, and with the same checks. So all
-//! frames of the others have to be handled once, in order, and within a bounded number of turns while
-//! the hostile member goes on. When they have come to rest, the program weighs the session of the
-//! host. It fails if the session takes more bytes than docs/limits.md lets one member fill.
+//! The runs are those of `simulate` with a hostile member in each, and with the same checks. So all frames of the
+//! other members have to be handled once, in order, and within a bounded number of turns while the hostile member
+//! sends. When the other members have come to rest, the program measures the memory of the host's session. The
+//! program fails if the session takes more bytes than docs/limits.md lets one member fill.
 //!
-//! The runs go one after another, because the program counts the bytes of its whole process.
+//! The program makes one run after another, because it counts the bytes of its whole process.
 
 #[path = "../simulate/world.rs"]
 #[allow(dead_code, reason = "only `simulate` leaves pieces out of a run")]
@@ -26,9 +26,9 @@ use world::{Counts, Trim};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<std::alloc::System> = &INSTRUMENTED_SYSTEM;
 
-/// Turns of a usual run. The hostile member sends its frames in equal shares.
+/// The number of turns of a usual run. The hostile member sends about the same number of frames in each turn.
 const STEPS: u64 = 220;
-/// Lines of the script of a run that fails.
+/// How many lines of the script the program prints for a run that fails.
 const LINES: usize = 200;
 
 #[derive(Parser)]

@@ -1,4 +1,4 @@
-//! Accidents of hubs, of their links and of their database while agents work.
+//! Accidents of hubs, of their links and of their database, which happen while agents work.
 
 use std::process::Command;
 use std::time::Duration;
@@ -16,17 +16,17 @@ pub(crate) const LEASE: Duration = Duration::from_secs(1);
 pub(crate) enum Accident {
     /// A hub is killed, and started again at once or after its lease.
     Kill,
-    /// A hub stands still for longer than its lease.
+    /// A hub is stopped for longer than its lease.
     Pause,
     /// All links to a hub are cut.
     Cut,
-    /// The links to a hub carry nothing until the hub gives them up.
+    /// The links to a hub carry nothing until the hub gives up the links.
     Stall,
-    /// The command of `--command` runs.
+    /// The command that `--command` names runs.
     Command,
 }
 
-/// How often each accident is to happen.
+/// How many times each accident happens.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct AccidentPlan {
     pub(crate) counts: Vec<(Accident, u64)>,
@@ -47,7 +47,7 @@ impl AccidentPlan {
         all
     }
 
-    /// Lets one accident happen, and mends it.
+    /// Lets one accident happen, and puts the hub and its links in order again.
     pub(crate) async fn happens(
         &self,
         accident: Accident,
@@ -77,7 +77,7 @@ impl AccidentPlan {
             }
             Accident::Stall => {
                 way.stall(true);
-                // The hub gives up a peer that is silent for two heartbeats of a second.
+                // The hub gives up a peer that is silent for two heartbeats. A heartbeat is one second.
                 sleep(Duration::from_secs(3)).await;
                 if random.below(2) == 0 {
                     way.cut();

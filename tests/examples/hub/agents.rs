@@ -15,27 +15,28 @@ use tokio::time::{sleep, timeout};
 use crate::PATIENCE;
 use crate::tally::Tally;
 
-/// The senders of a session, which return how many tasks they have sent.
+/// The task of a sender. Returns the name of the sender and how many tasks the sender has sent.
 type Sender = JoinHandle<Result<(String, u64), String>>;
 
 pub(crate) struct Agents {
     senders: Vec<Vec<Sender>>,
     workers: Vec<Agent>,
-    /// They stay connected, so that the frames in their outboxes are sent.
+    /// These agents stay connected, so that the frames in their outboxes are sent.
     _others: Vec<Agent>,
 }
 
-/// The senders of each session.
+/// The senders of each session, by name.
 pub(crate) const SENDERS: [&str; 5] = ["a", "b", "asker", "open", "poster"];
 
-/// How many of its tasks a sender is ahead of the worker at most. Without a bound, the backlog of the
-/// worker grows with each accident, and a question waits behind the whole backlog.
+/// The most tasks by which a sender is ahead of the worker. Without a bound, the backlog of the worker grows with
+/// each accident, and a question waits behind the whole backlog.
 const AHEAD: u64 = 100;
-/// The tasks that a sender may send for each question of the asker. Every agent gets the whole log, so an
-/// asker on a slow connection would fall further and further behind.
+/// How many tasks a sender may send for each question of the asker. Every agent gets the whole log, so without this
+/// bound an asker on a slow connection would fall further and further behind.
 const EACH: u64 = 200;
 
-/// Starts the agents of all sessions, each at one of the hubs. The names of the sessions end in `end`.
+/// Starts the agents of all sessions. Each agent connects to one of the hubs. The names of the sessions end in
+/// `end`.
 pub(crate) async fn start(
     hubs: &[String],
     sessions: usize,
@@ -105,7 +106,7 @@ pub(crate) async fn start(
 }
 
 impl Agents {
-    /// Says how far the workers are.
+    /// Describes how many entries of its log each worker has.
     pub(crate) async fn state(&self) -> String {
         let mut said = Vec::new();
         for (at, worker) in self.workers.iter().enumerate() {
@@ -147,8 +148,7 @@ fn task(sender: &str, number: u64) -> Result<ScheduleReq<'static>, String> {
     Ok(ScheduleReq::new(worker, format!("{sender}_{number}")))
 }
 
-/// Waits until a sender that has sent so many tasks may send one more. Returns whether it may; it may not
-/// once the run is to stop.
+/// Waits until a sender that has sent `count` tasks may send the next task. Returns false if the run is to stop.
 async fn may_send(
     tally: &Tally,
     session: usize,
@@ -188,7 +188,7 @@ async fn send(
     Ok((agent.name().to_owned(), count))
 }
 
-/// Asks the worker, or any agent that takes the question, and waits for each answer.
+/// Asks questions of the worker, or of any agent that takes them. Waits for the answer before the next question.
 async fn ask(
     agent: Agent,
     of: Option<&str>,
@@ -216,7 +216,7 @@ async fn ask(
     Ok((agent.name().to_owned(), count))
 }
 
-/// Serves the questions that name no agent.
+/// Lets an agent answer the questions that name no agent.
 fn take(agent: &Agent, at: usize, tally: &Arc<Tally>) {
     let had = Arc::clone(tally);
     agent.serve(move |asked: ChatReq<'static>, cx| {
@@ -234,13 +234,13 @@ struct Taker {
 }
 
 impl Taker {
-    /// The questions for which the agent stays.
+    /// How many questions are answered before the agent leaves.
     const STAYS: u64 = 40;
 
     async fn run(self, mut stops: watch::Receiver<bool>) {
         let mut asked = 0;
         while !*stops.borrow() {
-            // It is no fault that the hub is unreachable: an accident may have stopped it.
+            // An accident may have stopped the hub, so the agent tries again.
             let Ok(agent) = Agent::connect(&*self.hub, &*self.session, "comes").await else {
                 sleep(Duration::from_millis(50)).await;
                 continue;
@@ -256,7 +256,7 @@ impl Taker {
     }
 }
 
-/// Posts tasks over HTTP, each under one id until the hub has it.
+/// Posts tasks over HTTP. Sends each task again under the same id until the hub has it.
 fn post(
     hub: &str,
     session: &str,
@@ -275,7 +275,7 @@ fn post(
             let now = now.map_or(0, |now| now.as_secs());
             let frame = format!("{head}[mid:f{count:011x},seq:{},ts:{now}]", count + 1);
             let request = http.post(&url).content_type("application/accp");
-            // A hub that is being killed breaks the connection, so the frame goes out again.
+            // A hub that is being killed breaks the connection. Then the frame is sent again.
             let Ok(mut answer) = request.send(&frame) else {
                 continue;
             };

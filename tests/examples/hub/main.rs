@@ -1,12 +1,12 @@
-//! Lets accidents happen to hubs under load: one hub on a file, or several on one database.
+//! Runs agents against hubs while accidents happen to the hubs: one hub on a file, or several hubs on one database.
 //!
 //! In each of several sessions, agents over WebSocket and an agent over HTTP send numbered tasks to a worker, as
-//! fast as the hub takes them. The agents live in this process, each at one of the hubs, and connect again by
-//! themselves. The agent over HTTP sends a frame again under its id until a hub confirms that it has the frame.
-//! Two more agents take the questions that are addressed to nobody, and one of them leaves and comes back all
-//! the time. After the last accident, the worker of each session must have got every task of each sender once
-//! and in order, and each asker its answers. With `--each 20`, sessions end after 20 accidents and others begin,
-//! because a long log is slow to open.
+//! fast as the hub takes them. The agents live in this process. Each agent uses one of the hubs, and connects again
+//! by itself. The agent over HTTP sends a frame again under the same id until a hub confirms that it has the frame.
+//! Two more agents take the questions that are addressed to nobody, and one of the two leaves and comes back all the
+//! time. After the last accident, the worker of each session must have got every task of each sender once and in
+//! order, and each asker must have got its answers. With `--each 20`, the sessions end after 20 accidents and new
+//! sessions begin, because a long log is slow to open.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli
@@ -38,9 +38,9 @@ use relay::Relay;
 use tally::Tally;
 use tokio::sync::watch;
 
-/// Sessions that are under load.
+/// The number of sessions that are under load at the same time.
 const SESSIONS: usize = 3;
-/// The time in which tasks have to go on after a start, and to come to an end.
+/// The longest wait for the next tasks after an accident, and for the last tasks of a run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Parser)]
@@ -169,7 +169,7 @@ struct Done {
     tasks: u64,
 }
 
-/// Lets accidents happen to sessions of their own.
+/// Starts new sessions, and lets these accidents happen to them.
 async fn round(
     plan: &AccidentPlan,
     accidents: &[Accident],
@@ -186,8 +186,9 @@ async fn round(
     let end = format!("{}_{}", std::process::id(), done.accidents);
     let mut agents = agents::start(&urls, SESSIONS, &end, &tally, &stops).await?;
     for (at, accident) in accidents.iter().enumerate() {
-        // Some accidents come at any time. The others wait until every agent is back: a hub that is killed
-        // as soon as some agents are back leaves the rest in longer and longer pauses.
+        // Some accidents come at any time. Before the other accidents, the run waits until every agent is back.
+        // Otherwise the hubs could be killed again and again before the slowest agents are back, and these agents
+        // would wait longer and longer before they try to connect again.
         let is_early = at > 0 && random.below(5) < 2;
         let after = tally.handled() + random.below(400);
         let back = match tally.reach(after, PATIENCE).await {

@@ -1,4 +1,4 @@
-//! A relay in front of a hub. Its connections can be cut, or carry nothing for a while.
+//! A relay in front of a hub. A test can cut its connections, or stop all bytes for a while.
 
 use std::net::SocketAddr;
 
@@ -6,12 +6,12 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
-/// The state of a way.
+/// The state of the connections of a relay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct LinkState {
-    /// Grows with each cut: connections that began before it end.
+    /// The number of cuts so far. A cut ends all connections that began before it.
     cuts: u64,
-    /// True while nothing is carried, although connections stay open.
+    /// True while the relay carries no bytes, although its connections stay open.
     is_stalled: bool,
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// Listens, and carries connections to this address.
+    /// Listens on a free port, and carries the bytes of each connection to the address `to`.
     pub(crate) async fn start(to: String) -> Result<Self, String> {
         let listener = TcpListener::bind("127.0.0.1:0").await;
         let listener = listener.map_err(|error| error.to_string())?;
@@ -44,7 +44,7 @@ impl Relay {
         self.link.send_modify(|link| link.cuts += 1);
     }
 
-    /// Carries nothing from now on, or goes on.
+    /// Stops all bytes, or lets them go on.
     pub(crate) fn stall(&self, is_stalled: bool) {
         self.link.send_modify(|link| link.is_stalled = is_stalled);
     }
@@ -64,7 +64,7 @@ async fn carry(near: TcpStream, to: String, mut link: watch::Receiver<LinkState>
     }
 }
 
-/// Carries bytes until one end is over.
+/// Carries bytes in one direction until either end closes the connection.
 async fn copy(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,

@@ -1,4 +1,4 @@
-//! Compares the tasks that workers got with those that were sent.
+//! Compares the tasks that workers got with the tasks that were sent.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout, timeout_at};
 
-/// The tasks that each worker has had, by sender.
+/// The tasks that each worker has got, by sender.
 pub(crate) struct Tally {
     sessions: Vec<Mutex<Seen>>,
     handled: watch::Sender<u64>,
@@ -15,9 +15,9 @@ pub(crate) struct Tally {
 
 #[derive(Default)]
 struct Seen {
-    /// The next number of each sender.
+    /// The number of the next task of each sender.
     next: BTreeMap<String, u64>,
-    /// The first thing that was wrong.
+    /// The first task that was out of order, as a message.
     wrong: Option<String>,
 }
 
@@ -35,7 +35,7 @@ impl Tally {
         }
     }
 
-    /// Counts a task that a worker got, `sender_number`, and checks that it is the sender's next.
+    /// Counts a task that a worker got. A task is `SENDER_NUMBER`. Checks that it is the sender's next task.
     pub(crate) fn had(&self, session: usize, task: &str) {
         let mut seen = self.session(session);
         let (sender, number) = task.rsplit_once('_').unwrap_or((task, ""));
@@ -51,8 +51,8 @@ impl Tally {
         self.handled.send_modify(|handled| *handled += 1);
     }
 
-    /// Counts a task that one of several agents got. After that agent has left, another may get the task again,
-    /// marked as given before; it does not count twice.
+    /// Counts a task that one of several agents got. After this agent has left, another agent may get the same task
+    /// again. Then `again` is true, and the task does not count twice.
     pub(crate) fn had_by_one(&self, session: usize, task: &str, again: bool) {
         let (sender, number) = task.rsplit_once('_').unwrap_or((task, ""));
         let next = self.session(session).had_of(sender);
@@ -66,7 +66,7 @@ impl Tally {
         *self.handled.borrow()
     }
 
-    /// Waits until the workers have got so many tasks.
+    /// Waits until the workers have got this many tasks in all.
     pub(crate) async fn reach(&self, count: u64, patience: Duration) -> Result<(), String> {
         let mut handled = self.handled.subscribe();
         let reached = timeout(patience, handled.wait_for(|handled| *handled >= count)).await;
@@ -79,7 +79,7 @@ impl Tally {
         }
     }
 
-    /// Waits until the worker of a session has got so many tasks of a sender.
+    /// Waits until the worker of a session has got this many tasks of a sender.
     pub(crate) async fn reach_of(&self, session: usize, sender: &str, count: u64) {
         let mut handled = self.handled.subscribe();
         let has = |_: &u64| self.session(session).had_of(sender) >= count;
@@ -88,7 +88,7 @@ impl Tally {
         let _ = handled.wait_for(has).await;
     }
 
-    /// Waits until each worker has had one more task of each sender.
+    /// Waits until each worker has got one more task of each sender.
     pub(crate) async fn reach_each(
         &self,
         senders: &[&str],
@@ -112,7 +112,8 @@ impl Tally {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Compares with what each sender of each session has sent, once all of it has come. Returns the number of tasks.
+    /// Waits for all tasks, and compares the tasks that the workers got with the tasks that were sent. Returns their
+    /// number.
     pub(crate) async fn check(
         &self,
         sent: &[BTreeMap<String, u64>],

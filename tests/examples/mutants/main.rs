@@ -1,27 +1,26 @@
-//! Measures how many small mistakes the simulation and the tests find. `cargo mutants` lists the
-//! mistakes it can make: the mutants. A seed draws some of them. This program plants them in a copy of
-//! the workspace, runs the simulation on each, and if the simulation finds nothing, the tests. Most
-//! mutants are planted in one build, in which a variable of the environment chooses the active one.
+//! Measures how many small mistakes the simulation and the tests find. `cargo mutants` lists the mistakes that it
+//! can make, the mutants, and a seed draws some of them. This program plants these mutants in a copy of the
+//! workspace. It runs the simulation on each mutant, and if the simulation finds nothing, the tests. Most mutants
+//! are planted in one build, in which an environment variable chooses the active mutant.
 //!
 //! ```sh
 //! cargo run --profile simulate -p accp-tests --example mutants -- --count 200 --seed 1
 //! cargo run --profile simulate -p accp-tests --example mutants -- --again tests,SURVIVED
 //! ```
 //!
-//! The mutants are those of accp-session, accp-store and the checkpoints of accp-context. Left out
-//! are tests, the suite for stores, and functions that only print: `Debug`, and the texts of
-//! errors. A mutant that does not build is not counted, and the next one is drawn. The same holds
-//! for the equivalent mutants that `docs/mutants.md` proves.
+//! The mutants are those of accp-session, accp-store and the checkpoints of accp-context, without tests, the suite
+//! for stores, and functions that only print: `Debug`, and the texts of errors. A mutant that does not build is not
+//! counted, and the program draws another. The same holds for the equivalent mutants that `docs/mutants.md` proves.
 //!
-//! A mutant is found by the simulation if one of 1,000 seeds fails, or if they take longer than two
-//! minutes. Else it is found by the tests if a test fails or does not end.
+//! The simulation finds a mutant if one of 1,000 seeds fails, or if they take longer than two minutes. Otherwise the
+//! tests find the mutant if a test fails or does not end.
 //!
-//! Each result goes to `mutants.tsv` in the target folder. An interrupted run goes on from there.
-//! `--again` forgets the results of these names first, after a change of the tests. A change near a
-//! mutant makes its result void by itself.
+//! Each result goes to `mutants.tsv` in the target folder. If a run is interrupted, the next run reads these results
+//! and does the rest. After a change of the tests, `--again` forgets the results with these names first. A result is
+//! not used any more if the lines around its mutant have changed.
 //!
-//! It fails if less than 90 % are found, or less than 80 % by the simulation. It needs
-//! `cargo-mutants`, and `sh` and `timeout`, which end a program that runs too long or takes too much
+//! The program fails if less than 90 % of the mutants are found, or less than 80 % by the simulation. It needs
+//! `cargo-mutants`, `sh` and `timeout`. `sh` and `timeout` end a program that runs too long or takes too much
 //! memory.
 
 #[path = "../planted/copy.rs"]
@@ -48,10 +47,10 @@ use together::Together;
 const SEEDS: u32 = 1000;
 /// The time limit of the simulation, in seconds.
 const SECONDS: u32 = 120;
-/// If a build has this many mutants or more, the next build of several mutants is worth its time.
+/// If this many mutants or more were in one build, another build for those that did not fit into it is worth the
+/// time.
 const ANOTHER_BUILD: usize = 4;
-/// The share of the mutants that the tests must find, and the share that the simulation must find
-/// without other tests, in percent.
+/// The percentage of the mutants that must be found in all, and the percentage that the simulation must find alone.
 const FOUND: (usize, usize) = (90, 80);
 
 #[derive(Parser)]
@@ -129,8 +128,8 @@ fn print(mutant: &Mutant, Found { by, how }: &Found) {
     println!("{file}:{line}  {what}  {} {how}", by.name());
 }
 
-/// Looks for mutants: for most of them in one build, for many of the rest in the next, and for the
-/// last of them one after another.
+/// Looks for mutants. Most mutants are in one build, and many of the others in the next build. The last few mutants
+/// have a build each.
 fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Result<(), String> {
     let mut add = |mutant: &Mutant, found: &Found| {
         print(mutant, found);
@@ -181,7 +180,7 @@ fn hunt(copy: &mut Copy, open: &[(usize, &Mutant)], results: &mut Results) -> Re
     Ok(())
 }
 
-/// Builds everything without a mutant and runs it, because a failure must come from a mutant.
+/// Checks that the simulation and the tests pass without a mutant, so that every failure comes from a mutant.
 fn sound(copy: &Copy) -> Result<(), String> {
     copy.build_simulation()?;
     if let Some((seed, what)) = copy.simulate(SEEDS, SECONDS, false)? {
@@ -232,7 +231,7 @@ fn by_tests(copy: &Copy, mutant: &Mutant) -> Result<Found, String> {
     })
 }
 
-/// Runs tests. Returns what they find.
+/// Builds and runs tests. Returns who has found the mutant and how; `None` if all tests pass.
 fn found_by(copy: &Copy, tests: Suite) -> Result<Option<Found>, String> {
     let (by, how) = match suites::test(copy, tests)? {
         Tested::Passed => return Ok(None),
@@ -250,7 +249,7 @@ fn viable(found: &[(&Mutant, Found)]) -> usize {
     viable.count()
 }
 
-/// Prints the sums. Returns whether they are high enough.
+/// Prints how many mutants were found. Returns whether they are enough.
 fn is_enough(found: &[(&Mutant, Found)]) -> bool {
     let of = |finder| found.iter().filter(|(_, found)| found.by == finder).count();
     let (simulation, tests) = (of(Finder::Simulation), of(Finder::Tests));

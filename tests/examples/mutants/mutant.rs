@@ -1,4 +1,4 @@
-//! Mutants: what `cargo mutants` lists, and the ones that a seed draws.
+//! Mutants: reads those that `cargo mutants` lists, and draws some of them by a seed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use super::copy::{Changed, Copy, cargo};
 
-/// What is mutated. The suite for stores is test code, although a feature of the crate contains it.
+/// The arguments of `cargo mutants` that say which files are mutated. The suite for stores is test code, although a
+/// feature of the crate contains it.
 const FILES: [&str; 8] = [
     "-f=accp-runtime/session/src/**/*.rs",
     "-f=crates/hub/store/src/**/*.rs",
@@ -28,9 +29,10 @@ pub(crate) struct Mutant {
     pub(crate) of: String,
     pub(crate) file: String,
     pub(crate) line: usize,
-    /// "replace == with != in `Gate::first_checks`". The second such mutant of a file ends in "#2".
+    /// The change in words, such as "replace == with != in `Gate::first_checks`". The second such mutant of a file
+    /// ends in "#2".
     pub(crate) what: String,
-    /// The change with the lines around it. A result holds for as long as they stay the same.
+    /// The change with the lines around it. A result is valid only while these lines stay the same.
     pub(crate) diff: String,
     /// The kind of the change, as `cargo mutants` names it.
     pub(crate) genre: String,
@@ -96,8 +98,8 @@ impl Mutant {
         self
     }
 
-    /// Sorts mutants in an order that depends on the seed. The order of two mutants does not depend
-    /// on the others or on their lines. So a change of the code changes little of the drawn sample.
+    /// Sorts mutants in an order that depends on the seed. The order of two mutants depends neither on the other
+    /// mutants nor on line numbers. So a change of the code changes little of the drawn sample.
     pub(crate) fn shuffle(all: &mut [Self], seed: u64) {
         all.sort_by_cached_key(|mutant| {
             let name = hash(&[&mutant.file, &mutant.what]);

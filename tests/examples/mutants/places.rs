@@ -1,4 +1,5 @@
-//! Where a mutant stands in the syntax of its file, and how it stands beside the original code.
+//! Finds the place of a mutant in the syntax of its file, and the change that plants the mutant beside the original
+//! code.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use super::together::{Switch, Way, is_active};
 
 type Span = (usize, usize);
 
-/// Returns the ways to plant each mutant beside the code, one at most.
+/// Returns the way to plant each mutant beside the original code: one way, or none.
 ///
 /// # Errors
 /// If a file cannot be read, or is not Rust.
@@ -37,12 +38,12 @@ pub(crate) fn ways(
     Ok(ways)
 }
 
-/// The expressions of a file that mutants change, by the place of their operator or pattern.
+/// The parts of a file that mutants change, by the place of their operator or pattern.
 #[derive(Default)]
 struct Places {
     binary: BTreeMap<Span, [(Span, Span); 3]>,
     unary: BTreeMap<Span, [(Span, Span); 2]>,
-    /// The guard of a match arm, or the place where one would stand.
+    /// The guard of each match arm, or the empty place where a guard would be.
     arms: BTreeMap<Span, (Span, Span)>,
 }
 
@@ -78,7 +79,7 @@ impl<'ast> Visit<'ast> for Places {
 }
 
 impl Places {
-    /// Returns the change that plants a mutant beside the code, if there is one.
+    /// Returns the change that plants a mutant beside the original code, if there is such a change.
     fn switch(&self, text: &str, index: usize, mutant: &Mutant) -> Option<Switch> {
         let is_it = is_active(index);
         let part = |(from, to): (Span, Span)| text.get(byte(text, from)?..byte(text, to)?);

@@ -1,4 +1,4 @@
-//! The results so far, in a file. Each is one line, and the last line about a mutant holds.
+//! The results so far, in a file. Each line is one result. The last line about a mutant is the valid one.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -88,7 +88,7 @@ impl Results {
     }
 }
 
-/// Names a mutant by its text and the lines around it. So a result is not used after they change.
+/// Names a mutant by its text and the lines around it, so that its result is not used after these lines change.
 fn key(mutant: &Mutant) -> String {
     let diff = mutant.diff.lines().filter(|line| !line.starts_with("@@"));
     let lines: Vec<_> = diff.collect();

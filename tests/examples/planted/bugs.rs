@@ -8,12 +8,12 @@
 //! +self.seen.get(&mid).filter(|_| false)
 //! ```
 //!
-//! The crate and the end of the path of a function or a constant name a place, in any file of the
-//! crate. Lines with `-` must be there and are removed. Lines with a space must be there and stay.
-//! Lines with `+` are added. All lines without `+`, in order, are the pattern. The pattern is made
-//! of tokens, so formatting and comments do not count, and its brackets come in pairs. Brackets
-//! with only `..` between them match brackets with anything inside. The pattern must match exactly
-//! once. Each further place begins with its own `---`.
+//! In the line with `---`, the crate and the end of the path of a function or a constant name a place, in any file
+//! of the crate. Lines with `-` must be there and are removed. Lines with a space must be there and stay. Lines with
+//! `+` are added. All lines without `+`, in order, are the pattern. The program compares the tokens of the pattern,
+//! so formatting and comments do not count. The pattern must have its brackets in pairs. Brackets with only `..`
+//! between them match brackets with anything inside. The pattern must match exactly once. Each further place begins
+//! with its own `---`.
 
 use std::fmt::Display;
 use std::fs;
@@ -115,7 +115,7 @@ impl Edit {
         })
     }
 
-    /// Returns the changed file of the crate, and its text with the mistake.
+    /// Returns the changed file of the crate, and its text with the bug.
     ///
     /// # Errors
     /// As [`Self::place`].
@@ -177,8 +177,8 @@ impl Edit {
         before.is_some_and(|before| before.is_empty() || before.ends_with("::"))
     }
 
-    /// Returns the place of the tokens if they stand elsewhere. Else returns the most similar
-    /// tokens, within the named items or, without such items, anywhere.
+    /// Describes where the tokens are if they are outside of the named items. Otherwise describes the most similar
+    /// tokens, in the named items or, if there are none, in all items.
     fn nearest(&self, sources: &[Source], in_items: bool) -> String {
         let all = |source: &Source| tokens::find(&self.old, &source.tokens);
         let elsewhere = sources

@@ -1,6 +1,6 @@
-//! A copy of the workspace below the target folder. Bugs are planted in the copy. It has a target
-//! folder of its own: cargo takes a crate of the copy for the crate of the workspace if both are
-//! built in one folder, so it would take a build with a bug for one without.
+//! A copy of the workspace below the target folder, in which bugs are planted. The copy has a target folder of its
+//! own. In a shared target folder, cargo could not tell a crate of the copy from the same crate of the workspace, so
+//! it could take a build with a bug for a build without one.
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -9,11 +9,12 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
-/// Folders without members of the workspace.
+/// Folders that have no members of the workspace, so they are not copied.
 const LEFT_OUT: [&str; 4] = ["target", ".git", "benches", "fuzz"];
-/// The address space of a program with a bug, in KiB. Else a loop that allocates takes the machine.
+/// The limit of the address space of a program with a bug, in KiB. Without it, an endless loop that allocates would
+/// use up the memory of the machine.
 const MEMORY: u32 = 12 << 20;
-/// The simulation, as cargo builds it.
+/// The arguments with which cargo builds the simulation.
 pub(crate) const SIMULATION: [&str; 6] = [
     "--profile=simulate",
     "--quiet",
@@ -23,7 +24,7 @@ pub(crate) const SIMULATION: [&str; 6] = [
     "simulate",
 ];
 
-/// The old text of each changed file.
+/// The path of each changed file, and its old text.
 pub(crate) type Changed = Vec<(PathBuf, String)>;
 
 /// A copy of the workspace, and its build folder.
@@ -31,7 +32,7 @@ pub(crate) struct Copy {
     root: PathBuf,
     pub(crate) tree: PathBuf,
     pub(crate) target: PathBuf,
-    /// The mistake that is active in the programs, if many are planted.
+    /// The number of the active mistake, if many mistakes are planted in one build.
     pub(crate) active: Option<usize>,
 }
 
@@ -51,7 +52,7 @@ impl Copy {
         Ok(copy)
     }
 
-    /// Copies only changed files, so that only they are built again.
+    /// Copies a folder of the workspace, but only the files that have changed, so that only these are built again.
     fn update(&self, folder: &Path) -> Result<(), String> {
         let place = self.root.join(folder);
         let failed = |error| format!("{}: {error}", place.display());
@@ -78,7 +79,7 @@ impl Copy {
         fs::read_to_string(self.tree.join(file)).map_err(|error| format!("{file}: {error}"))
     }
 
-    /// Gives a file another text, and notes the old one.
+    /// Writes a new text to a file, and adds the old text to `changed`.
     pub(crate) fn change(
         &self,
         path: &Path,
@@ -93,7 +94,7 @@ impl Copy {
         Ok(())
     }
 
-    /// Takes changes back, the last one first, because two changes may be in one file.
+    /// Undoes changes, the last one first, because two changes may be in one file.
     pub(crate) fn restore(changed: Changed) -> Result<(), String> {
         for (place, text) in changed.into_iter().rev() {
             fs::write(&place, text).map_err(|error| format!("{}: {error}", place.display()))?;
@@ -125,8 +126,8 @@ impl Copy {
         self.build(&[&["build"], &SIMULATION[..]].concat())
     }
 
-    /// Runs the simulation for at most so many seconds of the processor; with members of the draft
-    /// alone if it `drafts`. Returns the seed that fails, and the program's message.
+    /// Runs the simulation for at most this many seconds of processor time; if `drafts`, with members of the draft
+    /// alone. Returns the seed that fails and the program's message, or `None` if no seed fails.
     pub(crate) fn simulate(
         &self,
         seeds: u32,
@@ -152,16 +153,15 @@ impl Copy {
         Ok(found.or_else(|| Some(("?".into(), how_it_ended(run.status)))))
     }
 
-    /// Runs a program in the copy, for at most so many seconds of the processor and within
-    /// [`MEMORY`].
+    /// Runs a program in the copy, with limits on its processor time and its memory ([`MEMORY`]).
     pub(crate) fn bounded(
         &self,
         seconds: u32,
         program: &OsStr,
         args: &[&str],
     ) -> Result<Output, String> {
-        // Processor time does not depend on what else the machine does. But a program that waits
-        // for ever uses no processor time, so `timeout` ends it.
+        // Processor time does not depend on other programs on the machine. But a program that waits for ever uses no
+        // processor time, so `timeout` ends it.
         let most = 5 * seconds;
         let script =
             format!("ulimit -v {MEMORY}; ulimit -S -t {seconds}; exec timeout -k 5 {most} \"$@\"");

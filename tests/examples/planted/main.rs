@@ -1,6 +1,6 @@
-//! Proves that the simulation finds bugs: plants them in a copy of the workspace, and runs the
-//! simulation on each. All that can stand beside one another are in one build, in which a variable
-//! of the environment chooses the active one.
+//! Proves that the simulation finds bugs: plants bugs in a copy of the workspace, and runs the simulation on each.
+//! All bugs that can be in one build are built together. In that build an environment variable chooses the active
+//! bug.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example planted
@@ -9,9 +9,9 @@
 //! cargo run --release -p accp-tests --example planted -- --tests # what the simulation misses, by tests
 //! ```
 //!
-//! It fails if a bug is not found within 2,000 seeds and `docs/mutants.md` does not explain it, or if
-//! the simulation fails without a planted bug. The copy stays below the target folder, so the next run
-//! has little to build.
+//! The program fails if a bug is not found within 2,000 seeds and `docs/mutants.md` does not explain it, or if the
+//! simulation fails without a planted bug. The copy stays below the target folder, so the next run has little to
+//! build.
 
 mod bugs;
 mod copy;
@@ -32,9 +32,9 @@ use sources::Source;
 use suites::{Tested, suites};
 use together::Together;
 
-/// Behind these words, `docs/mutants.md` explains the bugs that are not found.
+/// The text of `docs/mutants.md` after these words explains the bugs that the simulation does not find.
 const NOT_FOUND: &str = "does not find the others";
-/// A bug that makes the simulation run longer than this is found too.
+/// The time limit of the simulation, in seconds. A bug that makes the simulation run longer counts as found.
 const SECONDS: u32 = 600;
 
 #[derive(Parser)]
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns each bug whose number has the rest `k` when it is divided by `n`, for a share of `k/n`.
+/// Returns the part of the bugs that `share` names: for `k/n`, the bugs whose number modulo `n` is `k`.
 fn part(bugs: Vec<Bug>, share: &str) -> Result<Vec<Bug>, String> {
     let read = |text: &str| text.parse::<usize>().ok();
     let parsed = share
@@ -75,7 +75,7 @@ fn part(bugs: Vec<Bug>, share: &str) -> Result<Vec<Bug>, String> {
         .collect())
 }
 
-/// Returns whether all planted bugs were found, and no other bug.
+/// Returns whether each bug was found or is explained in `docs/mutants.md`.
 fn run(args: &Args) -> Result<bool, String> {
     let seeds = args.seeds;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -150,7 +150,7 @@ fn run(args: &Args) -> Result<bool, String> {
     Ok(tally.unexplained == 0)
 }
 
-/// Looks for a bug that does not stand beside others.
+/// Looks for a bug that could not be built together with others.
 fn hunt_alone(copy: &Copy, bug: &Bug, args: &Args, tally: &mut Tally) -> Result<(), String> {
     copy.build_simulation()?;
     let found = copy.simulate(args.seeds, SECONDS, is_of_drafts(bug))?;
@@ -160,10 +160,10 @@ fn hunt_alone(copy: &Copy, bug: &Bug, args: &Args, tally: &mut Tally) -> Result<
     Ok(())
 }
 
-/// What was found so far.
+/// The results so far.
 #[derive(Default)]
 struct Tally {
-    /// The page that explains bugs which nothing finds.
+    /// The text of `docs/mutants.md` that explains bugs which the simulation does not find.
     explained: String,
     seeds: u32,
     missed: usize,
@@ -172,7 +172,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// Prints what the simulation says of a bug. Returns whether it has missed the bug.
+    /// Prints what the simulation says of a bug. Returns whether the simulation has missed the bug.
     fn tell(&mut self, bug: &Bug, found: Option<(String, String)>) -> bool {
         let (name, seeds) = (&bug.name, self.seeds);
         if let Some((seed, what)) = found {
@@ -188,7 +188,7 @@ impl Tally {
         true
     }
 
-    /// Runs the tests on a bug, and prints the first that fails.
+    /// Runs the tests on a bug, and prints the first test that fails.
     fn test(&mut self, copy: &Copy, bug: &Bug) -> Result<(), String> {
         let of = bug.edits.first().map_or("", |edit| &edit.of);
         for tests in suites(of) {
@@ -203,7 +203,7 @@ impl Tally {
     }
 }
 
-/// Returns whether a bug is looked for among members that speak the draft alone, as its name says.
+/// Returns whether the simulation looks for a bug among members that speak the draft alone. The bug's name tells.
 fn is_of_drafts(bug: &Bug) -> bool {
     bug.name.starts_with("draft_")
 }

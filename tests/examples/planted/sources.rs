@@ -1,4 +1,4 @@
-//! The sources of a crate: its items by their paths, and their tokens.
+//! Reads the sources of a crate: its items with their paths, and its tokens.
 
 use std::fs;
 use std::ops::Range;
@@ -42,7 +42,7 @@ pub(crate) fn folder_of(name: &str) -> PathBuf {
 }
 
 impl Source {
-    /// Reads a file. `module` is the path of the module in the file.
+    /// Reads a file. `module` is the path of the module that the file contains.
     ///
     /// # Errors
     /// If the text is not Rust.
@@ -115,7 +115,7 @@ impl Source {
         1 + self.text[..at].matches('\n').count()
     }
 
-    /// Returns the text from one token to another.
+    /// Returns the text of a range of tokens.
     pub(crate) fn text_of(&self, tokens: &Range<usize>) -> &str {
         &self.text[self.bytes_of(tokens)]
     }

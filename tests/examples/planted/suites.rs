@@ -1,4 +1,4 @@
-//! The tests that can find a mistake that the simulation does not find.
+//! The tests that are run on a mistake which the simulation has not found.
 
 use super::copy::{Copy, cargo, how_it_ended};
 
@@ -8,13 +8,13 @@ const SECONDS: u32 = 300;
 /// The arguments of cargo for some tests.
 pub(crate) type Suite = &'static [&'static str];
 
-/// What tests say of a mistake.
+/// The result of tests with a mistake planted.
 #[derive(Debug)]
 pub(crate) enum Tested {
     Passed,
-    /// The first test that fails, or how they ended.
+    /// The name of the first test that fails, or how the run of the tests ended.
     Failed(String),
-    /// They do not build.
+    /// The tests do not build.
     Unbuilt,
 }
 

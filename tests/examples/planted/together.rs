@@ -1,6 +1,6 @@
-//! Many mistakes in one build. A variable of the environment chooses the one that is active, so the
-//! compiler runs once for all. Each mistake stands beside the code that it changes. What does not
-//! build with the others is left out, and its program plants it alone.
+//! Many mistakes in one build. An environment variable chooses the active mistake, so the compiler runs once for all
+//! mistakes. The code of each mistake is beside the code that the mistake changes. A mistake that does not build
+//! together with the others is left out, and the programs plant it alone later.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -10,15 +10,16 @@ use serde_json::Value;
 
 use super::copy::{Changed, Copy, SIMULATION};
 
-/// Rounds in which mistakes that do not build are left out.
+/// The most rounds in which mistakes that do not build are left out.
 const ROUNDS: usize = 20;
-/// The crates that may have mistakes. Each gets the function that says which mistake is active.
+/// The crates that may have mistakes. Each crate gets the function of [`SWITCH`].
 const CRATES: [&str; 3] = [
     "accp-runtime/context",
     "accp-runtime/session",
     "crates/hub/store",
 ];
-/// Returns whether this mistake is active.
+/// The code of a function that returns whether a mistake is active. The environment variable `MUTANT` has the number
+/// of the active mistake.
 const SWITCH: &str = r#"
 #[doc(hidden)]
 #[allow(dead_code, missing_docs, clippy::all)]
@@ -29,7 +30,7 @@ pub(crate) fn is_mutant(number: usize) -> bool {
 }
 "#;
 
-/// The condition under which a mistake is active.
+/// Returns the condition, as Rust code, under which a mistake is active.
 pub(crate) fn is_active(number: usize) -> String {
     format!("crate::is_mutant({number})")
 }
@@ -41,21 +42,21 @@ pub(crate) struct Switch {
     /// The bytes that are replaced.
     pub(crate) at: Range<usize>,
     pub(crate) new: String,
-    /// The bytes in which the compiler may blame this change for an error, beside its own text.
+    /// The bytes in which an error of the compiler may come from this change, in addition to the new text itself.
     pub(crate) scope: Range<usize>,
 }
 
 /// The changes that plant one mistake.
 pub(crate) type Way = Vec<Switch>;
 
-/// Mistakes that are in the copy at the same time.
+/// Mistakes that are planted in the copy at the same time.
 pub(crate) struct Together {
     /// The numbers of the mistakes.
     pub(crate) planted: BTreeSet<usize>,
     changed: Changed,
 }
 
-/// A change in the text that the compiler sees.
+/// A change, with its place in the text that the compiler sees.
 struct Written {
     number: usize,
     file: String,
@@ -64,11 +65,11 @@ struct Written {
 }
 
 impl Together {
-    /// Plants as many of these mistakes as can stand beside one another, and builds the simulation.
-    /// Of the ways to plant a mistake, the first that builds is taken.
+    /// Plants as many of these mistakes as can be in one build, and builds the simulation. Of the ways to plant a
+    /// mistake, uses the first that builds.
     ///
     /// # Errors
-    /// If no mistake is to blame for what the compiler says.
+    /// If no mistake is to blame for an error of the compiler.
     pub(crate) fn plant(copy: &Copy, ways: Vec<(usize, Vec<Way>)>) -> Result<Self, String> {
         let mut left: BTreeMap<usize, Vec<Way>> = ways.into_iter().collect();
         for _ in 0..ROUNDS {
@@ -100,7 +101,7 @@ impl Together {
     }
 }
 
-/// Returns the first way of each mistake that touches no other. Ways before it are left out.
+/// Returns the first way of each mistake that overlaps with no way that is already chosen. Drops the ways before it.
 fn chosen(left: &mut BTreeMap<usize, Vec<Way>>) -> BTreeMap<usize, Way> {
     let mut chosen: BTreeMap<usize, Way> = BTreeMap::new();
     for (number, ways) in left {
@@ -114,7 +115,7 @@ fn chosen(left: &mut BTreeMap<usize, Vec<Way>>) -> BTreeMap<usize, Way> {
     chosen
 }
 
-/// Returns whether a change touches another. Several may stand at the same place between two bytes.
+/// Returns whether two changes do not overlap. Two insertions never overlap, even at the same place.
 fn is_apart(one: &Switch, other: &Switch) -> bool {
     let are_points = one.at.is_empty() && other.at.is_empty();
     one.file != other.file
@@ -123,7 +124,7 @@ fn is_apart(one: &Switch, other: &Switch) -> bool {
         || other.at.end <= one.at.start
 }
 
-/// Writes the files with the mistakes, and the function that chooses one.
+/// Writes the files with the mistakes, and adds the function that chooses the active mistake to each crate.
 fn write(copy: &Copy, chosen: &BTreeMap<usize, Way>) -> Result<(Changed, Vec<Written>), String> {
     let mut files: BTreeMap<&str, Vec<(usize, &Switch)>> = BTreeMap::new();
     for (number, way) in chosen {
@@ -147,7 +148,7 @@ fn write(copy: &Copy, chosen: &BTreeMap<usize, Way>) -> Result<(Changed, Vec<Wri
             places.push((*number, start..text.len()));
         }
         text += &old[taken..];
-        // A byte of the old text moves by what the changes before it have added.
+        // Returns the new place of a byte of the old text. The changes before this byte have moved it.
         let moved = |byte: usize| {
             let before = switches.iter().filter(|(_, switch)| switch.at.end <= byte);
             before.fold(byte, |byte, (_, switch)| {
@@ -190,8 +191,8 @@ fn errors_of_simulation(copy: &Copy) -> Result<Vec<Value>, String> {
     Ok(errors)
 }
 
-/// Returns the mistakes in whose text the errors are: of several, those with the shortest text. An
-/// error outside of all of them is that of the mistakes in whose scope it is.
+/// Returns the mistakes that the errors of the compiler come from. These are the mistakes whose new text contains
+/// the error, or else those whose scope contains it. If there are several, those with the shortest range.
 fn blamed(errors: &[Value], written: &[Written]) -> BTreeSet<usize> {
     let spans = errors
         .iter()

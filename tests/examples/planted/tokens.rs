@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
 
-/// A word, a mark, a literal or a bracket.
+/// A word, a punctuation mark, a literal or a bracket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
     pub(crate) text: String,
@@ -79,7 +79,7 @@ pub(crate) fn find(pattern: &[Token], tokens: &[Token]) -> Vec<Range<usize>> {
     found
 }
 
-/// Returns the number of tokens that a pattern matches at the start, if it matches there.
+/// Returns how many tokens at the start a pattern matches, or `None` if the pattern does not match there.
 fn matches(pattern: &[Token], tokens: &[Token]) -> Option<usize> {
     let (mut wanted, mut at) = (0, 0);
     while let Some(token) = pattern.get(wanted) {
@@ -118,7 +118,7 @@ fn closing(tokens: &[Token]) -> Option<usize> {
     None
 }
 
-/// Returns the place that shares the most tokens with a pattern, and the number of shared tokens.
+/// Returns the range of tokens that shares the most tokens with a pattern, and the number of shared tokens.
 pub(crate) fn nearest(pattern: &[Token], tokens: &[Token]) -> Option<(usize, Range<usize>)> {
     let mut best: Option<(usize, Range<usize>)> = None;
     for start in 0..tokens.len() {

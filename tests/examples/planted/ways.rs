@@ -10,12 +10,13 @@ use super::bugs::Bug;
 use super::sources::Source;
 use super::together::{Switch, Way, is_active};
 
-/// A change of a text: the bytes, and what stands there with the bug.
+/// A change of a text: the bytes that are replaced, and the text of the bug that replaces them.
 type Change<'b> = (Range<usize>, &'b str);
 
-/// Returns the ways to plant a bug, the most likely to build first. The first puts the whole bodies
-/// of the changed functions beside their own. The others put the changed expression beside its own,
-/// the smallest one first: a function that returns `impl Trait` has only one body.
+/// Returns the ways to plant a bug, the most likely to build first. The first way puts a changed copy of each
+/// function's body beside the original body. The other ways put a changed copy of one expression beside the original
+/// expression, the smallest expression first. They help where a function returns `impl Trait`: such a function can
+/// have only one body.
 ///
 /// # Errors
 /// If a pattern does not match exactly once.
@@ -47,7 +48,7 @@ pub(crate) fn ways(
     Ok(bodies.into_iter().chain(expressions).collect())
 }
 
-/// The bodies of functions and the expressions of a file, by their bytes.
+/// The byte ranges of all function bodies and of all expressions of a file.
 #[derive(Default)]
 struct Places {
     bodies: Vec<Range<usize>>,
@@ -61,7 +62,8 @@ impl Places {
         Ok(places)
     }
 
-    /// Puts each body with its changes before its own, if all changes are in bodies.
+    /// Puts a changed copy of each body at the start of the original body. Returns `None` if a change is outside of
+    /// all bodies.
     fn bodies(
         &self,
         number: usize,
@@ -91,7 +93,7 @@ impl Places {
         switches.collect()
     }
 
-    /// Puts each expression around a change beside its own, the smallest first.
+    /// For each expression around a change, puts a changed copy beside the original, the smallest expression first.
     fn expressions(
         &self,
         number: usize,
@@ -124,7 +126,7 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// Returns the text of a place with its changes.
+/// Returns the text of a place, with these changes made.
 fn changed(text: &str, place: &Range<usize>, changes: &[&Change<'_>]) -> String {
     let mut changes = changes.to_vec();
     changes.sort_by_key(|(at, _)| at.start);

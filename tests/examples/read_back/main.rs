@@ -1,18 +1,18 @@
-//! Reads messages back from the prompts of the policy `memory`, each from its prompt alone.
+//! Reads messages back from the prompts of the policy `memory`. Each message is read from one prompt alone.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example read_back -- examples/bakery.jsonl
 //! cargo run --release -p accp-tests --example read_back -- --registry LEARNT FILES...
 //! ```
 //!
-//! Each conversation is replayed in both layouts. A reader that knows only the texts of a prompt
-//! follows references, puts wrappers back and reads views under the definitions that stand there. A
-//! message that is new to the agent has to come back whole, or, if it has more than 2,000 tokens, its
-//! head and tail. JSON comes back as equal values, other text up to the length of white space.
-//! Messages that the agent has seen come back, too, and results among them may lack their middles.
+//! Each conversation is replayed in both layouts. A reader that knows only the texts of a prompt follows references,
+//! puts wrappers back and reads views under the definitions in the prompt. A message that is new to the agent has to
+//! come back whole. If the message has more than 2,000 tokens, its head and tail are enough. JSON has to come back
+//! as equal values, and other text may differ in the length of white space. Messages that the agent has seen have to
+//! come back, too, but results among them may lack their middles.
 //!
-//! Exit code 1: a message did not come back, or a file cannot be read; the program stops there and
-//! prints the place and both texts. 2: no files.
+//! Exit code 1: a message did not come back, or a file cannot be read. The program then stops, and prints the place
+//! and both texts. Exit code 2: no files.
 
 // The path lets both this program and the test find the modules.
 #[path = "replay.rs"]

@@ -1,4 +1,4 @@
-//! Messages as they were recorded, compared with what a reader restored.
+//! Compares recorded messages with what a reader restored.
 
 use accp_context::Call;
 use accp_frame::Value;
@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 
 use super::reader::value;
 
-/// Returns whether the parts give the message: one part gives all of it, two parts give the head
-/// and the tail of a result.
+/// Returns whether these parts restore the message. One part is the whole message; two parts are the head and the
+/// tail of a result.
 pub(crate) fn is_restored(message: &Message, parts: &[String], view: &View) -> bool {
     match parts {
         [whole] if message.kind == Kind::Result => is_result(&words(message), whole, view),
@@ -52,8 +52,8 @@ fn structured(text: &str) -> Option<Json> {
     (json.is_object() || json.is_array()).then_some(json)
 }
 
-/// Reads these words, with white space of any length between them, and returns the text behind
-/// them.
+/// Skips these words at the start, with white space of any length between them, and returns the text behind them.
+/// Returns `None` if the text begins differently.
 fn text<'t>(mut rest: &'t str, words: &str) -> Option<&'t str> {
     for (at, word) in words.split_whitespace().enumerate() {
         let trimmed = rest.trim_start();
@@ -65,7 +65,7 @@ fn text<'t>(mut rest: &'t str, words: &str) -> Option<&'t str> {
     Some(rest)
 }
 
-/// Reads JSON as it is or as a view, and returns the text behind it.
+/// Skips JSON that is written as it is or as a view, and returns the text behind it.
 fn read<'t>(rest: &'t str, json: &Json, view: &View) -> Option<&'t str> {
     text(rest, &json.to_string()).or_else(|| {
         let (read, rest) = value(view, rest.trim_start())?;
@@ -75,7 +75,7 @@ fn read<'t>(rest: &'t str, json: &Json, view: &View) -> Option<&'t str> {
     })
 }
 
-/// Reads `> tool(key: value, key: value)` or `> tool R1(value,value)`, and returns the text behind
+/// Skips a call, such as `> tool(key: value, key: value)` or `> tool R1(value,value)`, and returns the text behind
 /// it.
 fn call<'t>(rest: &'t str, call: Call<'_>, view: &View) -> Option<&'t str> {
     let rest = text(rest, &format!("> {}", call.tool().unwrap_or_default()))?;

@@ -1,5 +1,5 @@
-//! A reader of prompts of the policy `memory`. It knows the policy's documentation and the texts of
-//! one prompt, and nothing else: what it restores, a model can read.
+//! A reader of prompts of the policy `memory`. The reader uses only the policy's documentation and the texts of one
+//! prompt. So a model, too, can read what this reader restores.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use accp_registry::Registry;
 use accp_runtime::view::View;
 use serde_json::{Value as Json, json};
 
-/// The words before and after the number of lines in the definition of a wrapper, and the words
-/// before its name.
+/// The definition of a wrapper begins with [`DEFINES`] and the name of the wrapper. The words in [`SAYS`] and
+/// [`AROUND`] are before and after its number of lines.
 const SAYS: &str = " says a text with ";
 const AROUND: &str = " around it:\n";
 const DEFINES: &str = "[From here on, ";
 
-/// A prompt, with what its texts define.
+/// A prompt, with the schemas and wrappers that it defines.
 #[derive(Debug)]
 pub(crate) struct Prompt<'p> {
     segments: Vec<Segment<'p>>,
@@ -29,15 +29,15 @@ pub(crate) struct Prompt<'p> {
 struct Segment<'p> {
     message: usize,
     speaker: Option<&'p str>,
-    /// The lines as they stand there: with marks, and without their wrapper.
+    /// The lines as the prompt shows them: with marks, and without their wrapper.
     lines: Vec<&'p str>,
-    /// The number of schemas that are defined up to here.
+    /// The number of schemas that the prompt has defined up to the end of this segment.
     schemas: usize,
 }
 
 #[derive(Debug)]
 struct Wrapper<'p> {
-    /// The segment that defines the wrapper, and how many others stand before it.
+    /// The index of the segment that defines the wrapper.
     at: usize,
     before: Vec<&'p str>,
     after: Vec<&'p str>,
@@ -46,17 +46,17 @@ struct Wrapper<'p> {
 /// A message as a prompt shows it.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Restored {
-    /// The speaker; `None` for the result of the one call before it.
+    /// The speaker; `None` for a result that answers the only call of the message before.
     pub(crate) speaker: Option<String>,
-    /// The text; in two parts, if its middle is left out.
+    /// The text in one part, or in two parts if its middle is left out.
     pub(crate) parts: Vec<String>,
-    /// Whether lines around the text were put back.
+    /// Whether the lines of a wrapper were put back around the text.
     pub(crate) is_wrapped: bool,
-    /// The number of references among its lines.
+    /// The number of references among the lines of the message.
     pub(crate) references: usize,
 }
 
-/// A line that is a mark: of lines that are left out, or of lines of another message.
+/// A line that is a mark. A mark refers to left-out lines of the same message, or to lines of another message.
 #[derive(Debug, Clone, Copy)]
 struct Mark<'p> {
     message: usize,
@@ -74,7 +74,7 @@ impl<'p> Prompt<'p> {
     /// Reads the segments that show messages: the index of each message, and its text.
     ///
     /// # Errors
-    /// The message with a form that the policy does not have, and what was expected.
+    /// If a message does not have the form of the policy. Returns the message, and what was expected.
     pub(crate) fn read(
         segments: impl Iterator<Item = (usize, &'p str)>,
     ) -> Result<Self, (usize, String)> {
@@ -155,8 +155,8 @@ impl<'p> Prompt<'p> {
         self.find(message).is_some()
     }
 
-    /// Returns the gaps in messages: for each, the message, the arguments with which a model can
-    /// show the left-out lines, and their first words.
+    /// Returns the gaps in messages: the message, the arguments with which a model can show the lines that are left
+    /// out, and the first words of these lines.
     pub(crate) fn gaps(&self) -> impl Iterator<Item = (usize, String, &'p str)> {
         self.segments.iter().flat_map(|segment| {
             let marks = segment.lines.iter().filter_map(|line| Mark::read(line));
@@ -175,7 +175,7 @@ impl<'p> Prompt<'p> {
     /// Restores a message.
     ///
     /// # Errors
-    /// What the prompt lacks.
+    /// If the prompt lacks something. Returns what it lacks.
     pub(crate) fn restore(&self, message: usize) -> Result<Restored, String> {
         let mut segments = self.segments.iter().enumerate();
         let (at, segment) = segments
@@ -215,7 +215,7 @@ impl<'p> Prompt<'p> {
         })
     }
 
-    /// Numbers these lines of a message, and follows the references among them.
+    /// Numbers these lines of the message `of`, and follows the references among them.
     fn lines(&self, lines: &[&'p str], of: usize) -> Result<Numbered<'p>, String> {
         let mut out = Vec::with_capacity(lines.len());
         let mut next = 1;
@@ -226,7 +226,7 @@ impl<'p> Prompt<'p> {
                     next += 1;
                 }
                 Some(mark) if mark.is_gap && mark.message == of => {
-                    // The gap may also contain a part of the line before it.
+                    // The gap may also contain the end of the line before it.
                     if mark.from != next && mark.from + 1 != next || mark.to < mark.from {
                         return Err(format!("`{line}` in message {of} stands at line {next}"));
                     }
@@ -249,7 +249,7 @@ impl<'p> Prompt<'p> {
         Ok(out)
     }
 
-    /// Returns the lines to which a reference leads. The first begins with its words.
+    /// Returns the lines that a reference names. The first line must begin with the words of the reference.
     fn follow(&self, mark: Mark<'_>) -> Result<Vec<&'p str>, String> {
         let lacks = || format!("p{} does not stand in the prompt", mark.message);
         let segment = self.find(mark.message).ok_or_else(lacks)?;
@@ -266,10 +266,10 @@ impl<'p> Prompt<'p> {
         Ok(found)
     }
 
-    /// Returns the view under the definitions up to a message.
+    /// Returns the view with the definitions up to a message.
     ///
     /// # Errors
-    /// Definitions that make no registry.
+    /// If the definitions make no registry.
     pub(crate) fn view(&self, message: usize) -> Result<View, String> {
         let known = self.find(message).map_or(0, |segment| segment.schemas);
         let mut schemas = serde_json::Map::new();
@@ -303,7 +303,7 @@ impl<'p> Prompt<'p> {
 }
 
 impl<'p> Mark<'p> {
-    /// Reads `[... p7:12-30: words]` or `[as in p7:12-30: words]`; one line is `p7:12`.
+    /// Reads `[... p7:12-30: words]` or `[as in p7:12-30: words]`. For a single line, the place is `p7:12`.
     fn read(line: &'p str) -> Option<Self> {
         let inner = line.strip_suffix(']')?;
         let (is_gap, inner) = match inner.strip_prefix("[... p") {
@@ -331,7 +331,7 @@ fn quoted_end(text: &str) -> Option<usize> {
     Some(strings.byte_offset())
 }
 
-/// Returns a line without the `\` before what reads as a mark.
+/// Returns a line without the `\` that keeps its text from being read as a mark.
 fn unguarded(line: &str) -> &str {
     let bare = line.trim_start_matches('\\');
     let is_mark = || {

@@ -1,4 +1,4 @@
-//! Replays of conversations under the policy `memory`, with each prompt read back.
+//! Replays conversations under the policy `memory`, and reads each prompt back.
 
 mod original;
 pub(crate) mod reader;
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use reader::{Prompt, Restored};
 
-/// Messages longer than this may lose their middle when they are shown for the first time.
+/// Messages with more tokens than this may lose their middle when they are shown for the first time.
 const SIGHT: usize = 2000;
 
 /// The counts of a replay.
@@ -34,7 +34,7 @@ pub(crate) struct Counts {
     pub(crate) seen: u64,
     /// References in new messages.
     pub(crate) references: u64,
-    /// New messages that were shown with a wrapper: the lines around them are those of an earlier
+    /// New messages that were shown with a wrapper: they have the same lines around their text as an earlier
     /// message.
     pub(crate) wrapped: u64,
 }
@@ -49,14 +49,14 @@ pub(crate) struct Difference {
     message: usize,
     what: String,
     original: String,
-    /// The text that the reader restored, and the prompt's text.
+    /// The text with which the prompt shows the message, or nothing.
     restored: String,
 }
 
 /// Replays a conversation, and reads each prompt back.
 ///
 /// # Errors
-/// The first message that its reader does not restore.
+/// Returns the first message that the reader does not restore.
 pub(crate) fn read_back(
     transcript: &Transcript,
     layout: Layout,
@@ -128,8 +128,8 @@ pub(crate) fn read_back(
     Ok(counts)
 }
 
-/// Checks that a model can fetch what is left out of a message: the tool is declared before it, and
-/// answers with lines that begin with these words.
+/// Checks that a model can fetch the lines that are left out of a message. The prompt must declare the tool before
+/// the message, and the answer of the tool must begin with these words.
 fn fetch(
     memory: &Memory,
     segments: &[Segment],

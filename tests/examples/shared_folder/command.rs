@@ -1,4 +1,4 @@
-//! The command `accp collab`.
+//! Runs the command `accp collab`.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -6,14 +6,14 @@ use std::process::{Command, Stdio};
 use accp_tests::program::Result;
 use serde_json::Value as Json;
 
-/// The deliverable of all folders here.
+/// The deliverable in all folders of this program.
 pub(crate) const PRIMARY: &str = "deliverables/decision-memo.md";
 
 /// A review in the form that the protocol demands.
 pub(crate) const REVIEW: &str = "Context:\n- Reviewed primary deliverable: `deliverables/decision-memo.md`\n\n\
     Review Scope:\n- Primary deliverable completeness\n\nPosition:\n- Good.\n";
 
-/// The command in a folder.
+/// The command `accp collab` for one folder.
 #[derive(Clone)]
 pub(crate) struct Collab {
     accp: PathBuf,

@@ -1,4 +1,4 @@
-//! Many participants at once.
+//! Lets many participants work in one folder at the same time, and measures how fast they get their turns.
 
 use std::fmt;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What the threads share.
+/// The state that all threads share.
 struct Crowd {
     collab: Collab,
     /// When the last review was acknowledged.
@@ -46,7 +46,7 @@ struct Crowd {
     reads: AtomicU64,
 }
 
-/// Lets participants review in rounds.
+/// Lets all participants but the owner review a proposal in each round.
 pub(crate) fn run(
     accp: &Path,
     lock: &str,
@@ -138,7 +138,7 @@ fn joined(thread: thread::ScopedJoinHandle<'_, Result<()>>) -> Result<()> {
 }
 
 impl Crowd {
-    /// Waits for the turn. Returns the number of the last event.
+    /// Waits until it is the participant's turn. Returns the number of the last event.
     fn wait(&self, who: &str) -> Result<String> {
         let said = self
             .collab

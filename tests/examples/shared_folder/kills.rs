@@ -1,4 +1,4 @@
-//! Processes that are killed while they append.
+//! Kills processes while they append events.
 
 use std::fmt;
 use std::path::Path;
@@ -12,7 +12,7 @@ use accp_tests::program::{self, Killed, Result};
 
 use crate::command::{Collab, REVIEW, append, of_deliverable};
 
-/// Kills in one folder before the next.
+/// The number of kills in one folder before a new folder is used.
 const EACH: u64 = 100;
 
 /// The counts of the kills, by the fate of the event.
@@ -69,7 +69,7 @@ struct Bench {
     takes: Duration,
 }
 
-/// What happens in a round, again and again: the participant and the event.
+/// The participant and the event of each append. These five appends are repeated.
 const ROUND: [(&str, &str); 5] = [
     ("ada", "proposal_submitted"),
     ("bob", "review_submitted"),
@@ -150,8 +150,7 @@ impl Bench {
             counts.absent += u64::from(!is_there);
         }
         self.events = events.to_vec();
-        // Half of the missing events are appended again without a kill. Then the folder must be in
-        // order.
+        // Half of the missing events are appended again without a kill. Then the folder must be valid.
         if !is_there && rng.below(2) == 0 {
             self.collab.succeed(&args)?;
             let folder = self.shared.read(Scope::All);

@@ -1,13 +1,12 @@
-//! Agents that share a folder: processes that are killed while they append, and many participants at once.
+//! Kills agents while they append events to a shared folder, and lets many agents use a folder at the same time.
 //!
-//! The command `accp collab` is run as its users run it.
+//! The program runs the command `accp collab` as its users do.
 //!
-//! - `--kills`: processes are killed at random instants of `accp collab append`. After each kill, what was
-//!   acknowledged is in the log, once; no number is left out; `protocol.json` is whole, and the next append goes
-//!   through.
-//! - `--rounds`: participants wait for their turn, and review at the same time, so many rounds. Each
-//!   acknowledged event is in the log, and the phase moves on. A reader in a loop never sees half a file.
-//!   `--within` says how many milliseconds after the last review the owner's `wait` has to return.
+//! - `--kills`: processes are killed at random instants of `accp collab append`. After each kill, every acknowledged
+//!   event is in the log once, no number is missing, `protocol.json` is whole, and the next append succeeds.
+//! - `--rounds`: in this many rounds, participants wait for their turn, and review at the same time. Each
+//!   acknowledged event is in the log, and the phase moves on. A reader in a loop never sees half a file. `--within`
+//!   says how many milliseconds after the last review the owner's `wait` has to return.
 //!
 //! ```sh
 //! cargo build --release -p accp-cli

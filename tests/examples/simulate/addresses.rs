@@ -1,4 +1,4 @@
-//! Requests that are for one agent, as seen by an observer who forgets nothing.
+//! Requests that are for one agent, according to an observer that forgets nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,17 @@ use super::text::{head, intent, meta, mid_in};
 /// The requests that are for one agent and have no answer, by their chain.
 #[derive(Debug, Default)]
 pub(crate) struct Addresses {
-    /// The agents that ever joined.
+    /// All agents that have ever joined, with their members.
     members: BTreeMap<String, MemberId>,
-    /// Those that are in the session, each with the position at which it has joined.
+    /// The members that are in the session now. For each member, the position at which it has joined.
     here: BTreeMap<MemberId, u64>,
-    /// What members have said they take.
+    /// The kinds of requests that members have said they take.
     takes: BTreeMap<MemberId, Vec<String>>,
-    /// The members that were given a request, each with the position of its entry.
+    /// The members that each request went to, in order. For each member, the position of the entry that gave it the
+    /// request.
     given: BTreeMap<Mid, Vec<(u64, MemberId)>>,
     asked: BTreeMap<Mid, Vec<Asked>>,
-    /// The members that began the chains.
+    /// The member that began each chain.
     starters: BTreeMap<Mid, MemberId>,
 }
 
@@ -29,7 +30,8 @@ struct Asked {
     mid: Mid,
     by: MemberId,
     to: MemberId,
-    /// The kind of a request whose taker the host chooses, and the position at which the taker has got it.
+    /// For a request whose taker the host chooses: the kind of the request, and the position at which the taker got
+    /// it.
     chosen: Option<(String, u64)>,
 }
 
@@ -38,13 +40,14 @@ fn ends(text: &str) -> bool {
     matches!(intent(text), "done" | "fail" | "end")
 }
 
-/// Returns the name in the metadata of a request; `None` if it is for all.
+/// Returns the name in the metadata of a request; `None` if the request is for all members or the host chooses its
+/// taker.
 pub(super) fn addressee(text: &str) -> Option<&str> {
     let name = meta(text, "to").filter(|name| !matches!(*name, "~" | "?"))?;
     matches!(intent(text), "req" | "qry").then_some(name)
 }
 
-/// Returns the kind of a request whose taker the host chooses.
+/// Returns the kind of a request whose taker the host chooses; `None` for other requests.
 pub(super) fn kind_of(text: &str) -> Option<String> {
     meta(text, "to").filter(|to| *to == "?")?;
     let kind = text.split(['>', '{']).nth(1)?;
@@ -57,7 +60,7 @@ pub(super) fn kind_of(text: &str) -> Option<String> {
 }
 
 impl Addresses {
-    /// Takes note of the host or of a member that joins.
+    /// Records the agents of the host or of a member that joins.
     pub(super) fn joins(&mut self, member: MemberId, text: &str, position: u64) {
         self.here.insert(member, position);
         for name in agents_in(text) {
@@ -69,7 +72,7 @@ impl Addresses {
         self.here.remove(&member);
     }
 
-    /// Takes note of what a member says it takes.
+    /// Records which requests a member has said it takes.
     pub(super) fn says(&mut self, member: MemberId, text: &str) -> Result<(), String> {
         let heads = text
             .split_once("heads:[")
@@ -85,8 +88,9 @@ impl Addresses {
         Ok(())
     }
 
-    /// Returns how well a member fits a request: in the session before one that has left, and by the name of the kind
-    /// before all others.
+    /// Returns how well a member fits a request, or `None` if it does not take the request. The least value is the
+    /// best fit: members of the session come before members that have left, then members that name the kind before
+    /// members that take every kind.
     fn fit(&self, member: MemberId, kind: &str) -> Option<(bool, bool)> {
         let has_left = !self.here.contains_key(&member);
         let heads = self.takes.get(&member)?;
@@ -95,7 +99,7 @@ impl Addresses {
         takes.then_some((has_left, !names))
     }
 
-    /// Returns how well the members fit best that may get a request of this member.
+    /// Returns the best fit that any member other than the asker has for a request.
     fn best(&self, by: MemberId, kind: &str) -> Option<(bool, bool)> {
         let others = self.takes.keys().filter(|member| **member != by);
         others.filter_map(|member| self.fit(*member, kind)).min()
@@ -109,12 +113,12 @@ impl Addresses {
         })
     }
 
-    /// Returns whether nobody takes a request, nor may take it later.
+    /// Returns whether no member takes a request, and no member can still say that it takes the request.
     pub(super) fn is_for_none(&self, by: MemberId, text: &str) -> bool {
         kind_of(text).is_some_and(|kind| self.best(by, &kind).is_none() && !self.may_be_taken(by))
     }
 
-    /// Returns whether a request is without a taker: the one that had it has left since.
+    /// Returns whether a request has no taker, because the member that got it at position `at` has left since.
     fn is_free(&self, asked: &Asked, at: u64) -> bool {
         self.here.get(&asked.to).is_none_or(|joined| *joined > at)
     }
@@ -130,7 +134,7 @@ impl Addresses {
         Err(format!("{kind} of {by} goes to {to}, {best:?} is the best"))
     }
 
-    /// Checks a request that is handed on, and takes it into account.
+    /// Checks a request that the host hands on to another member, and records its new taker.
     pub(super) fn hands_on(&mut self, entry: &Entry, chain: &Mid) -> Result<(), String> {
         let (mid, to) = (&entry.mid, entry.to.unwrap_or(MemberId::NOBODY));
         let asked = self.asked.get(chain).into_iter().flatten();
@@ -159,8 +163,8 @@ impl Addresses {
         Ok(())
     }
 
-    /// Returns the member that had a request last before this position, and the positions at which it got it, since it
-    /// went from another.
+    /// Returns the member that had a request just before a position, and the positions at which this member got it.
+    /// Positions from before another member had the request are not returned.
     pub(super) fn given_before(&self, mid: &Mid, position: u64) -> Option<(MemberId, Vec<u64>)> {
         let given = self.given.get(mid)?.iter().rev();
         let mut given = given.filter(|(at, _)| *at < position).peekable();
@@ -169,8 +173,8 @@ impl Addresses {
         Some((to, all.map(|(at, _)| *at).collect()))
     }
 
-    /// Checks that each request has a taker, as far as the members of the session take it. Nobody has to take a request below
-    /// a cancelled chain.
+    /// Checks that each request has a taker if a member of the session takes it. A request below a cancelled chain
+    /// needs no taker.
     pub(super) fn judge_waiting(&self, is_cancelled: impl Fn(&Mid) -> bool) -> Result<(), String> {
         let asked = self.asked.iter().filter(|(chain, _)| !is_cancelled(chain));
         for one in asked.flat_map(|(_, asked)| asked) {
@@ -194,7 +198,7 @@ impl Addresses {
         self.members.contains_key(name)
     }
 
-    /// Checks that the entry of a request has the member that the request names.
+    /// Checks that the entry of a request is addressed to the member that the request names.
     pub(super) fn judge(&self, entry: &Entry) -> Result<(), String> {
         if let Some(kind) = kind_of(&entry.text) {
             let to = entry
@@ -213,7 +217,7 @@ impl Addresses {
         ))
     }
 
-    /// Returns whether a member that is no supervisor may send a frame, as far as it answers requests. `chain_of`
+    /// Returns whether a frame of a member that is no supervisor is allowed, as an answer to requests. `chain_of`
     /// returns the chain of a frame.
     pub(super) fn may_answer(
         &self,
@@ -244,8 +248,8 @@ impl Addresses {
         own.peek().is_none() || own.any(|one| one.to == sender || one.to == MemberId::NOBODY)
     }
 
-    /// Takes note of an accepted frame in this chain. `is_open` tells whether the chain was open before it. Returns
-    /// whether requests for one agent are left in it.
+    /// Records an accepted frame of a chain. `is_open` tells whether the chain was open before this frame. Returns
+    /// whether the chain still has unanswered requests for one agent.
     pub(super) fn apply(&mut self, entry: &Entry, chain: &Mid, is_open: bool) -> bool {
         let (text, sender) = (&*entry.text, entry.sender);
         match intent(text) {

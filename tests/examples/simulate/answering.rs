@@ -1,4 +1,5 @@
-//! Answers name what they answer: the chain of the request, and the request where it has not begun the chain.
+//! Checks that answers name what they answer: the chain of the request, and the request itself if it did not begin
+//! the chain.
 
 use accp_runtime::session::MemberId;
 use accp_session::Entry;
@@ -8,10 +9,11 @@ use super::observer::Observer;
 use super::text::{field, intent, meta};
 
 impl Observer {
-    /// Checks the chain of an answer of a handler, which says in `re` the position that it answers.
+    /// Checks the chain of a handler's answer. The answer has the position of its request in `re`.
     pub(super) fn judge_answer(&self, entry: &Entry) -> Result {
         let (text, sender) = (&*entry.text, entry.sender);
-        // A member of the draft alone counts positions of its own, and one that was put back those of another log.
+        // A member of the draft alone has positions of its own. After the host has lost a part of its log, `re` may
+        // be a position of the lost log.
         let is_known = !self.is_plain(sender) && !self.timeline.has_lost();
         let is_answer = matches!(intent(text), "done" | "wait" | "fail");
         let request = field(text, "re").filter(|_| is_answer && is_known);

@@ -1,5 +1,5 @@
-//! Who may do what, as an observer knows it by a reading of the log alone: who speaks, who is in the session, and what the
-//! operator has asked of the host.
+//! Who may do what, according to an observer that only reads the log: who speaks, who is in the session, and what
+//! the operator has asked of the host.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use accp_runtime::session::{MemberId, Mid};
 use super::node::SESSION;
 use super::text::{intent, meta, params};
 
-/// Operations of `sync` that are the host's own.
+/// Operations of `sync` that only the host may use.
 const OF_THE_HOST: [&str; 10] = [
     "open",
     "join",
@@ -37,7 +37,7 @@ pub(crate) struct Authority {
 pub(crate) struct Wishes {
     /// Keys of other sessions that may be read.
     pub(super) grants: BTreeSet<(String, String)>,
-    /// Keys whose bytes may go.
+    /// Keys whose bytes may expire.
     pub(super) expiries: BTreeSet<String>,
 }
 
@@ -63,13 +63,13 @@ pub(super) fn is_host_s(text: &str) -> bool {
     intent(text) == "sync" && operation.is_some_and(|name| OF_THE_HOST.contains(&name))
 }
 
-/// Returns whether a frame names another session than its own.
+/// Returns whether a frame names a session other than its own.
 pub(super) fn is_of_another_session(text: &str) -> bool {
     meta(text, "sid").is_some_and(|sid| sid != SESSION)
 }
 
 impl Authority {
-    /// Takes note of the host or of a member that joins.
+    /// Records the agents of the host or of a member that joins.
     pub(super) fn joins(&mut self, member: MemberId, text: &str) {
         let agents = agents_in(text).map(String::from).collect();
         self.agents.insert(member, agents);

@@ -1,4 +1,4 @@
-//! What the bounds of docs/limits.md need to know of a run.
+//! The facts about a run that the checks of the bounds in docs/limits.md need.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,16 @@ use accp_session::Batch;
 use super::plan::RunPlan;
 use super::text::{field, meta, number_in};
 
-/// What the bounds of a run need to know.
+/// The facts about a run that the checks of its bounds need.
 #[derive(Debug)]
 pub(super) struct Bounds {
-    /// Frames in an outbox, and those that wait for their handler.
+    /// The most frames in an outbox. `backlog` is the most frames that wait for their handlers.
     pub(super) outbox: usize,
     pub(super) backlog: usize,
     pub(super) groups: usize,
     /// The last position that each member has said it holds, since the host has started.
     pub(super) held: BTreeMap<MemberId, u64>,
-    /// Frames of members that were refused since they joined.
+    /// How many frames of each member were refused since the member joined.
     pub(super) refused: BTreeMap<MemberId, usize>,
     /// The keys of values whose bytes the host has had.
     pub(super) supplied: BTreeSet<String>,
@@ -36,7 +36,7 @@ impl Bounds {
         }
     }
 
-    /// Notes that the host has started: it knows nothing of what members hold.
+    /// Notes that the host has started again. It does not know any more what members hold.
     pub(super) fn starts_again(&mut self) {
         self.held.clear();
     }
@@ -45,7 +45,8 @@ impl Bounds {
         self.refused.remove(&member);
     }
 
-    /// Takes note of what a member says it holds. A host may also have told the member to begin there.
+    /// Records the position that a member says it holds, or the position at which the host has told the member to
+    /// begin.
     pub(super) fn holds(&mut self, member: MemberId, text: &str) {
         let is_link = meta(text, "mid").is_some_and(|mid| mid.starts_with('9'));
         let said = number_in::<u64>(text, "seq").filter(|_| is_link);

@@ -1,4 +1,4 @@
-//! Request chains, as seen by an observer who forgets nothing (draft section 3.7, item 4).
+//! Chains of requests, according to an observer that forgets nothing (draft section 3.7, item 4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,19 +13,20 @@ use super::text::{intent, maker, mid_in};
 pub(crate) struct Chains {
     /// The chain of each frame, and whether the chain was open after the frame.
     of: BTreeMap<Mid, (Mid, bool)>,
-    /// The cause of each chain that has one.
+    /// The cause under which each chain has begun, if it has one.
     above: BTreeMap<Mid, Cause>,
     /// The cause of each frame that has one, as it was known when the frame came.
     causes: BTreeMap<Mid, Cause>,
     /// The positions of the first frames of chains.
     begun: BTreeMap<Mid, u64>,
-    /// The frames of chains that wait for an answer, or that were cancelled: chain and position.
+    /// The frames of chains that wait for an answer or were cancelled, except for the frame whose id names the
+    /// chain. For each frame, its chain and its position.
     known: BTreeMap<Mid, (Mid, u64)>,
     /// The chains that wait for an answer.
     open: BTreeSet<Mid>,
-    /// The chains that were answered before a cancellation.
+    /// The chains that were answered.
     answered: BTreeSet<Mid>,
-    /// The position at which each other chain was cancelled.
+    /// The position at which each cancelled chain was cancelled.
     cancelled: BTreeMap<Mid, u64>,
     pub(super) addresses: Addresses,
 }
@@ -36,8 +37,8 @@ struct Cause {
     aid: Mid,
     /// The chain of the causing frame.
     chain: Mid,
-    /// Whether every side must know the cause. A side may forget the frames of a chain that
-    /// nobody waits for. Such a side may then take the frame for a chain of its own.
+    /// Whether every side must know the cause. A side may forget the frames of a chain that nobody waits for. Then
+    /// the side may take the `aid` for the id of a chain.
     is_known: bool,
 }
 
@@ -67,11 +68,11 @@ impl Chains {
             "cancel" => {
                 self.open.remove(&chain);
                 self.cancelled.entry(chain).or_insert(position);
-                // The cancellation does not count as a frame of its chain. So a frame that names
-                // it as its cause may still be sent.
+                // The cancellation does not count as a frame of its chain. So a frame that names the cancellation as
+                // its cause may still be sent.
                 return;
             }
-            // Requests for one agent keep their chain open until they are answered.
+            // A chain stays open until all its requests for one agent are answered.
             "done" | "fail" | "end" if are_left => {}
             "done" | "fail" | "end" => {
                 self.open.remove(&chain);
@@ -96,8 +97,8 @@ impl Chains {
         self.of.insert(mid, (chain, is_open));
     }
 
-    /// Returns the position of the parent of a frame: the frame that its `aid` names, or else the
-    /// request that it answers.
+    /// Returns the position of the parent of a frame: the frame that its `aid` names, or else the first frame of its
+    /// chain, if the chain is open.
     pub(crate) fn parent(&self, text: &str) -> Option<u64> {
         let begin = |chain: Mid| {
             let is_open = self.open.contains(&chain);
@@ -110,7 +111,7 @@ impl Chains {
         cause.or_else(|| begin(mid_in(text, "cid")?))
     }
 
-    /// Returns whether a member that is no supervisor may send a frame, as far as it answers requests.
+    /// Returns whether a frame of a member that is no supervisor is allowed, as an answer to requests.
     pub(super) fn may_answer(&self, text: &str, sender: MemberId) -> bool {
         self.addresses.may_answer(text, sender, |aid| {
             let of = self.of.get(aid).map(|(chain, _)| chain);
@@ -137,9 +138,10 @@ impl Chains {
         })
     }
 
-    /// Returns whether a frame has to be dropped because of a cancellation up to a position. The
-    /// frame belongs to a cancelled chain, or to a chain that waits below a cancelled chain. A side that
-    /// has started again knows the cause of the frame as it is `now`.
+    /// Returns whether a cancellation up to a position requires that a frame is dropped. This is so if the frame
+    /// belongs to a cancelled chain, or to a chain that waits below a cancelled chain. With `now`, the frame has the
+    /// cause that the observer knows now, as for a side that has started again. Otherwise it has the cause from when
+    /// it came.
     pub(crate) fn is_cancelled(&self, text: &str, upto: u64, now: bool) -> bool {
         if self.cancelled.is_empty() {
             return false;
@@ -158,7 +160,8 @@ impl Chains {
         })
     }
 
-    /// Returns whether a frame may be dropped: as in `is_cancelled`, but answered chains count too.
+    /// Returns whether a frame may be dropped. The conditions are those of `is_cancelled`, but chains that were
+    /// answered count, too.
     pub(crate) fn may_be_cancelled(&self, text: &str) -> bool {
         if self.cancelled.is_empty() {
             return false;
@@ -171,7 +174,7 @@ impl Chains {
         })
     }
 
-    /// Returns whether `look` finds its target at one of the chains, or at a chain above them.
+    /// Returns whether `look` is true for one of these chains, or for a chain above them.
     fn any<'c, M>(mut next: Vec<&'c Mid>, look: impl Fn(&'c Mid) -> (bool, M)) -> bool
     where
         M: IntoIterator<Item = &'c Mid>,

@@ -1,4 +1,4 @@
-//! Checks of what checkpoints keep, against an extraction of the observer's own.
+//! Checks that checkpoints keep the right facts. The observer extracts these facts by itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,11 +10,11 @@ use super::node::Result;
 use super::observer::Observer;
 use super::text::head;
 
-/// Fields whose values stand in the text of their frame.
+/// Fields whose values are in the text of their frame, and not in cold state.
 const PLAIN: [&str; 5] = ["n", "text", "re", RECORD, STATE];
 
 impl Observer {
-    /// Checks what a checkpoint keeps of the frames that leave the context with it.
+    /// Checks which facts a checkpoint keeps of the frames that it takes out of the context.
     pub(super) fn judge_content(&mut self, text: &str) -> Result {
         let read = Read::of(text)?;
         let is_gone = |at: &u64| {
@@ -40,7 +40,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that a new fact stands in a frame that leaves, or leaves in part.
+    /// Checks that each new fact is in the text of a frame that leaves the context, whole or in part.
     fn judge_verbatim(&self, read: &Read) -> Result {
         let is_source = |at: &u64| {
             let has_left = read
@@ -66,7 +66,7 @@ impl Observer {
 }
 
 impl World {
-    /// Checks that the host has the lines of warm state that its checkpoints say.
+    /// Checks that warm state at the host has the lines that its checkpoints describe.
     pub(super) fn judge_warm(&self) -> Result {
         let warm = self.room.host.session().state().warm();
         let facts = warm.digests().iter().map(|digest| {

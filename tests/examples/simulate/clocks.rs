@@ -5,7 +5,7 @@ use accp_runtime::session::Time;
 use super::World;
 
 impl World {
-    /// Sets the clock of a side forward or back, by seconds up to a year.
+    /// Sets the clock of a side forward or back, by up to a year.
     pub(super) fn step_clock(&mut self, who: usize) {
         const YEAR: u64 = 365 * 24 * 3_600_000;
         let most = [20_000, 120_000, YEAR][self.rng.below(3) as usize];
@@ -24,7 +24,7 @@ impl World {
         self.room.host.clock(self.room.now)
     }
 
-    /// Sets every clock as it was at the start.
+    /// Sets every clock to the skew that it had at the start.
     pub(super) fn set_clocks_right(&mut self) {
         self.observer.silent.clear();
         for node in &self.nodes {

@@ -1,4 +1,4 @@
-//! Members that enter, leave and come back.
+//! Lets members enter, leave and come back.
 
 use accp_runtime::AgentId;
 use accp_runtime::session::{Input, InputError, MemberId};
@@ -34,7 +34,7 @@ impl World {
         self.enter(last)
     }
 
-    /// Lets the host remove a member, or lets one in again that was removed.
+    /// Lets the host remove a member, or lets a removed member in again.
     pub(super) fn come_or_go(&mut self) -> Result {
         if self.room.host.session().rolled_back().is_some() || self.room.members.is_empty() {
             return Ok(());
@@ -54,7 +54,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets a member ask for the name of another, which it does not get.
+    /// Lets a member ask for the name of another side. The host must refuse this.
     fn claim_another(&mut self, who: usize) -> Result {
         let other = self.rng.below(1 + self.room.members.len() as u64) as usize;
         if other == who {
@@ -73,7 +73,7 @@ impl World {
         }
     }
 
-    /// Lets all members in again that have left.
+    /// Lets all members that have left join again.
     pub(super) fn let_all_in(&mut self) -> Result {
         if self.room.host.session().rolled_back().is_some() {
             return Ok(());

@@ -1,7 +1,7 @@
-//! What checkpoints keep of what was said, against an extraction of the observer's own (draft section 5.3).
+//! What checkpoints keep of the frames. The observer extracts the same facts by itself (draft section 5.3).
 //!
-//! Some frames tell of records, whose state changes with each of them. The observer follows these states, and the lines of
-//! warm state as the checkpoints in the log say them.
+//! Some frames are about records, and each such frame changes the state of its record. The observer follows these
+//! states, and the lines of warm state that the checkpoints in the log describe.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,17 +11,17 @@ use accp_session::Entry;
 use super::node::{REGISTRY, Result, said};
 use super::text::{head, intent};
 
-/// The field that names a record, and the one that changes.
+/// The field that names a record, and the field whose value changes.
 pub(super) const RECORD: &str = "item_id";
 pub(super) const STATE: &str = "status";
-/// The intents of frames that tell of the task.
+/// The intents of frames that tell about the task.
 const TELLING: [&str; 6] = ["req", "done", "fail", "wait", "esc", "qry"];
-/// The most tokens of a line in warm state, and of all of them, and the most bytes of a line.
+/// The most tokens of a line in warm state, the most tokens of all lines together, and the most bytes of a line.
 const LINE: u32 = 200;
 const WARM: u32 = 2000;
 const BYTES: usize = 3000;
-/// Tokens below these bounds at which the host may stop adding facts: eight facts in a row without room end its search, and
-/// a fact is at most this long.
+/// How many tokens below these bounds the host may stop adding facts. The host stops after eight facts in a row that
+/// do not fit, and a fact has at most this many tokens.
 const SPARE: u32 = 45;
 
 pub(super) type Key = (String, String);
@@ -29,7 +29,7 @@ pub(super) type Key = (String, String);
 /// What the observer knows of warm state.
 #[derive(Debug, Default)]
 pub(super) struct Content {
-    /// The frames that tell of a record, by their position: the record and its state.
+    /// The frames that are about a record, by their position. For each frame, the record and its state.
     pub(super) told: BTreeMap<u64, (String, String)>,
     /// The lines of warm state.
     pub(super) lines: Vec<Line>,
@@ -37,7 +37,7 @@ pub(super) struct Content {
     pub(super) cut: BTreeSet<u64>,
 }
 
-/// The line of a checkpoint, or of several.
+/// The line of one checkpoint, or of several that were merged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Line {
     pub(super) last: u64,
@@ -52,13 +52,13 @@ impl Line {
     }
 }
 
-/// A checkpoint, as the text of its frame says.
+/// A checkpoint, read from the text of its frame.
 pub(super) struct Read {
     pub(super) id: u64,
     pub(super) left: Vec<(u64, u64)>,
     pub(super) cut: BTreeSet<u64>,
     pub(super) line: Option<Line>,
-    /// The last of the checkpoints that become one, and their line.
+    /// The last of the checkpoints that are merged, and the line that they have then.
     pub(super) old: Option<(u64, Option<Line>)>,
 }
 
@@ -157,7 +157,7 @@ impl Read {
     }
 }
 
-/// Returns the value of a param, which has no escapes.
+/// Returns the text of a param's value up to the next separator. The value must have no escapes.
 fn word<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let text = head(text);
     let at = text.match_indices(name).map(|(at, _)| at);
@@ -167,7 +167,7 @@ fn word<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 }
 
 impl Content {
-    /// Takes note of an accepted frame.
+    /// Records the state of a record, if an accepted frame is about one.
     pub(super) fn tells(&mut self, entry: &Entry) {
         let text = &entry.text;
         let record = word(text, RECORD).zip(word(text, STATE));
@@ -189,7 +189,7 @@ impl Content {
         facts.collect()
     }
 
-    /// Checks the line that a checkpoint adds.
+    /// Checks that the line which a checkpoint adds has the newest states of the records.
     pub(super) fn judge_line(&self, read: &Read, sources: &BTreeSet<u64>) -> Result {
         let nothing = BTreeMap::new();
         let facts = read.line.as_ref().map_or(&nothing, |line| &line.facts);
@@ -222,7 +222,8 @@ impl Content {
         Ok(())
     }
 
-    /// Checks the line of checkpoints that become one: the last fact of each key that no later line has.
+    /// Checks the line of merged checkpoints. It may have the last fact of each key that no later line has, and
+    /// nothing else.
     pub(super) fn judge_merge(&self, read: &Read, through: u64, merged: Option<&Line>) -> Result {
         let (old, rest): (Vec<_>, Vec<_>) =
             self.lines.iter().partition(|line| line.last <= through);

@@ -1,4 +1,4 @@
-//! Checks of the frames of the host about the session, and of announcements.
+//! Checks the host's own frames about the session, and announcements of values.
 
 use accp_runtime::context::Checkpoint;
 use accp_runtime::session::{MemberId, Mid};
@@ -57,8 +57,8 @@ impl Observer {
             counts.merges += u64::from(text.contains("|old:ckpt_"));
         } else if is_a(text, ">sync:put{") {
             self.announces(text);
-            // A refused announcement leaves a gap in the keys. So does a member with an older copy
-            // of its store, which uses keys again.
+            // A refused announcement leaves a gap in the keys. A member with an older copy of its store leaves gaps
+            // too, because it uses keys again.
             let is_of_it = |(member, _): &&(MemberId, Mid)| *member == entry.sender;
             let may_leave_gaps = self.timeline.was_put_back(entry.sender)
                 || Some(entry.sender) == self.enemy
@@ -82,7 +82,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that the newest frame, and the request that it answers, stay in hot state.
+    /// Checks that the newest frame stays in hot state, and also the request that this frame answers.
     fn judge_checkpoint(&mut self, text: &str) -> Result {
         let checkpoint = Checkpoint::decode(text).map_err(said)?;
         let is_in = |ranges: &[(u64, u64)], at: u64| {

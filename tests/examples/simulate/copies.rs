@@ -1,4 +1,4 @@
-//! Copies of stores that are put back later, and an operator who decides what a host does then.
+//! Puts older copies of stores back. An operator then decides what the host does.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use super::World;
 use super::node::{Result, said};
 use super::seen::Seen;
 
-/// The copies of a run, and what an operator has to do.
+/// The copies of a run, and the state of the operator.
 #[derive(Debug, Default)]
 pub(super) struct Copies {
     stores: BTreeMap<usize, Copy>,
     /// Sides whose store was put back, which happens once in a run.
     back: BTreeSet<usize>,
-    /// True if a member can give the host what it has lost.
+    /// True if a member can give the host the entries that the host has lost.
     may_recover: bool,
     must_fork: bool,
-    /// Turns that the host has been stopped.
+    /// For how many turns the host has been stopped.
     stopped: u64,
-    /// Members that hold another log than the host.
+    /// Members whose log is not the host's log, so the host has removed them.
     removed: BTreeSet<usize>,
-    /// Values whose bytes nobody gives the host.
+    /// Values whose bytes the host cannot get from any member.
     gone: BTreeSet<String>,
 }
 
@@ -47,7 +47,7 @@ impl Copies {
     }
 }
 
-/// Turns after which an operator goes on without what the host has lost.
+/// After this many turns, the operator forks the log without the entries that the host has lost.
 const PATIENCE: u64 = 400;
 
 impl World {
@@ -124,7 +124,7 @@ impl World {
         }
     }
 
-    /// Lets the operator decide, sooner or later.
+    /// Lets the operator decide what a stopped host does, at once or in a later turn.
     pub(super) fn decide(&mut self) -> Result {
         let now = self.host_clock();
         if self.room.host.session().rolled_back().is_none() {
@@ -154,8 +154,8 @@ impl World {
             self.copies.may_recover = false;
             self.moves("recover", 0);
             let host = self.room.host.driver.session_mut().map_err(said)?;
-            // The host may have restarted since it learnt that a member is ahead of it, and may not
-            // know of that member any more. Then it has nothing to recover.
+            // Since the host has learnt that a member is ahead of it, the host may have restarted and may have
+            // forgotten this member. Then there is nothing to recover.
             if host.handle(Input::Recover, now).is_ok() {
                 self.note(|| "the host recovers its log".into());
             }
@@ -163,7 +163,7 @@ impl World {
         Ok(())
     }
 
-    /// Opens the sides of members anew that hold another log than the host.
+    /// Opens new sides for the members whose log is not the host's log.
     fn open_anew(&mut self) -> Result {
         let now = self.host_clock();
         while let Some(who) = self.copies.removed.pop_first() {

@@ -18,7 +18,7 @@ pub(crate) struct Counts {
     pub(crate) handled: u64,
     pub(crate) faulted: Faulted,
     pub(crate) partitions: u64,
-    /// Entries for members that heard none for a while.
+    /// Entries that did not reach their member, because the member heard no entries for a while.
     pub(crate) unheard: u64,
     pub(crate) skewed: u64,
     pub(crate) host_restarts: u64,
@@ -45,9 +45,9 @@ pub(crate) struct Counts {
     pub(crate) tokens_fired: u64,
     pub(crate) values: u64,
     pub(crate) fetched: u64,
-    /// Values that members have asked for together.
+    /// Requests of members for a value that all members asked for at the same time.
     pub(crate) wanted: u64,
-    /// Values that a member has asked for with many others.
+    /// Values and frames that one member has asked for at the same time.
     pub(crate) wanted_alone: u64,
     pub(crate) expired: u64,
     pub(crate) host_snapshots: u64,
@@ -61,28 +61,28 @@ pub(crate) struct Counts {
     pub(crate) left: u64,
     /// Entries that stores have discarded.
     pub(crate) discarded: u64,
-    /// Gaps in the logs of members that were told.
+    /// Gaps in the logs of members that the members were told of.
     pub(crate) missed: u64,
     pub(crate) in_sqlite: u64,
     pub(crate) queued: u64,
     pub(crate) awaited: u64,
-    /// Requests of transactions that went to handlers, those that asked again, and the copies of
-    /// answers for them.
+    /// Requests of transactions that went to handlers. `asked_again` counts the requests for a known transaction,
+    /// and `answered_again` the copies of answers for these requests.
     pub(crate) payments: u64,
     pub(crate) asked_again: u64,
     pub(crate) answered_again: u64,
-    /// Pieces and ends of streams that contradict their stream.
+    /// Pieces and ends of streams that the host refuses, because they contradict their stream.
     pub(crate) contradictions: u64,
     /// Chunks of streams that handlers took.
     pub(crate) chunks: u64,
-    /// Chunks that contradict others, or are too many.
+    /// Chunks that handlers refuse, because they contradict other chunks or are too many.
     pub(crate) odd_chunks: u64,
     pub(crate) references: u64,
     /// Reads of a store that failed.
     pub(crate) misread: u64,
     /// Pieces of values, folds and schemas that the link has changed.
     pub(crate) damaged: u64,
-    /// Sides that were restored beside those that live.
+    /// Sides that were restored from their store and compared with the running side.
     pub(crate) restored: u64,
     /// Erasures in copies of stores.
     pub(crate) erased: u64,
@@ -189,7 +189,7 @@ impl Counts {
             in_sqlite: 0,
             queued: 0,
             awaited: 0,
-            // A side is restored aside only where its store is in memory.
+            // A side is restored for comparison only if its store is in memory.
             restored: 0,
             erased: 0,
             rows_damaged: 0,

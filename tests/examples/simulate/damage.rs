@@ -1,11 +1,11 @@
-//! What the link changes of the texts that it carries.
+//! Damage that the link does to the texts that it carries.
 
 use super::World;
 use super::text::{is_a, meta};
 
 impl World {
-    /// Returns what arrives of a text. The link changes some relayed entries, which the member finds
-    /// out by their hash.
+    /// Returns a text as it arrives. The link changes some relayed entries, and the member must notice this by their
+    /// hash.
     pub(super) fn damaged(&mut self, who: usize, text: String) -> String {
         if is_a(&text, ">sync:bytes{") {
             return self.with_other_bytes(text);
@@ -26,7 +26,7 @@ impl World {
         }
     }
 
-    /// Changes a byte of some pieces of values, folds and schemas. Their digest shows it.
+    /// Changes a byte of some pieces of values, folds and schemas. The receiver must notice this by the digest.
     fn with_other_bytes(&mut self, mut text: String) -> String {
         if self.plan.faults.loss == 0 || self.is_whole || !self.rng.per_mille(80) {
             return text;

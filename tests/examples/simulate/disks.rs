@@ -1,4 +1,4 @@
-//! The stores of a run: one in memory for each side, or one for all.
+//! The stores of a run: one store in memory for each side, or one store for all sides.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::plan::RunPlan;
 use super::queue::Queue;
 use super::tape::{Disk, Kept};
 
-/// The file of all sides.
+/// The name of the file that has the stores of all sides.
 const FILE: &str = "accp.db";
 
 /// Makes a folder for the file of a run, in memory where the system has such a folder.
@@ -31,7 +31,7 @@ fn folder() -> std::io::Result<TempDir> {
 /// The stores of all sides.
 #[derive(Debug)]
 pub(super) enum Disks {
-    /// By the index of the side. Copies of such stores can be put back.
+    /// The stores by the index of their side. Copies of these stores can be put back.
     Memory(Vec<Shared>),
     Sqlite(Arc<Mutex<SqliteStore>>, TempDir),
     /// One store behind a committer.
@@ -67,7 +67,7 @@ impl Disks {
         }
     }
 
-    /// Opens the file again, if the stores are in one.
+    /// Opens the file again, if the stores are in a file.
     pub(super) fn reopen(&self) -> Result {
         if let Self::Sqlite(store, folder) = self {
             let again = SqliteStore::open(folder.path().join(FILE)).map_err(said)?;
@@ -95,7 +95,7 @@ impl Disks {
     }
 }
 
-/// Begins the session in the store of the host, with a log that has no key. A driver would draw one.
+/// Begins the session in the store of the host. Its log has no key; a driver would draw a key.
 pub(super) fn begin_without_key(
     store: &Kept,
     options: &Options,
@@ -118,7 +118,7 @@ pub(super) fn begin_without_key(
 }
 
 impl World {
-    /// Checks that every member holds the log as far as the host says that all do.
+    /// Checks that every member holds the log up to the position that the host reports for all members.
     fn judge_replicated(&self) -> Result {
         let host = self.room.host.session();
         let (timeline, replicated) = (&self.observer.timeline, host.replicated());
@@ -141,7 +141,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets the store of a side discard what the others hold, or all that it may discard.
+    /// Lets the store of a side discard the entries that all members hold, or all entries that it may discard.
     pub(super) fn discard(&mut self) -> Result {
         self.judge_replicated()?;
         let who = self.rng.below(self.nodes.len() as u64) as usize;

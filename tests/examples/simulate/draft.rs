@@ -1,4 +1,4 @@
-//! A member that speaks the draft alone, by the member's durable state.
+//! A member that speaks the draft alone, as the observer knows it from the member's durable state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -9,29 +9,29 @@ use accp_runtime::session::{Mid, Time};
 /// What the observer knows of a member that speaks the draft alone.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plain {
-    /// The last number that the member has taken.
+    /// The last number that the member has used.
     pub(super) number: u64,
-    /// The highest number that it has ever taken.
+    /// The highest number that the member has ever used.
     pub(super) highest: u64,
-    /// The position at which the member joined before the host first answered it.
+    /// The position at which the member last joined before the host first answered it.
     pub(super) joined: u64,
-    /// True from that answer on.
+    /// Whether the host has answered the member.
     pub(super) is_met: bool,
     /// The frames that the log of the member has.
     pub(super) got: BTreeSet<Mid>,
-    /// The place of the newest of them in the log of the host.
+    /// The highest position, in the log of the host, of a frame that the member has got.
     pub(super) newest: u64,
-    /// The texts for its handlers, by its own positions.
+    /// The texts of the member's log, for its handlers. The keys are the member's own positions.
     pub(super) texts: BTreeMap<u64, Arc<str>>,
     /// Numbers that the member was told it has missed.
     pub(super) missed: Vec<RangeInclusive<u64>>,
-    /// The last number before the host lost its log. Other frames may have these numbers since.
+    /// The member's last number when the host lost a part of its log. Other frames may have these numbers now.
     pub(super) lost: u64,
-    /// The version of the shared state that the host has told it as a whole.
+    /// The version of the shared state that the host has last sent to the member as a whole.
     pub(super) version: u64,
-    /// The frames of its outbox, each with the time since when it waits there.
+    /// The frames of the member's outbox, each with the time since when the frame waits there.
     pub(super) since: BTreeMap<Mid, Time>,
-    /// Copies of answers in the log that the host has to send to it.
+    /// Copies of answers that are in the log and that the host still has to send to the member.
     pub(super) owed: BTreeSet<Mid>,
 }
 
@@ -43,7 +43,7 @@ impl Plain {
         }
     }
 
-    /// Notes that the host has lost a part of its log.
+    /// Notes that the host has lost a part of its log, so the host owes no copies from there any more.
     pub(super) fn loses(&mut self) {
         self.lost = self.lost.max(self.number);
         self.owed.clear();

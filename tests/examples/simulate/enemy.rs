@@ -1,4 +1,4 @@
-//! A hostile member: it sends well-formed frames with forged fields, from a grammar of frames.
+//! A hostile member. It sends well-formed frames with forged fields, which it makes by a grammar of frames.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,42 +15,42 @@ use super::text::{is_a, mid_in};
 
 /// The SHA-256 of `x`.
 const DIGEST: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881";
-/// The same but for its last digit.
+/// The same digest, except for its last digit.
 const NEARLY: &str = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4880";
-/// The most bytes of a host with a hostile member: the sum of what docs/limits.md lets it fill.
+/// The most bytes of a host with one hostile member: the sum of the bounds in docs/limits.md for one member.
 const MOST: usize = 16 << 20;
-/// Turns in which honest members come to rest beside a hostile one.
+/// The turns within which honest members must come to rest beside a hostile member.
 const TURNS: usize = 300;
-/// Turns more where the host may be put back to an older copy.
+/// Additional turns if the host may be put back to an older copy.
 const TURNS_PUT_BACK: usize = 800;
-/// Turns more for each member, where all share one numbering: each frame of an outbox waits for the
-/// turns of the others.
+/// Additional turns for each member, with shared numbering. There, each frame in an outbox waits while the other
+/// members have their turns to send.
 const TURNS_SHARED: usize = 120;
-/// The same in a flood. The hostile member is never without a frame there, so the turns of the others
-/// do not depend on chance.
+/// The turns for each member, with shared numbering in a flood. The hostile member always has a frame to send there,
+/// so the turns of the other members do not depend on chance.
 const TURNS_FLOODED: usize = 45;
-/// Turns more for each frame that waits, in a flood.
+/// Additional turns for each waiting frame, with shared numbering in a flood.
 const TURNS_EACH: usize = 6;
 
 /// What a hostile member knows.
 #[derive(Debug)]
 pub(super) struct Enemy {
     pub(super) id: MemberId,
-    /// The number of its next own id.
+    /// The number in the next id that the hostile member makes.
     next: u64,
     /// The number of its next value.
     puts: u64,
-    /// The cancellations that it has sent.
+    /// How many cancellations it has sent.
     cancels: u64,
-    /// Ids that it has heard of.
+    /// Ids that the hostile member has read in frames.
     pub(super) heard: Vec<Mid>,
-    /// The last word of the host for its log that it has heard.
+    /// The last proof of its log that the host has sent.
     proof: Option<String>,
-    /// Keys that the host has asked it for.
+    /// Keys of values that the host has asked the hostile member for.
     wanted: Vec<String>,
-    /// It changes every word of the host that it gives back.
+    /// Whether the hostile member changes every proof of the host before it sends the proof back.
     lies: bool,
-    /// The newest requests for one agent that it has heard of, each with its chain.
+    /// The newest requests for one agent that the hostile member has read, each with its chain.
     pub(super) asked: Vec<(String, String)>,
 }
 
@@ -72,7 +72,7 @@ impl Enemy {
         }
     }
 
-    /// Returns an id: its own next one, one that another member may make, one that was used, or any.
+    /// Returns an id: its own next id, an id that another member may make, a used id, or any id.
     pub(super) fn id(&mut self, rng: &mut Rng) -> String {
         match rng.below(11) {
             0..5 => {
@@ -186,14 +186,14 @@ impl Enemy {
             2 => pairs.push(format!("ts:{ts},ttl:{}", i64::MAX)),
             _ => {}
         }
-        // An id decides here and not the dice, so that the other choices of a seed stay as they are.
+        // The id decides this, and not a random number, so that the other choices of a seed stay as they are.
         if pairs.first().is_some_and(|pair| pair.contains("7,seq:")) {
             pairs.push("to:a1".to_owned());
         }
         format!("{head}[{}]", pairs.join(","))
     }
 
-    /// Returns a frame of the session that the host accepts, and that it has to remember something of.
+    /// Returns a frame of the session that the host accepts, and for which the host has to keep something in memory.
     fn filler(&mut self, rng: &mut Rng, facts: Facts) -> String {
         self.next += 1;
         let mid = format!("{}{:09}", self.id, 1000 + self.next);
@@ -251,8 +251,7 @@ impl Enemy {
             8 => self.hello(rng, position),
             9 | 10 => Self::takes_falsely(rng),
             11 | 12 => {
-                // The hostile member answers with the right bytes of one of its values, or with
-                // wrong ones.
+                // The hostile member answers with the right bytes of one of its values, or with wrong bytes.
                 let key = self.wanted.pop().unwrap_or_else(|| "k101_1".into());
                 let data = if rng.per_mille(500) { "eA==" } else { "eQ==" };
                 let digest = if rng.per_mille(200) { NEARLY } else { DIGEST };
@@ -272,7 +271,7 @@ impl Enemy {
         format!("{about}[mid:900000000001,seq:{position}{of}]")
     }
 
-    /// Returns a hello with a word of the host, as it was or changed.
+    /// Returns a hello that sends a proof of the host back, unchanged or changed.
     fn hello(&self, rng: &mut Rng, position: u64) -> String {
         let mut proof = self.proof.clone().unwrap_or_else(|| "0".repeat(144));
         if self.lies || rng.per_mille(100) {
@@ -290,7 +289,7 @@ impl Enemy {
 /// What a hostile member can learn from the log.
 #[derive(Debug, Clone, Copy)]
 struct Facts {
-    /// The number that the host expects of it.
+    /// The number that the host expects in the next frame of the hostile member.
     seq: u64,
     ts: i64,
     /// The last position of the log.
@@ -359,13 +358,13 @@ impl World {
         Ok(())
     }
 
-    /// Lets the others come to rest while the hostile member goes on.
+    /// Lets the other sides come to rest while the hostile member goes on.
     pub(super) fn outlast_enemy(&mut self) -> Result {
         if self.enemy.is_none() {
             return Ok(());
         }
-        // Notes the newest frame in the outbox of each side. Later frames do not count, because
-        // the sides go on answering the hostile member.
+        // Notes the newest frame in the outbox of each side. Later frames do not count, because the sides keep
+        // answering the hostile member.
         let last = |seen: &Seen| seen.outbox.values().map(|frame| frame.order).max();
         let last: Vec<_> = self.observer.sides.iter().map(last).collect();
         let is_settled = |(seen, last): (&Seen, &Option<u64>)| {
@@ -379,9 +378,9 @@ impl World {
             .iter()
             .map(|side| side.outbox.len())
             .sum();
-        // Some runs need more turns. A side that takes few frames at a time is behind for longer. A
-        // host from an older copy asks eight times for each value and for each first part that it
-        // has lost, with up to 32 seconds between the tries.
+        // Some runs need more turns. A side that takes few frames at a time is behind for longer. A host with an
+        // older copy asks up to eight times for each value and each first part that it has lost, and waits up to 32
+        // seconds before it asks again.
         let turns = if self.plan.narrow { 5 * TURNS } else { TURNS };
         let was_put_back = self.plan.copies > 0 && self.plan.host_copies;
         let turns = turns + if was_put_back { TURNS_PUT_BACK } else { 0 };
@@ -392,8 +391,8 @@ impl World {
             }
             Scope::Shared => turns + TURNS_SHARED * members,
         };
-        // A member answers in the second step after the host has told it the next number, and its
-        // turn to send ends after a second. So the steps are shorter if all share one numbering.
+        // The host tells a member the next number, and the member answers in the second step after that. The
+        // member's turn to send ends after a second. So the steps are shorter with shared numbering.
         let steps = match self.plan.scope {
             Scope::Sender => 1,
             Scope::Shared => 2,
@@ -417,7 +416,7 @@ impl World {
         Err(format!("an enemy keeps {busy:?} from coming to rest"))
     }
 
-    /// Checks how many bytes the session of the host takes.
+    /// Checks how many bytes of memory the session of the host takes.
     fn weigh_host(&mut self) -> Result {
         let Some(weigh) = self.weigh else {
             return Ok(());
@@ -434,7 +433,7 @@ impl World {
         self.restart(0)
     }
 
-    /// Takes the hostile member out.
+    /// Removes the hostile member from the session, and lets its values expire.
     pub(super) fn expel_enemy(&mut self) -> Result {
         if self.room.host.session().rolled_back().is_some() {
             return Ok(()); // the operator decides first

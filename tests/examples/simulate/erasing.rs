@@ -1,4 +1,5 @@
-//! Erasures, at the end of a run, in a copy of a store: what was chosen is gone everywhere, and nothing else is.
+//! Erases texts from a copy of a store, at the end of a run. The chosen texts must be gone everywhere, and nothing
+//! else may be gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use super::node::{Result, SESSION, said};
 use super::rights::changes;
 use super::text::CHECKPOINT;
 
-/// What an erasure of a run chooses.
+/// The frames or the value that an erasure chooses.
 struct Choice {
     request: ErasureRequest,
     sender: Option<MemberId>,
@@ -25,12 +26,12 @@ impl Choice {
     }
 }
 
-/// Returns whether a text must go if it is chosen. The host's own frames about the session stay.
+/// Returns whether a text must go if it is chosen. The host's own frames about the session may stay.
 fn must_go(entry: &Entry) -> bool {
     !matches!(entry.kind, EntryKind::Control | EntryKind::Repeat)
 }
 
-/// Returns whether a text may go without being chosen, because it says again what is in others.
+/// Returns whether a text may go without being chosen, because it repeats what other texts contain.
 fn may_go(entry: &Entry) -> bool {
     match entry.kind {
         EntryKind::Part | EntryKind::Repeat => true,
@@ -107,7 +108,8 @@ impl World {
             Session::restore_member(options, &stored, now)
         };
         if who > 0 && self.observer.has_discarded {
-            // The log of a member may have a gap, in which checkpoints tell of frames before it (docs/design/next.md).
+            // A member's log may have a gap, and its checkpoints may have facts of frames before the gap
+            // (docs/design/next.md).
             return Ok(());
         }
         self.judge_forgotten(&session.map_err(said)?, &gone, &after)

@@ -1,4 +1,5 @@
-//! Snapshots agree with themselves: what counts towards a bound of docs/limits.md is there, and nothing else counts.
+//! Checks that snapshots agree with themselves: each count for a bound of docs/limits.md equals the number of the
+//! things that it counts.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::node::Result;
 
-/// Returns what is under a key of a map or a list.
+/// Returns the values of the map or the list at a path of a JSON value.
 fn under<'j>(json: &'j Json, path: &str) -> impl Iterator<Item = &'j Json> {
     let found = json.pointer(path);
     let of_map = found.and_then(Json::as_object);
@@ -40,7 +41,7 @@ pub(super) fn judge_counts(fold: &Json) -> Result {
     judge_transactions(fold)
 }
 
-/// Checks how many transactions and requests that wait for an answer each member has.
+/// Checks the count of each member's transactions and of its requests that wait for an answer.
 fn judge_transactions(fold: &Json) -> Result {
     let mut there: BTreeMap<String, u64> = BTreeMap::new();
     let mut add = |member: &Json, count: u64| {

@@ -1,5 +1,5 @@
-//! What a hostile member forges: what only a host may say, the name and the requests of others, and ids and keys that are
-//! nearly those of others.
+//! What a hostile member forges: frames that only a host may send, the names and requests of other members, and ids
+//! and keys that are nearly those of other members.
 
 use accp_testkit::Rng;
 
@@ -7,13 +7,13 @@ use super::enemy::Enemy;
 use super::reading::FOREIGN;
 use super::text::{intent, meta};
 
-/// Requests for others that it remembers.
+/// The most requests that the hostile member remembers.
 const ASKED: usize = 12;
-/// The bytes at the start of names that differ only behind.
+/// The length of the part in which names that differ only at their end are equal.
 const ALIKE: usize = 100;
 
 impl Enemy {
-    /// Returns a word of what it takes, which it never answers.
+    /// Returns a statement of what the hostile member takes. It never answers such requests.
     pub(super) fn takes_falsely(rng: &mut Rng) -> String {
         let heads = match rng.below(5) {
             0 => "*".into(),
@@ -41,7 +41,7 @@ impl Enemy {
         self.asked.push((mid.to_owned(), chain.to_owned()));
     }
 
-    /// Returns an id that differs in one digit from one that it has heard of.
+    /// Returns an id that differs in one digit from an id that the hostile member has read.
     pub(super) fn nearly(&self, rng: &mut Rng) -> String {
         let at = rng.below(self.heard.len() as u64) as usize;
         let Some(heard) = self.heard.get(at) else {
@@ -55,7 +55,8 @@ impl Enemy {
         id
     }
 
-    /// Returns the header and the params of a frame that it may not send, or that leads where it may not look.
+    /// Returns the header and the params of a frame that the hostile member may not send, or that refers to values
+    /// or frames which it may not read.
     pub(super) fn forged(&mut self, rng: &mut Rng, last: u64) -> String {
         match rng.below(17) {
             16 => format!(
@@ -92,7 +93,7 @@ impl Enemy {
         }
     }
 
-    /// Adds pairs that it may not add, or that name what belongs to others.
+    /// Adds pairs that the hostile member may not add, or that name chains and requests of other members.
     pub(super) fn forge(&mut self, rng: &mut Rng, head: &str, pairs: &mut Vec<String>) {
         let answers = matches!(intent(head), "done" | "fail" | "end" | "stream");
         if answers && rng.per_mille(700) {
@@ -110,7 +111,7 @@ impl Enemy {
             }
         }
         if pairs.len() == 1 && rng.per_mille(60) {
-            // Two names that are equal but for their end.
+            // The names of two such frames are equal, except for their ends.
             pairs.push(format!("cid:{}{}", "n".repeat(ALIKE), rng.below(3)));
         }
         match rng.below(40) {

@@ -1,5 +1,5 @@
-//! The streams of an agent, with a model that keeps every chunk and puts them in order as simply as
-//! possible.
+//! The streams that the handlers of an agent read. A simple model keeps every chunk and puts the chunks in order,
+//! for comparison.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use accp_runtime::session::{Ended, MemberId, StreamLimits, Streams};
 use accp_runtime::{DecodeError, ErrorCode};
 use accp_testkit::Rng;
 
-/// Streams of a sender that may be open at a handler, chunks that wait in one, and their bytes.
+/// The most open streams of a sender at a handler, and for each stream the most chunks that wait and their most
+/// bytes.
 const LIMITS: StreamLimits = StreamLimits {
     streams: 3,
     chunks: 2,
@@ -20,7 +21,7 @@ const LIMITS: StreamLimits = StreamLimits {
 pub(super) struct Sending {
     pub(super) cid: String,
     pub(super) total: Option<i64>,
-    /// The indexes still to be sent. They may be out of order, and come more than once.
+    /// The indexes that are still to be sent. They may be out of order, and may occur more than once.
     pub(super) left: Vec<i64>,
     pub(super) last: i64,
 }
@@ -33,13 +34,13 @@ pub(super) struct Hearing {
     opened: u64,
 }
 
-/// A stream, as the model has it.
+/// A stream in the model.
 #[derive(Debug, Default, Clone)]
 struct Heard {
-    /// The streams before this one.
+    /// How many streams were opened before this stream.
     opened: u64,
     chunks: BTreeMap<u64, String>,
-    /// The number of chunks that were taken out.
+    /// How many chunks the handler has read.
     taken: u64,
     count: Option<u64>,
     has_final: bool,
@@ -65,7 +66,7 @@ impl Sending {
         }
     }
 
-    /// Returns the next chunk. Some agents make mistakes in the data, and some in the numbers.
+    /// Returns the next chunk, which may have wrong data or wrong numbers.
     pub(super) fn next(&mut self, agent: &str, rng: &mut Rng) -> InferStream<'static> {
         let index = self.left.remove(0);
         let mut chunk = InferStream {
@@ -104,7 +105,7 @@ impl Default for Hearing {
 }
 
 impl Hearing {
-    /// Takes a chunk, and checks what it can read by now. Returns whether the chunk fits the others.
+    /// Takes a chunk, and checks which chunks the handler can read now. Returns whether the chunk fits the others.
     pub(super) fn take(
         &mut self,
         sender: MemberId,
@@ -159,7 +160,7 @@ impl Hearing {
         Ok(())
     }
 
-    /// Ends all streams, and checks what they lack.
+    /// Ends all streams, and checks which chunks are missing.
     pub(super) fn end_all(&mut self) -> Result<(), String> {
         let model = std::mem::take(&mut self.model);
         model.into_iter().try_for_each(|((sender, cid), heard)| {
@@ -196,7 +197,7 @@ impl Heard {
             return Err(ErrorCode::INVALID_TYPE);
         }
         if let Some(data) = self.chunks.get(&index) {
-            // A chunk that was already taken out is not compared.
+            // The data of a chunk that was already read is not compared.
             let is_same = index < self.taken || *data == chunk.data;
             return is_same.then_some(()).ok_or(ErrorCode::INVALID_TYPE);
         }
@@ -216,7 +217,7 @@ impl Heard {
         Ok(())
     }
 
-    /// Returns one more than the highest index that came.
+    /// Returns one more than the highest index of the chunks that came.
     fn seen(&self) -> u64 {
         self.chunks.last_key_value().map_or(0, |(last, _)| last + 1)
     }

@@ -1,4 +1,4 @@
-//! The kinds of entries, refusals and events that occurred, and those that must.
+//! The kinds of entries, refusals and events that occurred, and the kinds that must occur.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,8 +8,8 @@ use accp_session::{Batch, EntryKind};
 
 use super::moves::cells;
 
-/// Kinds that occur in every thousand runs. Events of a `draft` are those of a member that speaks the
-/// draft alone.
+/// Kinds that must occur in every thousand runs. Kinds with `draft` are events of a member that speaks the draft
+/// alone.
 const EXPECTED: [&str; 68] = [
     "draft Acknowledged",
     "draft AtLeastOnce",
@@ -111,8 +111,8 @@ impl Kinds {
         }
     }
 
-    /// Returns the kinds that must occur in many runs and did not. Some occur only with `drafts`,
-    /// members that speak the draft alone.
+    /// Returns the kinds that must occur in many runs and did not occur. Some kinds occur only with `drafts`, which
+    /// means that some members speak the draft alone.
     pub(crate) fn missing(&self, drafts: bool) -> impl Iterator<Item = String> {
         let is_of_drafts = |kind: &str| kind.starts_with("draft ") || kind == "host AtLeastOnce";
         EXPECTED

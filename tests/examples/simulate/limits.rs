@@ -1,4 +1,5 @@
-//! The bounds of docs/limits.md, at every step: those that the log, the link and the snapshots of a side show.
+//! The bounds of docs/limits.md, checked at every step, as far as the log, the link and the snapshots of a side show
+//! them.
 
 use accp_runtime::session::MemberId;
 use accp_session::{Entry, EntryKind, Snapshot};
@@ -9,30 +10,31 @@ use super::node::{Result, said};
 use super::observer::Observer;
 use super::text::{changes_of, field, intent, is_a, number_in};
 
-/// Entries under way to a member, and their bytes, unless one entry has more.
+/// The most entries under way to a member, and their most bytes. A single entry may have more bytes.
 const WINDOW: usize = 64;
 const WINDOW_BYTES: usize = 128 << 10;
-/// Entries kept at hand for members, and their bytes.
+/// The most entries that the host keeps in memory for members, and their most bytes.
 const AT_HAND: usize = 1024;
 const AT_HAND_BYTES: usize = 1 << 20;
-/// Bytes by which a text on the link is longer than its entry, and one entry that goes beyond the bound.
+/// Additional bytes for texts on the link, which are longer than their entries, and for one entry beyond the bound.
 const SLACK: usize = 128 << 10;
-/// The text of a refused frame, and refused frames of a member that has left.
+/// The most bytes of a refused frame in the log, and the most refused frames of a member that has left.
 const REFUSED_BYTES: usize = 1 << 10;
 const REFUSED: usize = 256;
-/// Kinds of requests that a member takes, and the bytes of each.
+/// The most kinds of requests that a member can say it takes, and the most bytes of a kind.
 const TAKES: usize = 64;
 const TAKES_BYTES: usize = 256;
-/// Versions of the shared state that a frame may skip.
+/// The most versions of the shared state that a frame may skip.
 const FURTHEST: u64 = 1_000_000;
-/// Values that were announced and not sent, and those of one announcement.
+/// The most values that a member has announced and not sent, plus the values of one more announcement.
 const MISSING: usize = 256 + 64;
-/// Frames that a member asks about in a hello.
+/// The most frames that a member asks about in a hello.
 const ASKS: usize = 32;
-/// Frames of the host that one frame of a member may lead to: itself, and the copies of an answer for all that wait for it.
+/// The most frames that the host may accept because of one frame of a member: the frame itself, and a copy of its
+/// answer for each request that waits for the answer.
 const AT_ONCE: usize = 1 + 16;
 
-/// Returns the length of a list or a map of a snapshot.
+/// Returns the length of a list or a map, or the value of a number, in a snapshot.
 fn length(value: &Json) -> usize {
     match value {
         Json::Array(items) => items.len(),
@@ -42,8 +44,8 @@ fn length(value: &Json) -> usize {
     }
 }
 
-/// The collections in a snapshot that have a bound for each member: their path, what each member has of them, and the bound
-/// for members and for the host.
+/// The collections in a snapshot that have a bound for each member. For each collection: its path, the path inside
+/// the part of a member, the bound for a member, and the bound for the host.
 const IN_SNAPSHOTS: [(&str, &str, usize, usize); 7] = [
     ("/state/chains/order", "", 256, 4096),
     ("/state/chains/cancelled/order", "", 1024, 1024),
@@ -99,7 +101,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Returns how many values of a member the host has never had.
+    /// Returns how many values of a member the host has never got.
     fn missing_of(&self, member: MemberId) -> usize {
         let puts = self.senders.get(&member).map(|sender| &sender.puts);
         let keys = puts.into_iter().flatten().map(|n| format!("k{member}_{n}"));
@@ -108,8 +110,8 @@ impl Observer {
         keys.filter(is_missing).count()
     }
 
-    /// Checks that the host sends a member no more of the log than its window, and reads its store for what it does not keep
-    /// at hand. `reads` counts the reads of the store in this turn.
+    /// Checks that the entries under way to a member stay within the window, and that the host reads its store for
+    /// entries that it does not keep in memory. `reads` counts the reads of the store in this turn.
     pub(super) fn judge_window(&self, to: MemberId, text: &str, reads: u64) -> Result {
         let Some(position) = number_in::<u64>(text, "pos") else {
             return Ok(());
@@ -161,7 +163,7 @@ impl Observer {
             ));
         }
         let (due, most) = (side.due.len(), self.bounds.backlog + AT_ONCE);
-        // A member that speaks the draft alone takes frames as long as its outbox is full (docs/limits.md).
+        // A member that speaks the draft alone keeps taking frames while its outbox is full (docs/limits.md).
         if due > most && side.plain.is_none() {
             return Err(format!(
                 "{due} frames wait for handlers of {id}, {most} may"
@@ -199,7 +201,7 @@ impl Observer {
     }
 }
 
-/// Checks a hello of a member.
+/// Checks that a hello of a member does not ask about too many frames.
 pub(super) fn judge_asks(who: usize, text: &str) -> Result {
     let asks = text.split_once("asks:[").map(|(_, rest)| rest);
     let asks = asks.and_then(|asks| asks.split(']').next());

@@ -1,4 +1,4 @@
-//! Runs sessions over a link that fails, from seeds.
+//! Runs simulated sessions over a link that fails. A seed fixes each run.
 //!
 //! ```sh
 //! cargo run --release -p accp-tests --example simulate -- --seeds 100000
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Fails if something never happened in many seeds: then the simulation does not test it any more.
+/// Fails if something never happened in many seeds, because then the simulation does not test it any more.
 fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     let kinds = counts.kinds.clone();
     let rows = counts.rows();
@@ -109,7 +109,7 @@ fn covered(args: &Args, mut counts: Counts) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Runs seeds. It stops at the lowest seed that fails, unless all are to run.
+/// Runs seeds until a seed fails, or all seeds with `--all`. Returns the counts, and the lowest seed that failed.
 fn run(args: &Args, trim: &Trim) -> (Counts, Option<(u64, String)>) {
     let end = args.from + args.seeds;
     let until = args
@@ -157,7 +157,7 @@ fn run(args: &Args, trim: &Trim) -> (Counts, Option<(u64, String)>) {
     all.into_inner().unwrap_or_default()
 }
 
-/// Leaves out every piece without which the seed still fails in the same way.
+/// Leaves out each piece of the run that the seed does not need to fail in the same way.
 fn smaller(seed: u64, trim: &Trim, what: &str) -> Trim {
     let shape = |what: &str| what.replace(|c: char| c.is_ascii_digit(), "");
     let fails = |trim: &Trim| {

@@ -1,4 +1,5 @@
-//! The moves of a run, each with the states of the side that makes it. A thousand runs make each move in each state.
+//! The moves of a run, each with the state of the side that makes it. A thousand runs must make each move in each of
+//! its states.
 
 use accp_registry::{Field, Schema, Type};
 use accp_runtime::session::{Input, LogKey, MemberId};
@@ -6,16 +7,17 @@ use accp_runtime::session::{Input, LogKey, MemberId};
 use super::World;
 use super::node::{Result, said};
 
-/// States of a host: it has never started again, it has, or it was put back to an older copy and may write nothing.
+/// States of a host: fresh until its first restart, restarted, or stopped. A stopped host was put back to an older
+/// copy and may write nothing.
 const RUNS: &[&str] = &["fresh", "restarted"];
 const HOST: &[&str] = &["fresh", "restarted", "stopped"];
 const STOPPED: &[&str] = &["stopped"];
-/// States of a member: it has not joined, its link is cut, it lacks entries of the log, it has started again, or none of these.
+/// States of a member: it has not joined, its link is cut, it is behind the log, it has restarted, or it is fresh.
 const LINKED: &[&str] = &["behind", "fresh", "restarted"];
 const JOINED: &[&str] = &["cut", "behind", "fresh", "restarted"];
 const MEMBER: &[&str] = &["joining", "cut", "behind", "fresh", "restarted"];
 
-/// The public inputs of a session and what else moves it: by whom they are made, and in which states.
+/// The moves: the public inputs of a session, and other actions. For each move, who makes it and in which states.
 const TABLE: [(&str, &str, &[&str]); 35] = [
     ("bye", "member", LINKED),
     ("connect", "member", LINKED),
@@ -65,7 +67,7 @@ fn cell(name: &str, by: &str, state: &str) -> String {
 }
 
 impl World {
-    /// Counts a move of a side. Members that speak the draft alone make moves of their own.
+    /// Counts a move of a side. Moves of members that speak the draft alone are not counted here.
     pub(super) fn moves(&mut self, name: &str, who: usize) {
         let Some(state) = self.state_of(who) else {
             return;
@@ -93,7 +95,8 @@ impl World {
         })
     }
 
-    /// Lets a side do what it may not do: a member what only hosts do, or a host that was put back what changes its log.
+    /// Lets a side try what it may not do. A member tries what only hosts do; a host that was put back tries to
+    /// change its log.
     pub(super) fn overreach(&mut self, who: usize) -> Result {
         let (which, key) = (self.rng.below(8), "k101_1");
         let Some((session, now)) = self.session(who)? else {

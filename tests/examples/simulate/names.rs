@@ -1,4 +1,4 @@
-//! Ids and names as texts: two that differ are two to the session as well.
+//! Checks ids and names by their texts: two texts that differ must be two different ids for the session.
 
 use std::collections::BTreeMap;
 

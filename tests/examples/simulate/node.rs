@@ -1,4 +1,4 @@
-//! One side of a run: its options, and the facts about it that its session does not hold.
+//! One side of a run: its options, and facts about the side that its session does not hold.
 
 use std::sync::{Arc, LazyLock};
 
@@ -31,37 +31,37 @@ pub(crate) fn said(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A side, whether it has joined or not.
+/// A side of a run, before and after it has joined.
 #[allow(clippy::struct_excessive_bools)] // independent facts
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) id: MemberId,
     pub(crate) agent: &'static str,
     pub(crate) supervises: bool,
-    /// Knows a schema of its own from the start.
+    /// Whether the side knows a schema of its own from the start.
     brings: bool,
-    /// Speaks the draft alone.
+    /// Whether the side speaks the draft alone.
     pub(crate) plain: bool,
-    /// Milliseconds that the side's clock is ahead.
+    /// How many milliseconds the side's clock is ahead.
     pub(crate) skew: i64,
-    /// The number in the side's next frame.
+    /// The number that the agent puts into its next message.
     pub(crate) next: u64,
     /// Frames that the side can refer to, each with its chain.
     pub(crate) known: Vec<(Mid, Mid)>,
-    /// True from when an older copy of its store was put back until the host has answered. A member
-    /// that starts again meanwhile would not know which of its ids are in use (docs/design/next.md).
+    /// True from the time when an older copy of the side's store was put back until the host has answered. A member
+    /// that starts again in this time would not know which of its ids are in use (docs/design/next.md).
     pub(crate) is_unmet: bool,
-    /// The time until which it hears no entries of the log.
+    /// The time until which the side hears no entries of the log.
     pub(crate) deaf: Option<Time>,
     /// The end of the partition that the side's driver has noticed.
     pub(crate) cut_off: Option<Time>,
-    /// The time at which the driver of the side wakes up, by the clock that nobody sets.
+    /// The time at which the driver of the side wakes up, by the room's clock, which nobody sets.
     pub(crate) wakes: Option<Time>,
-    /// How often the side has started again.
+    /// How many times the side has started again.
     pub(super) starts: u64,
-    /// Frames that were handled and are still worked on.
+    /// Frames whose handlers have finished while the agent still works on them.
     pub(crate) working: Vec<Inbound>,
-    /// Those that wait for the cancellation of a frame.
+    /// The tasks that wait for the cancellation of a frame, by frame.
     pub(super) watches: Vec<Watch>,
     /// The values that the side has asked for since it started.
     pub(super) wanted: Wanted,
@@ -96,7 +96,7 @@ impl Node {
         }
     }
 
-    /// Returns whether the side was told of all values that it has asked for.
+    /// Returns whether the side got an answer for every value that it has asked for.
     pub(super) fn has_values(&self) -> bool {
         self.wanted.is_told()
     }

@@ -45,9 +45,9 @@ pub(crate) struct Observer {
     pub(super) left: BTreeSet<MemberId>,
     /// The hostile member.
     pub(super) enemy: Option<MemberId>,
-    /// It sends so much that the oldest chains are forgotten (docs/limits.md).
+    /// Whether the hostile member sends so much that the host forgets the oldest chains (docs/limits.md).
     pub(super) is_flooded: bool,
-    /// Frames that came in parts.
+    /// Frames that came in parts and are complete.
     pub(super) wholes: BTreeSet<Mid>,
     /// Frames in parts whose end was reported.
     pub(super) ended: BTreeSet<Mid>,
@@ -55,7 +55,7 @@ pub(crate) struct Observer {
     pub(super) shared: u64,
     pub(super) chains: Chains,
     pub(super) expired: BTreeSet<String>,
-    /// The host first, then the members.
+    /// The sides: first the host, then the members.
     pub(super) sides: Vec<Seen>,
     /// Members whose ping the host has not answered yet.
     pub(super) asked: BTreeSet<MemberId>,
@@ -69,23 +69,23 @@ pub(crate) struct Observer {
     /// The last accepted frame, and the request that it answers.
     pub(super) newest: (u64, Option<u64>),
     pub(super) now: Time,
-    /// For members that the host has not heard of since: the time of the first entry that it sent
-    /// then, and how often it sent each.
+    /// Members of which the host has heard nothing since it sent them an entry: the time at which the host sent the
+    /// first such entry, and how many times the host has sent each entry.
     pub(super) silent: BTreeMap<MemberId, (Time, BTreeMap<u64, u32>)>,
-    /// How often the host has told a member which number its frame takes, once the link is whole and
-    /// while the hostile member is still there.
+    /// How many times the host has told the sender of each frame which number the frame must take. `None` unless the
+    /// link is whole and the hostile member is still in the session.
     pub(super) told: Option<BTreeMap<Mid, usize>>,
-    /// Seconds that two clocks may differ.
+    /// The most seconds by which two clocks may differ.
     pub(super) skew: i64,
-    /// No clock is set during the run.
+    /// Whether no clock is set during the run.
     pub(super) is_steady: bool,
-    /// The store of the host has discarded entries.
+    /// Whether the store of the host has discarded entries.
     pub(crate) has_discarded: bool,
     /// The positions that have left hot state.
     pub(super) gone: Vec<(u64, u64)>,
-    /// Frames whose parts are here, and others may still come, and the time of the last one.
+    /// Frames of which some parts have come and other parts may follow, and the time of the last part.
     pub(super) parts: BTreeMap<(MemberId, Mid), Time>,
-    /// The most of them of a member.
+    /// The most frames in parts that a member may have under way.
     groups: GroupLimits,
     /// The ids of the relayed entries.
     pub(super) relayed: BTreeSet<Mid>,
@@ -93,9 +93,9 @@ pub(crate) struct Observer {
     pub(super) pieces: Pieces,
     /// The keys of the values that were put, each with its digest.
     pub(super) values: BTreeSet<(String, Hash)>,
-    /// The length of those whose bytes the host has.
+    /// The lengths of the values whose bytes the host has.
     pub(super) bytes: BTreeMap<String, usize>,
-    /// The keys of those that came with the last batch.
+    /// The keys of the values whose bytes came with the last batch.
     pub(super) fresh: BTreeSet<String>,
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Observer {
 pub(crate) struct Sender {
     /// The last `seq` that the sender used.
     pub(super) sequence: u64,
-    /// The last number that the sender put into a frame, and all of them.
+    /// The highest number that the sender put into a frame. `all` has every number that the sender put into frames.
     said: u64,
     all: BTreeSet<u64>,
     /// The numbers of the values that the sender has put.
@@ -234,8 +234,7 @@ impl Observer {
                 return Err(format!("{mid} is refused after it was consumed"));
             }
             self.refused.insert((sender, mid.clone()));
-            // The first part may still be under way, and the host may refuse it, too, when it
-            // arrives.
+            // The first part may still be under way. When it arrives, the host may refuse it, too.
             let of = mid_in(&entry.text, "of").filter(|of| !self.consumed.contains_key(of));
             self.refused.extend(of.map(|of| (sender, of)));
             self.versions
@@ -247,8 +246,7 @@ impl Observer {
             self.judge_enemy(entry)?;
         }
         let is_late = sender != MemberId::HOST && is_late(entry, self.skew);
-        // An announcement does not belong to a chain, and the host sends the copy of an answer even
-        // if the chain is cancelled.
+        // An announcement belongs to no chain. The host sends the copy of an answer even if its chain is cancelled.
         let is_put = is_a(&entry.text, ">sync:put{");
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         let is_cancelled = !(self.is_flooded || is_put || is_copy)
@@ -297,7 +295,8 @@ impl Observer {
         Ok(())
     }
 
-    /// Notes which parts the host waits for, and checks that a member has not too many under way.
+    /// Notes which parts the host waits for, and checks that a member does not have too many frames in parts under
+    /// way.
     fn gathers(&mut self, entry: &Entry) -> Result {
         let of = mid_in(&entry.text, "of").filter(|_| entry.text.contains(",pt:"));
         let whole = Some(&entry.mid).filter(|_| entry.kind.is_relayed());
@@ -320,7 +319,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that no other relayed entry has the id of an entry.
+    /// Checks that two relayed entries never have the same id.
     pub(super) fn is_new(&mut self, entry: &Entry) -> Result {
         let is_relayed = entry.kind.is_relayed() || entry.kind == EntryKind::Lost;
         if is_relayed && !self.relayed.insert(entry.mid.clone()) {
@@ -336,7 +335,7 @@ impl Observer {
         side.last > joined
     }
 
-    /// Checks that a hostile member takes nothing that belongs to another: no id, and no chain.
+    /// Checks that the hostile member uses no id and cancels no chain of another member.
     fn judge_enemy(&self, entry: &Entry) -> Result {
         let is_another_s = |id: &Mid| {
             let mut members = self.sides.iter().map(|side| Some(side.id));
@@ -353,14 +352,14 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks a frame that takes its sequence number and uses up its id.
+    /// Checks a frame that the host has consumed: the frame takes its sequence number and uses up its id.
     pub(super) fn consumed_by(&mut self, entry: &Entry) -> Result {
         let (mid, sender) = (&entry.mid, entry.sender);
         if let Some(before) = self.consumed.insert(mid.clone(), entry.position) {
             return Err(format!("{mid} is consumed at {before} and again"));
         }
-        // The host remembers a limited number of refusals. The hostile member may exceed it, so the
-        // check leaves this member out.
+        // The host remembers a limited number of refusals. The hostile member may have more, so this check leaves
+        // the hostile member out.
         let is_honest = Some(sender) != self.enemy;
         if is_honest && self.refused.contains(&(sender, mid.clone())) {
             return Err(format!("{mid} was refused and is consumed"));
@@ -371,8 +370,7 @@ impl Observer {
             return Err(format!("{mid} was given up by its sender and is consumed"));
         }
         let next = self.next_sequence(sender);
-        // A host that has lost part of its log may lack frames that it had dropped, so a number may
-        // be larger than the next one.
+        // A host that has lost part of its log may lack frames that it had dropped, so a frame may skip numbers.
         let has_lost = self.timeline.has_lost() || Some(sender) == self.enemy;
         let may_jump = has_lost && entry.sequence > next;
         if entry.sequence != next && !may_jump {
@@ -427,7 +425,7 @@ impl Observer {
     }
 }
 
-/// Returns whether the frame came too late for the host (draft section 3.7, item 5).
+/// Returns whether a frame arrived after it had expired (draft section 3.7, item 5).
 fn is_late(entry: &Entry, skew: i64) -> bool {
     let ttl: i64 = number_in(&entry.text, "ttl").unwrap_or_default();
     let ts: i64 = number_in(&entry.text, "ts").unwrap_or_default();

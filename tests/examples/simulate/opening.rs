@@ -1,4 +1,4 @@
-//! The beginning of a run.
+//! Makes the world of a run from its seed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -7,7 +7,7 @@ use super::counts::Counts;
 use super::node::Result;
 use super::plan::Trim;
 
-/// Of so many seeds, one runs on other stores and drivers, too.
+/// One of this many seeds also runs in the plain way: with stores in memory, without a committer or `AsyncDriver`.
 const OTHERWISE: u64 = 8;
 
 /// The outcome of a run.
@@ -19,7 +19,7 @@ pub(crate) struct Outcome {
     pub(crate) verdict: Result,
 }
 
-/// Runs a seed. What happens must not depend on the kind of store or driver.
+/// Runs a seed. The counts must not depend on the kind of store or driver.
 pub(crate) fn run(seed: u64, trim: &Trim, script: bool) -> Outcome {
     let mut outcome = once(seed, trim, script);
     let Counts {

@@ -1,15 +1,15 @@
-//! Agents that ask for transactions, some again and some with other fields, and their answers.
+//! Agents that ask for transactions, some of them again and some with other fields, and the answers of handlers.
 
 use accp_runtime::{Decimal, DynamicFrame, Value};
 
 use super::World;
 use super::node::{REGISTRY, Result, said};
 
-/// The transactions of an agent. They are few, so that most requests ask again.
+/// How many transactions an agent has. They are few, so that most requests ask again.
 const EACH: u64 = 4;
 
 impl World {
-    /// Lets an agent ask for a transaction, perhaps again. Returns whether it could.
+    /// Lets an agent ask for a transaction, perhaps again. Returns whether the agent could send the request.
     pub(super) fn pay(&mut self, who: usize) -> Result<bool> {
         let id = self.rng.below(EACH);
         let mut cents = 100 + i128::from(id);

@@ -1,5 +1,4 @@
-//! The transactions of a session, as an observer knows them by a reading of the log alone (draft
-//! section 10.3).
+//! The transactions of a session, according to an observer that only reads the log (draft section 10.3).
 
 use std::collections::BTreeMap;
 
@@ -28,19 +27,19 @@ pub(super) struct Payments {
     known: BTreeMap<(MemberId, String), Payment>,
     /// The requests that are to get a copy of an answer, by their ids.
     pub(super) owed: BTreeMap<Mid, Owed>,
-    /// Stores may have discarded the text of an answer.
+    /// Whether stores may have discarded the text of an answer.
     may_be_gone: bool,
 }
 
 #[derive(Debug)]
 struct Payment {
-    /// What the request says, apart from values by reference.
+    /// The fields of the request, except for values by reference.
     fields: BTreeMap<String, String>,
     phase: Phase,
 }
 
 impl Payment {
-    /// Returns the id of the request that waits for its answer in a chain.
+    /// Returns the id of the request that handlers got, if it is in this chain and still waits for its answer.
     fn first_in(&self, chain: Option<&Mid>) -> Option<&Mid> {
         match &self.phase {
             Phase::Open((mid, of), _) => Some(mid).filter(|_| Some(of) == chain),
@@ -51,7 +50,7 @@ impl Payment {
 
 #[derive(Debug)]
 enum Phase {
-    /// The id and the chain of the request that handlers got, and of those that wait for its answer.
+    /// The id and the chain of the request that handlers got, and of the other requests that wait for its answer.
     Open((Mid, Mid), Vec<(Mid, Mid)>),
     /// The words of the answer.
     Ended(String),
@@ -64,15 +63,15 @@ pub(super) struct Owed {
     pub(super) words: String,
 }
 
-/// Returns the key and the fields of a request; `None` for any other message.
+/// Returns the key and the fields of a request for a transaction; `None` for any other message.
 fn request_of(message: &DynamicFrame<'_>) -> Option<(String, BTreeMap<String, String>)> {
     let is_one = message.intent.as_str() == "req" && message.schema.as_deref() == Some("TX");
     let id = message.payload.get("transaction_id").filter(|_| is_one)?;
     let fields = message.payload.iter();
     let fields = fields.filter(|(_, value)| !matches!(value, Value::Ref(_)));
     let fields = fields.map(|(name, value)| (name.to_owned(), value.to_string()));
-    // A message lacks the defaults until it is sent, and sending it replaces long values by
-    // references. So neither is compared.
+    // A message gets its defaults only when it is sent, and sending replaces its long values by references. So
+    // neither defaults nor long values are compared.
     let is_default = |name: &str, value: &str| DEFAULTS.contains(&(name, value));
     let fields = fields.filter(|(name, value)| value.len() <= SHORT && !is_default(name, value));
     Some((id.to_string(), fields.collect()))
@@ -82,7 +81,7 @@ fn read(entry: &Entry) -> Result<DynamicFrame<'_>> {
     DynamicFrame::decode(&entry.text, &REGISTRY).map_err(said)
 }
 
-/// Returns a frame of a chain, to ask whether the chain was cancelled.
+/// Returns the text of a frame in a chain, for checks that ask whether the chain was cancelled.
 fn of_chain(chain: &Mid) -> String {
     format!("@a>req:help{{}}[mid:0,cid:{chain}]")
 }
@@ -95,7 +94,7 @@ impl Payments {
         }
     }
 
-    /// Returns why a host refuses a request: its key stands for other fields, or too many wait.
+    /// Returns why a host refuses a request: the same key had other fields before, or too many requests wait.
     pub(super) fn reason(
         &self,
         from: MemberId,
@@ -120,8 +119,8 @@ impl Payments {
         (waiting >= WAITING).then_some(ErrorCode::BUDGET_EXCEEDED)
     }
 
-    /// Checks an entry of the log: a transaction goes to handlers again only after its last attempt
-    /// has failed and may be repeated, and each that asked gets one answer.
+    /// Checks an entry of the log. A transaction may go to handlers again only if its last attempt has failed and
+    /// may be repeated. Each request for it gets one answer.
     pub(super) fn take(&mut self, entry: &Entry, chains: &Chains, is_flooded: bool) -> Result {
         let mid = &entry.mid;
         match (entry.kind, intent(&entry.text)) {
@@ -179,7 +178,8 @@ impl Payments {
             return Err(format!("{mid} asks for {key:?} with other fields"));
         }
         match &mut known.phase {
-            // The request is in the chain of the first one, and gets the answer to that one.
+            // The request is in the chain of the first request, so the answer to the first request is also its
+            // answer.
             Phase::Open(first, _) if first.1 == asker.1 => {}
             Phase::Open(_, waiting) => waiting.push(asker),
             Phase::Ended(words) => {
@@ -190,8 +190,8 @@ impl Payments {
         Ok(())
     }
 
-    /// Ends the transactions that an answer names, or else that its cause has asked for, or else all
-    /// of its chain.
+    /// Ends the transactions that an answer names. If it names none, ends those that its cause has asked for, or
+    /// else all transactions of its chain.
     fn ends(&mut self, entry: &Entry) -> Result {
         let chain = chain_of(&entry.text);
         let known = self.known.iter();
@@ -240,7 +240,7 @@ impl Payments {
         self.owed.insert(mid, owed);
     }
 
-    /// Checks a copy of an answer.
+    /// Checks that a copy of an answer has the right words, and that somebody waits for it.
     fn paid(&mut self, copy: &Entry) -> Result {
         let (text, words) = (&copy.text, head(&copy.text));
         let owed = mid_in(text, "aid").and_then(|aid| self.owed.remove(&aid));

@@ -1,5 +1,5 @@
-//! The numbers of the pieces of streams, as an observer sees them who keeps every piece and compares
-//! all of them (draft section 10.4).
+//! Checks the numbers of the pieces of streams. The observer keeps every piece and compares all of them (draft
+//! section 10.4).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ struct Piece {
     index: i64,
     total: Option<i64>,
     is_last: bool,
-    /// All that it says beside its place.
+    /// All params of the piece except for its place.
     data: String,
 }
 
@@ -36,7 +36,7 @@ impl Piece {
     }
 }
 
-/// Pieces whose data a host knows.
+/// For how many pieces of a stream a host knows the data.
 const RECENT: usize = 32;
 
 fn data(message: &DynamicFrame<'_>) -> String {
@@ -47,7 +47,7 @@ fn data(message: &DynamicFrame<'_>) -> String {
     data.join(" ")
 }
 
-/// Returns whether no piece says something else than one of the last pieces under the same index.
+/// Returns whether pieces with the same index have the same data, as far as the host still knows the earlier piece.
 fn repeat(pieces: &[Piece]) -> bool {
     let mut known: VecDeque<&Piece> = VecDeque::new();
     pieces.iter().all(|piece| {
@@ -62,7 +62,7 @@ fn repeat(pieces: &[Piece]) -> bool {
     })
 }
 
-/// Returns whether all of these can be pieces of one stream.
+/// Returns whether all these pieces can be in one stream.
 fn agree(pieces: &[Piece]) -> bool {
     let most = pieces.iter().map(|piece| piece.index).max();
     let lasts: Vec<_> = pieces.iter().filter(|piece| piece.is_last).collect();
@@ -78,7 +78,7 @@ fn agree(pieces: &[Piece]) -> bool {
 }
 
 impl Pieces {
-    /// Returns whether a message contradicts what its sender has said in its chain.
+    /// Returns whether a message contradicts the pieces that its sender has sent in its chain.
     pub(super) fn contradicts(&self, from: MemberId, message: &DynamicFrame<'_>) -> bool {
         let chain = message.envelope.correlation_id.as_deref().map(Mid::parse);
         let Some(chain) = chain else { return false };

@@ -1,5 +1,5 @@
-//! Members that speak the draft alone, as an observer sees them (docs/design/peers.md, Peers of the draft
-//! alone). Such a member has a log of its own, which is none of the host's positions.
+//! Checks members that speak the draft alone (docs/design/peers.md, Peers of the draft alone). Such a member has a
+//! log of its own, whose positions are not those of the host.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use super::node::{REGISTRY, Result, said};
 use super::observer::Observer;
 use super::text::{field, head, intent, is_a, meta, mid_in, number_in};
 
-/// The start of the frame in which the host tells the whole shared state.
+/// The start of the frame in which the host sends the whole shared state.
 const STATE: &str = "@hub>sync:state{";
-/// Bytes of a frame with its values below which the values have room in any case.
+/// A frame with its values that has fewer bytes than this has room for all its values.
 const ROOM: usize = 4096;
 
 impl Observer {
@@ -48,17 +48,17 @@ impl Observer {
         }
     }
 
-    /// Returns the entry of the host's log, or of the log that it has lost, under an id.
+    /// Returns the entry with an id in the host's log, or in the log that the host has lost.
     fn entry_of(&self, mid: &Mid) -> Option<&Entry> {
         let log = self.log.iter().rev();
         let mut all = log.chain(&self.timeline.before);
-        // A request that is handed on is the one from before.
+        // A request that is handed on has the id of the original entry. The original entry is returned.
         let is_handed_on = |entry: &Entry| entry.kind == EntryKind::Repeat && entry.to.is_some();
         all.find(|entry| entry.kind.is_relayed() && entry.mid == *mid && !is_handed_on(entry))
     }
 
-    /// Checks what a member takes into its log: frames of the host's log in their order, each once,
-    /// and its own when the host has them.
+    /// Checks what a member takes into its log: frames of the host's log in their order and once each, and the
+    /// member's own frames once the host has them.
     pub(super) fn followed_plainly(
         &mut self,
         who: usize,
@@ -109,21 +109,21 @@ impl Observer {
         Ok(())
     }
 
-    /// Returns whether a number is that of a change of the shared state, which a member may not be able
-    /// to make (E2001).
+    /// Returns whether a number belongs to a change of the shared state. A member may not be able to make such a
+    /// change (E2001).
     fn is_change(&self, number: u64) -> bool {
         let mut log = self.log.iter().filter(|entry| entry.sequence == number);
         log.any(|entry| is_a(&entry.text, ">sync:state{"))
     }
 
-    /// Returns whether the host may lack frames that the member has not got: it has discarded them, or
-    /// one of the two has an older store.
+    /// Returns whether the host may lack frames that the member has not got, because the host has discarded them, or
+    /// because the host or the member has an older copy of its store.
     fn may_miss(&self, id: MemberId) -> bool {
         self.has_discarded || self.timeline.has_lost() || self.timeline.was_put_back(id)
     }
 
-    /// Returns whether a member may give up a frame of which its host says nothing: the host has a
-    /// reason to drop it.
+    /// Returns whether a member may give up a frame about which its host says nothing: the host must have a reason
+    /// to drop the frame.
     pub(super) fn may_give_up(&self, id: MemberId, mid: &Mid, text: &str) -> bool {
         let Some(plain) = self.plain(id) else {
             return false;
@@ -145,7 +145,7 @@ impl Observer {
         }
     }
 
-    /// Notes that the host starts: what it was about to send is lost with it.
+    /// Notes that the host starts again. The copies that it was about to send are lost.
     pub(super) fn owes_nothing(&mut self) {
         let drafts = self.sides.iter_mut();
         let drafts = drafts.filter_map(|side| side.plain.as_mut());
@@ -157,8 +157,8 @@ impl Observer {
         side.plain.as_mut()
     }
 
-    /// Checks an entry of a member's own log. Returns the position of the frame in the host's log, or
-    /// nothing if the host tells its state.
+    /// Checks an entry of a member's own log. Returns the position of the frame in the host's log, or `None` if the
+    /// entry has the whole shared state.
     fn judge_taken(&self, id: MemberId, is_own: bool, copy: &Entry) -> Result<Option<u64>> {
         let (mid, text) = (&copy.mid, &copy.text);
         let is_state = !is_own && text.starts_with(STATE);
@@ -184,13 +184,14 @@ impl Observer {
         if !is_for_it {
             return Err(format!("{id} takes {mid} as something else: {text}"));
         }
-        // A copy of an answer takes no number of its own.
+        // A copy of an answer has no number of its own.
         if is_copy {
             return Ok(Some(0));
         }
         let plain = self.plain(id);
         let newest = plain.map_or(0, |plain| plain.newest);
-        // An answer under the last number that the member has missed may be a copy for it, so it takes a late one, too.
+        // An answer with the last number that the member has missed may be a copy for this member. So such an answer
+        // may come late.
         let number = number_in::<u64>(text, "seq");
         let mut missed = plain.iter().flat_map(|plain| &plain.missed);
         let is_late = missed.any(|missed| number == Some(*missed.end()));
@@ -202,13 +203,14 @@ impl Observer {
         Ok(Some(entry.position))
     }
 
-    /// Returns whether an entry may have the id of this text as well: a host with an older copy gives its state an id that
-    /// an entry had, until somebody tells it of the entry.
+    /// Returns whether another entry may have the id of this text. A host with an older copy may give its state an
+    /// id that an entry already had, until a member tells the host of that entry.
     fn may_share_its_id(&self, is_state: bool) -> bool {
         is_state && self.timeline.has_lost()
     }
 
-    /// Returns whether a text says what an entry of the log says, with values in their places.
+    /// Returns whether a text has the same content as an entry of the log, perhaps with values in place of
+    /// references.
     fn is_said(&self, entry: &Entry, text: &str) -> Result<bool> {
         let tail = |text: &str| -> String {
             let is_seq = |pair: &&str| entry.kind == EntryKind::Frame || !pair.starts_with("seq:");
@@ -252,8 +254,8 @@ impl Observer {
             return Err(format!("{to} is told of {number}, which is not durable"));
         }
         if is_link {
-            // After its hello, the host goes on at the number that the member has sent. So it
-            // owes the member no earlier frame.
+            // After a hello, the host continues at the number that the member has sent. So the host owes the member
+            // no copies of earlier answers.
             if text.starts_with("@hub>sync:registry{")
                 && let Some(plain) = self.plain_mut(to)
             {
@@ -281,7 +283,7 @@ impl Observer {
         self.judge_values_in(to, text)
     }
 
-    /// Checks that the values that the host has stand in their places, where they have room.
+    /// Checks that the host has put its values in place of references, where the frame has room for them.
     fn judge_values_in(&self, to: MemberId, text: &str) -> Result {
         let message = DynamicFrame::decode(text, &REGISTRY).map_err(said)?;
         let mut room = text.len();
@@ -302,8 +304,8 @@ impl Observer {
         }
     }
 
-    /// Checks a frame that leaves a member that speaks the draft alone: one of its outbox, or about
-    /// the link, and then it claims no number that the host has not kept.
+    /// Checks a frame from a member that speaks the draft alone. The frame must be in the member's outbox, or be
+    /// about the link. A frame about the link must not claim a number that the host has not kept.
     pub(super) fn leaves_plainly(&self, who: usize, text: &str) -> Result {
         let side = &self.sides[who];
         let mid = Mid::parse(meta(text, "mid").unwrap_or_default());
@@ -345,8 +347,8 @@ impl Observer {
         Err(format!("{position} is delivered to {id} as {text}"))
     }
 
-    /// Checks that each such member has got every frame since it joined, but for those that it was
-    /// told it has missed.
+    /// Checks that each such member has got every frame since it joined, except for the frames that it was told it
+    /// has missed.
     pub(super) fn judge_plain(&self) -> Result {
         for side in &self.sides {
             let Some(plain) = &side.plain else { continue };
@@ -374,8 +376,8 @@ impl Observer {
 }
 
 impl World {
-    /// Returns the member that has said what a handler gets. To a member that speaks the draft alone
-    /// everything comes from the host.
+    /// Returns the member that has sent what a handler gets. A member that speaks the draft alone gets everything
+    /// from the host.
     pub(super) fn sender_of(&self, who: usize, inbound: &Inbound) -> MemberId {
         if !self.nodes[who].plain {
             return inbound.sender();

@@ -42,25 +42,25 @@ pub(crate) struct RunPlan {
     pub(crate) learns: bool,
     /// A hostile member is there until the others have come to rest.
     pub(crate) hostile: bool,
-    /// The most frames that it sends in a step.
+    /// The most frames that the hostile member sends in a step.
     pub(crate) flood: u64,
-    /// Members that hear no entries for a while, in a thousand steps.
+    /// How often a member stops hearing entries for a while, in a thousand steps.
     pub(crate) deafness: u64,
-    /// Steps of a clock in a thousand steps.
+    /// How often a clock is set forward or back, in a thousand steps.
     pub(crate) clock_steps: u64,
-    /// Copies of stores that are made, or put back, in a thousand steps.
+    /// How often a store is copied or a copy is put back, in a thousand steps.
     pub(crate) copies: u64,
     /// The host's store is copied, too.
     pub(crate) host_copies: bool,
-    /// The log has no key, so nobody can prove what it holds.
+    /// The log has no key, so no side can prove what its log contains.
     pub(crate) keyless: bool,
-    /// Members that leave or come back, in a thousand steps.
+    /// How often a member leaves or comes back, in a thousand steps.
     pub(crate) leaves: u64,
     /// The second member supervises.
     pub(crate) supervised: bool,
     /// Some members know schemas that the host learns from them.
     pub(crate) brings: bool,
-    /// Stores that discard what is not needed, in a thousand steps.
+    /// How often a store discards what is not needed, in a thousand steps.
     pub(crate) discards: u64,
     /// The smallest number of entries between two snapshots.
     pub(crate) snapshots: u64,
@@ -95,8 +95,8 @@ pub(crate) struct Trim {
     pub(crate) sends: Option<usize>,
     /// Every third seed whose members share one numbering has members that speak the draft alone.
     pub(crate) drafts: bool,
-    /// The most frames that a hostile member sends in a step. There is always one then, and no old
-    /// copy of a store.
+    /// The most frames that a hostile member sends in a step. If this is set, each run has a hostile member. If it
+    /// is more than [`USUAL`], no store is put back to an older copy.
     pub(crate) flood: Option<u64>,
     /// Returns the bytes that the program has allocated.
     pub(crate) weigh: Option<fn() -> usize>,
@@ -231,7 +231,7 @@ impl RunPlan {
                 own.next_u64();
                 own.per_mille(45)
             },
-            // A draw of its own, so that the other choices of a seed stay as they are.
+            // This draw uses a copy of the generator, so that the other choices of a seed stay as they are.
             addresses: rng.clone().per_mille(300),
         };
         plan.bulky &= !plan.counted;

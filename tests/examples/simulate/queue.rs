@@ -9,12 +9,12 @@ use accp_store::{
     StoreErrorKind, Summary,
 };
 
-/// A store whose calls all go through a committer. It waits for each answer, so a run is the same
-/// each time.
+/// A store whose calls all go through a committer. Each call waits for the answer of the committer, so that a seed
+/// always gives the same run.
 #[derive(Debug, Clone)]
 pub(super) struct Queue {
     committer: Committer,
-    /// The last opening of each side.
+    /// For each side, the handle from the last time that the side was opened.
     open: Arc<Mutex<BTreeMap<SideId, OpenSide>>>,
 }
 

@@ -1,4 +1,4 @@
-//! References, read by the drivers at the end of a run: each leads to what was said.
+//! References that the drivers read at the end of a run: each must lead to the content that its sender put there.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::text::{field, head};
 const READ: u64 = 3;
 /// The value of another session.
 const ELSEWHERE: &str = "said_elsewhere";
-/// The keys of the values that each other session has. They are equal in part.
+/// The keys of the values that each other session has. One key is the beginning of another key.
 pub(super) const FOREIGN: [&str; 3] = ["k101_1", "k101_10", "k101_2"];
 
 /// What a reference leads to: a value, or an error with a code.
@@ -71,7 +71,7 @@ impl World {
                 self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
             }
         }
-        // A session whose name begins like that of another.
+        // The names of these sessions begin like the name of another session, or are its beginning.
         for (session, key) in [("other_40", "k101_1"), ("other_", "k101_1")] {
             let wanted = Err(ErrorCode::UNAUTHORIZED_REF);
             self.expect(0, &format!("ext.{session}.{key}"), &[wanted])?;
@@ -101,7 +101,7 @@ impl World {
             let member = (who + 1) % self.nodes.len();
             let last = self.observer.last_put(self.nodes[member].id);
             let id = self.nodes[member].id;
-            // A number has one spelling.
+            // A number has no leading zeros, so this key must lead nowhere.
             let again = format!("cold.k{id}_0{last}");
             for key in [format!("cold.{}", value_key(id, last + 1)), again] {
                 self.expect(who, &key, std::slice::from_ref(&lacks))?;
@@ -194,7 +194,8 @@ impl World {
     /// Reads a reference once. Returns `None` while bytes are on their way.
     fn read(&mut self, who: usize, key: &str) -> Result<Option<Read>> {
         let reference = Reference::parse(key).ok_or_else(|| format!("{key} is no reference"))?;
-        // The driver may have been told before that nobody has the value. It says so once, and asks again.
+        // The driver may have been told earlier that nobody has the value. Then one read gives this error, and the
+        // next read asks again.
         let may_wait = self.nodes[who].wanted.has_asked();
         let Some(side) = self.room.side(self.nodes[who].id) else {
             return Ok(Some(Err(ErrorCode::REF_NOT_FOUND)));

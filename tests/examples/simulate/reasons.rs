@@ -12,8 +12,9 @@ use super::rights::follows;
 use super::text::{Goal, checkpoint, field, goals, intent, is_a, maker, meta, mid_in};
 
 impl Observer {
-    /// Returns whether the observer knows every reason for this code. A hostile member sends frames that are at fault in
-    /// many ways, and a flood makes the host forget chains.
+    /// Returns whether the observer knows every reason for this code. For a hostile member, whose frames have many
+    /// faults, it knows only the reasons about authority. In a flood it does not know these either, because the host
+    /// forgets chains.
     pub(super) fn is_judged(&self, code: ErrorCode, sender: MemberId) -> bool {
         let is_about_authority = matches!(
             code,
@@ -44,8 +45,8 @@ impl Observer {
                 let is_cut = text.contains(":refused{}[");
                 is_part || is_cut || self.lacks(text, code)
             }
-            // Another part of the frame came too late, by a clock that was wrong for a while. Or
-            // the host has forgotten the first part, because the member left.
+            // Another part of the frame came too late according to a clock that was wrong for a while. Or the host
+            // has forgotten the first part, because the member left.
             ErrorCode::INVALID_TYPE => mid_in(text, "of").is_some_and(|of| {
                 let is_part = |e: &Entry| mid_in(&e.text, "of").is_some_and(|other| other == of);
                 let first = (sender, of.clone());
@@ -76,7 +77,7 @@ impl Observer {
         }
     }
 
-    /// Returns whether a request is for an agent that never joined, or nobody takes it.
+    /// Returns whether a request is for an agent that never joined, or whether no member takes its kind.
     pub(super) fn is_for_nobody(&self, sender: MemberId, text: &str) -> bool {
         let addresses = &self.chains.addresses;
         addressee(text).is_some_and(|name| !addresses.knows(name))
@@ -124,7 +125,8 @@ impl Observer {
         }
     }
 
-    /// Checks what an accepted frame of this sender does and refers to.
+    /// Checks that the sender of an accepted frame may do what the frame does, and that the frame's references
+    /// exist.
     pub(super) fn judge_rights(&self, entry: &Entry) -> Result {
         let (text, mid) = (&entry.text, &entry.mid);
         if intent(text) == "cancel" && !self.may_cancel(entry.sender, text) {
@@ -189,7 +191,7 @@ impl Observer {
             || owner.is_none_or(|owner| owner == sender)
     }
 
-    /// Returns who has started a chain.
+    /// Returns the member that has started a chain.
     fn owner(&self, chain: &Mid) -> Option<MemberId> {
         let at = self.consumed.get(chain);
         let entry = at.and_then(|at| self.log.get(*at as usize - 1));

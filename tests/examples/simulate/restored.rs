@@ -1,5 +1,5 @@
-//! What is stored: at many instants, a side that is restored from its store equals the side that lives, and the store has what
-//! the observer has seen the side keep.
+//! Checks what is stored. At many instants, a side that is restored from its store must equal the running side, and
+//! the store must have what the observer has seen the side keep.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,14 @@ use super::node::{Result, said};
 use super::observer::Observer;
 use super::text::{maker, meta, number_in};
 
-/// Of so many commits one is looked at, and of so many rare ones.
+/// In one of this many turns, the stored state of a side is checked. [`RARE`] is the same for turns with a rare
+/// batch.
 const USUAL: u64 = 60;
 const RARE: u64 = 8;
-/// Entries of the log whose ids are compared with what is stored.
+/// The number of the newest entries of the log whose ids are compared with the stored epoch.
 const LATE: usize = 12;
 
-/// The next frame of a side that announces a value.
+/// The number, the value key and the id that a side would use next in a frame that announces a value.
 #[derive(Debug, PartialEq, Eq)]
 struct Next {
     sequence: Option<u64>,
@@ -43,7 +44,7 @@ fn next_of(session: &mut Session, now: Time) -> Option<Next> {
     })
 }
 
-/// Returns whether a batch keeps what few batches keep.
+/// Returns whether a batch keeps something that only few batches keep.
 pub(super) fn is_rare(batch: &Batch) -> bool {
     batch.snapshot.is_some()
         || batch.last_put.is_some()
@@ -55,7 +56,8 @@ pub(super) fn is_rare(batch: &Batch) -> bool {
 }
 
 impl World {
-    /// Restores a side from its store beside the one that lives, and compares the two, if the turn has come.
+    /// Restores a second side from the store of a side, and compares it with the running side, if this turn is to be
+    /// checked.
     pub(super) fn judge_stored(&mut self, who: usize, committed: u64, rare: bool) -> Result {
         let every = if rare { RARE } else { USUAL };
         let turn = self.counts.steps + self.counts.frames + who as u64;
@@ -91,7 +93,7 @@ impl World {
         }
     }
 
-    /// Returns what a restored side has otherwise than the one that lives.
+    /// Returns what differs between the restored side and the running side; `None` if nothing does.
     fn other_than_before(
         &mut self,
         who: usize,
@@ -104,7 +106,7 @@ impl World {
             return Ok(None);
         };
         let lived = side.driver.session_mut().map_err(said)?;
-        // A host may go on at once with what it has announced or handed on.
+        // A restored host may at once announce values or hand on requests. Then its log is longer.
         let goes_on = who == 0 && again.position() > lived.position();
         if goes_on || lived.rolled_back().is_some() {
             return Ok(None);
@@ -127,7 +129,7 @@ impl World {
         if knows_schemas && again.context() != lived.context() {
             return Ok(Some("context".into()));
         }
-        // A text that has come for the last checkpoint is in memory alone.
+        // The summary that has come for the last checkpoint is only in memory.
         let frames = |session: &Session| session.frames_to_sum_up().count();
         if frames(lived) != frames(again) && frames(lived) > 0 {
             return Ok(Some("list of frames to sum up".into()));
@@ -140,7 +142,7 @@ impl World {
                 if before.key != after.key {
                     return Ok(Some(format!("next value, {after:?} and not {before:?}")));
                 }
-                // A member corrects its number in memory; the numbers that it keeps are judged with the store.
+                // A member corrects its next number in memory only. `judge_number` checks the stored numbers.
                 if who == 0 && before.sequence != after.sequence {
                     return Ok(Some(format!("next number, {after:?} and not {before:?}")));
                 }
@@ -154,7 +156,7 @@ impl World {
         Ok(self.judge_delivered(who, again))
     }
 
-    /// Compares the frames that a restored side hands to its handlers with those that wait.
+    /// Compares the frames that a restored side delivers to its handlers with the frames that wait for them.
     fn judge_delivered(&self, who: usize, again: &mut Session) -> Option<String> {
         let mut delivered = BTreeSet::new();
         let mut lapsed = false;
@@ -175,7 +177,7 @@ impl World {
 }
 
 impl Observer {
-    /// Takes note of frames that leave an outbox before earlier ones.
+    /// Notes whether frames have left an outbox before earlier frames.
     pub(super) fn note_numbers(&mut self, who: usize, batch: &Batch) {
         let gone = batch.outbox.iter().filter_map(|change| match change {
             OutboxChange::Remove(mid) => Some(mid),
@@ -240,8 +242,8 @@ impl Observer {
         self.judge_number(who, stored)
     }
 
-    /// Checks the numbers of an outbox, where each sender has its own: the first frame that the host has not consumed gets the
-    /// number that the host expects.
+    /// Checks the numbers of an outbox, if each sender has its own numbering: the first frame that the host has not
+    /// consumed gets the number that the host expects.
     fn judge_number(&self, who: usize, stored: &Stored) -> Result {
         let id = self.sides[who].id;
         let is_sure = stored.outbox_sequence > 0 && !self.sides[who].is_unsure;
@@ -264,7 +266,7 @@ impl Observer {
         ))
     }
 
-    /// Returns the ids of the host in its log.
+    /// Returns the ids of the host's own entries among the newest entries of the log; no ids for a member.
     fn control_ids(&self, id: MemberId) -> impl Iterator<Item = &Mid> {
         let own = self.log.iter().rev().take(LATE);
         own.filter(move |entry| entry.sender == id && id == MemberId::HOST)
@@ -272,7 +274,7 @@ impl Observer {
     }
 }
 
-/// Returns the epoch in an id of a member of three digits.
+/// Returns the epoch in an id that begins with a member number of three digits.
 fn epoch_of(id: &Mid) -> Option<u32> {
     id.to_string().get(3..9)?.parse().ok()
 }

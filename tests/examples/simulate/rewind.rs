@@ -1,4 +1,4 @@
-//! Older copies of stores, as the observer sees them: the log goes back, and comes back.
+//! Takes the observer back when an older copy of a store is put back, and checks the entries that come back later.
 
 use accp_session::{Entry, EntryKind};
 
@@ -78,7 +78,7 @@ impl Observer {
         self.withdrawn.clear();
     }
 
-    /// Begins a member anew, whose store was deleted.
+    /// Forgets the state of a member whose store was deleted.
     pub(crate) fn begin_anew(&mut self, who: usize) {
         let id = self.sides[who].id;
         let mut seen = Seen::new(who, true);
@@ -92,7 +92,7 @@ impl Observer {
         self.timeline.early.insert(id);
     }
 
-    /// Checks an entry that the host has taken back from a member.
+    /// Checks an entry that the host has recovered from a member.
     pub(super) fn came_back(&mut self, entry: &Entry, counts: &mut Counts) -> Result {
         let position = entry.position;
         if position != self.log.len() as u64 + 1 {
@@ -134,7 +134,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Takes a request that is handed on into the log. Returns false for any other entry.
+    /// Checks a request that is handed on, and adds it to the log. Returns false for any other entry.
     pub(super) fn is_handed_on(&mut self, entry: &Entry) -> Result<bool> {
         if entry.kind != EntryKind::Repeat || entry.to.is_none() {
             return Ok(false);

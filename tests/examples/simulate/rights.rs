@@ -66,7 +66,7 @@ pub(super) fn changes(text: &str) -> (bool, Vec<(&str, Option<&str>)>) {
     (replaces, pairs.collect())
 }
 
-/// Returns whether a change of the shared state is for a version that follows the one held.
+/// Returns whether the version of a change of the shared state may follow the held version.
 pub(super) fn follows(text: &str, held: u64, version: Option<u64>) -> bool {
     let (replaces, _) = changes(text);
     version == Some(held + 1) || replaces && version.is_some_and(|version| version > held)

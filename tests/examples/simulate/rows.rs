@@ -1,4 +1,4 @@
-//! Damage to the rows of a file, at the end of a run: the store sees it in every table.
+//! Damages a row of a file at the end of a run, and checks that the store notices the damage in any table.
 
 use accp_session::Batch;
 use accp_store::{SqliteStore, Store, Transactional, Write};
@@ -7,7 +7,7 @@ use super::World;
 use super::disks::Disks;
 use super::node::{Result, said};
 
-/// What damages a file: a row is changed or lost. `?1` says which.
+/// Statements that damage a file: each changes or deletes one row. `?1` says which row.
 const DAMAGE: [&str; 9] = [
     "UPDATE side SET last = last + 1 WHERE side = (SELECT side FROM side LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM side))",
     "UPDATE log SET tokens = tokens + 1 WHERE (side, position) = (SELECT side, position FROM log LIMIT 1 OFFSET ?1 % (SELECT count(*) FROM log))",
@@ -21,7 +21,7 @@ const DAMAGE: [&str; 9] = [
 ];
 
 impl World {
-    /// Changes or deletes a row, and checks that the store says so.
+    /// Changes or deletes a row, and checks that the store reports the damage.
     pub(super) fn judge_damage(&mut self) -> Result {
         let Disks::Sqlite(store, _) = &self.disks else {
             return Ok(());

@@ -22,7 +22,7 @@ impl Observer {
         self.payments.take(entry, &self.chains, self.is_flooded)
     }
 
-    /// Checks that everybody who asked for a transaction again has got its answer.
+    /// Checks that every request for a known transaction has got a copy of the answer.
     pub(super) fn judge_payments(&self) -> Result {
         match self.payments.owed.first_key_value() {
             Some((mid, owed)) => Err(format!("{mid} waits for {}", owed.words)),

@@ -1,4 +1,4 @@
-//! Searches in the store of the host, which may come before the bytes of a value and again after them.
+//! Searches in the store of the host. A search may come before the bytes of a value, and again after them.
 
 use accp_runtime::Value;
 use accp_runtime::session::MemberId;
@@ -10,7 +10,7 @@ use super::node::{Result, said};
 use super::text::field;
 
 impl World {
-    /// Searches for a word, so that the store reads what is there by now.
+    /// Searches for a word, so that the store reads the entries and values that it has at this time.
     pub(super) fn search(&mut self) -> Result {
         self.moves("search", 0);
         self.finds("short").map(drop)
@@ -25,7 +25,8 @@ impl World {
         Ok(found.map(|one| one.position).collect())
     }
 
-    /// Checks that a search finds a frame by a word of it, and another by the value that it refers to.
+    /// Checks that a search finds a frame by a word of its text, and another frame by a word of the value that it
+    /// refers to.
     pub(super) fn judge_search(&mut self) -> Result {
         let told = &self.observer.content.told;
         let at = self.rng.below(told.len() as u64) as usize;

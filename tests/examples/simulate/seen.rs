@@ -1,4 +1,4 @@
-//! One side as an observer sees it, by the side's durable state.
+//! One side, as an observer knows it from the side's durable state.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -19,8 +19,8 @@ pub(crate) struct Seen {
     pub(super) is_met: bool,
     /// Whether the side handles frames.
     handles: bool,
-    /// Positions after which the side's log may begin: a member starts where it has joined, or
-    /// where it has joined again before it could start. Empty once the log has begun.
+    /// Positions after which the side's log may begin: where the member has joined, or where it has joined again
+    /// before its log began. Empty once the log has begun.
     starts: Vec<u64>,
     /// The last position of the side's log.
     pub(super) last: u64,
@@ -28,7 +28,7 @@ pub(crate) struct Seen {
     pub(super) held: BTreeMap<u64, u64>,
     /// The last position that the side's snapshot covers.
     pub(super) covered: u64,
-    /// The entries and bytes of the log after the last snapshot or start, and the size of the last
+    /// The entries and the bytes of the log since the last snapshot or start. `snapshot` is the size of the last
     /// snapshot.
     since: (u64, u64),
     snapshot: u64,
@@ -40,8 +40,8 @@ pub(crate) struct Seen {
     pub(super) told: u64,
     pub(super) outbox: BTreeMap<Mid, Outgoing>,
     pub(super) fates: Fates,
-    /// A frame has left the outbox before an earlier one that the host has consumed. The side may then be wrong about its
-    /// numbers, until the host corrects it.
+    /// Whether a frame has left the outbox before an earlier frame that the host has consumed. Then the side may
+    /// have wrong numbers, until the host corrects them.
     pub(super) is_unsure: bool,
     /// The ids that the side has used.
     pub(super) used: BTreeSet<Mid>,
@@ -106,8 +106,8 @@ impl Seen {
         Ok(())
     }
 
-    /// Takes note of an entry of the side's log. `given` is the member that had the request of the entry before, with the
-    /// positions at which it got it.
+    /// Takes note of an entry of the side's log. For a request that is handed on, `given` is the member that had the
+    /// request before, with the positions at which this member got it.
     pub(super) fn took(&mut self, entry: &Entry, given: Option<(MemberId, Vec<u64>)>) -> Result {
         let id = self.id;
         let given = given.filter(|(to, _)| *to == id);
@@ -115,7 +115,8 @@ impl Seen {
         let waits = given.find(|at| self.due.contains(at));
         let is_due = match entry.kind {
             EntryKind::Frame => entry.to.map_or(entry.sender != id, |to| to == id),
-            // A request that is handed on does not wait twice, and is taken from who had it.
+            // A request that is handed on does not wait twice at a side. The member that had the request before
+            // loses it.
             EntryKind::Repeat if entry.to.is_some() => {
                 let is_mine = entry.to == Some(id);
                 if let Some(at) = waits.filter(|_| !is_mine) {
@@ -149,14 +150,14 @@ impl Seen {
         Ok(())
     }
 
-    /// Notes that the side starts: it counts anew.
+    /// Notes that the side starts again, and resets its counts.
     pub(super) fn starts_again(&mut self) {
         (self.told, self.since, self.is_met) = (0, (0, 0), false);
         self.answers.clear();
         self.fates.retain(|_, is_part| !*is_part);
     }
 
-    /// Takes note of a snapshot. Without one, it checks that none is long overdue.
+    /// Takes note of a snapshot, if there is one, and checks that the next snapshot is not long overdue.
     pub(super) fn snapped(&mut self, snapshot: Option<&Snapshot>, every: u64) -> Result {
         if let Some(snapshot) = snapshot {
             (self.covered, self.since) = (snapshot.position, (0, 0));
@@ -169,7 +170,7 @@ impl Seen {
         Ok(())
     }
 
-    /// Checks that a mark and its replies are in the same batch, or in no batch.
+    /// Checks that the mark of a handled frame and the replies to this frame are in the same batch.
     pub(super) fn handled(
         &mut self,
         batch: &Batch,

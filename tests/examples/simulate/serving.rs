@@ -1,4 +1,5 @@
-//! Who asks for bytes, and who gets them: all that wait for a value, and no more at a time than docs/limits.md says.
+//! Checks who asks for bytes and who gets them. Every member that waits for a value must get it, and no side may ask
+//! for more values at a time than docs/limits.md allows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +11,9 @@ use super::node::{Node, Result};
 use super::observer::Observer;
 use super::text::params;
 
-/// Values that are asked for at a time.
+/// The most values that a side may ask another side for at a time.
 const AT_ONCE: usize = 8;
-/// Values of a member that the host surely notes between two of its turns.
+/// How many requests for values of one member the host surely notes between two of its turns.
 const NOTED: usize = 12;
 
 /// Returns the key in a frame about bytes.
@@ -23,7 +24,7 @@ fn key_in<'t>(text: &'t str, operation: &str) -> Option<&'t str> {
 }
 
 impl Observer {
-    /// Takes note of a member that asks for a value which the host knows and does not have.
+    /// Takes note of a member that asks for a value that was announced and whose bytes the host does not have.
     pub(super) fn hears_a_wish(&mut self, from: MemberId, text: &str) {
         let Some(key) = key_in(text, ">qry:bytes{") else {
             return;
@@ -71,7 +72,7 @@ impl Observer {
         }
     }
 
-    /// Checks that the bytes of a value are those that were announced.
+    /// Checks that the bytes of each value match the digest and the length that were announced.
     pub(super) fn judge_bytes(&self, batch: &Batch) -> Result {
         if self.timeline.has_lost()
             || self
@@ -93,7 +94,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that the host asks a member only for values that this member has announced, and that are not here.
+    /// Checks that the host asks a member only for values that this member has announced and that have not expired.
     pub(super) fn judge_errands(&self, batch: &Batch) -> Result {
         let has_lost = self.timeline.has_lost();
         for send in batch.sends.iter().filter(|_| !has_lost) {
@@ -109,7 +110,7 @@ impl Observer {
         Ok(())
     }
 
-    /// Takes note of bytes that go out.
+    /// Notes that the host sends a member the bytes of a value.
     pub(super) fn serves(&mut self, to: MemberId, text: &str) {
         if let Some(key) = key_in(text, ">sync:bytes{")
             && let Some(waiting) = self.serving.waiting.get_mut(key)
@@ -118,7 +119,7 @@ impl Observer {
         }
     }
 
-    /// Checks, at the end of a turn of the host, that all that wait for a value have got it.
+    /// Checks, at the end of a turn of the host, that every member that waits for a value has got it.
     pub(super) fn judge_served(&mut self) -> Result {
         self.serving.heard.clear();
         for key in std::mem::take(&mut self.serving.came) {
@@ -131,12 +132,12 @@ impl Observer {
     }
 }
 
-/// Checks that a side does not ask for too many values at a time.
+/// Checks that a side asks only for values that its caller wants, and not for too many values at a time.
 pub(super) fn judge_wishes(who: usize, node: &Node, batch: &Batch) -> Result {
     let mut asked: BTreeMap<MemberId, BTreeSet<&str>> = BTreeMap::new();
     for send in &batch.sends {
         let key = key_in(&send.text, ">qry:bytes{");
-        // The caller of a member asks for each value.
+        // A member asks for values only if its caller does.
         let wanted = &node.wanted;
         let is_value = |key: &&str| key.starts_with('k') && who > 0 && !node.plain;
         if let Some(key) = key.filter(is_value)

@@ -13,7 +13,7 @@ use super::observer::Observer;
 use super::text::{field, head, intent, mid_in};
 use super::timeline::Timeline;
 
-/// Frames of a member that has left that the log of a host has room for.
+/// After a member has left, the log of the host takes at most this many of its frames.
 const LOGGED: usize = 256;
 
 impl Observer {
@@ -96,7 +96,7 @@ impl Observer {
         self.judge_room(who, batch.snapshot.as_ref())
     }
 
-    /// Notes the frames that have another id now, and checks that they are kept under it.
+    /// Notes the frames that got another id, and checks that the outbox keeps them under the new id.
     fn note_renamed(&mut self, who: usize, batch: &Batch, events: &[Event]) -> Result {
         let id = self.sides[who].id;
         for event in events {
@@ -303,8 +303,7 @@ impl Observer {
         let side = &self.sides[who];
         let fired = inbound.cancel_token().is_cancelled();
         let (id, position, text) = (side.id, inbound.position(), inbound.text());
-        // The member may follow the log that the host has lost, and then need not know of the
-        // cancellation.
+        // The member may follow the log that the host has lost. Then it need not know of the cancellation.
         let follows = who == 0 || side.plain.is_none() && !self.timeline.has_lost();
         let again = inbound.redelivered();
         let is_cancelled = self.chains.is_cancelled(text, side.last, again);

@@ -14,13 +14,14 @@ use super::text::{is_a, meta, params};
 const OF_RELAYS: [&str; 9] = [
     "pos", "prev", "tok", "cut", "rep", "by", "for", "sum", "proof",
 ];
-/// Gaps in the numbers of the values of a member that a session remembers (docs/limits.md).
+/// The most gaps in the numbers of a member's values that a session remembers (docs/limits.md).
 const GAPS: usize = 64;
 /// The most bytes of a value (docs/limits.md).
 const VALUE: u64 = 8 << 20;
 
 impl Sender {
-    /// Returns whether the session counts this number as put: it was put, or it is in a gap that is forgotten.
+    /// Returns whether the session takes a value number as used: a value has the number, or the session has
+    /// forgotten the gap in which the number lies.
     pub(super) fn holds(&self, number: u64) -> bool {
         let last = self.puts.last().copied().unwrap_or_default();
         if number == 0 || number > last || self.puts.contains(&number) {
@@ -40,8 +41,8 @@ impl Observer {
             .unwrap_or_default()
     }
 
-    /// Returns a reference to a value of a member, the host first, and the hostile member last: one that it has put, or one
-    /// beyond the last.
+    /// Returns a reference to a value that a member has put, or to one just beyond the member's last value. An index
+    /// beyond the sides means the hostile member.
     pub(super) fn value_near_the_last(&self, member: usize, rng: &mut Rng) -> String {
         let member = self.sides.get(member).map(|side| side.id);
         let member = member.or(self.enemy).unwrap_or(MemberId::HOST);
@@ -54,7 +55,8 @@ impl Observer {
         format!("cold.{}", value_key(member, number))
     }
 
-    /// Returns why a host must refuse a frame of a member, whatever its content is.
+    /// Returns the code with which a host must refuse a frame because of its sender, its session or its kind; `None`
+    /// if there is no such reason.
     fn denial(&self, sender: MemberId, text: &str) -> Option<ErrorCode> {
         let authority = &self.authority;
         if self.left.contains(&sender) || !authority.speaks(sender, text) {
@@ -67,14 +69,16 @@ impl Observer {
         is_host_s.then_some(ErrorCode::POLICY_DENIED)
     }
 
-    /// Returns whether a code is the answer to who has sent a frame, or to the keys that it announces.
+    /// Returns whether a host may refuse a frame with this code because of its sender or because of the keys that it
+    /// announces.
     pub(super) fn is_denied(&self, code: ErrorCode, entry: &Entry) -> bool {
         let (sender, text) = (entry.sender, &*entry.text);
         let of_puts = code == ErrorCode::POLICY_DENIED && self.wrong_put(sender, text);
         self.denial(sender, text) == Some(code) || of_puts
     }
 
-    /// Returns whether an announcement has a key that is not its sender's own, or not a later one.
+    /// Returns whether an announcement has a key that does not belong to its sender, or is not later than the keys
+    /// before it.
     fn wrong_put(&self, sender: MemberId, text: &str) -> bool {
         if !is_a(text, ">sync:put{") {
             return false;
@@ -97,7 +101,7 @@ impl Observer {
     /// Checks that the sender of an entry may have sent it.
     pub(super) fn judge_authority(&mut self, entry: &Entry) -> Result {
         let (sender, text, mid) = (entry.sender, &*entry.text, &entry.mid);
-        // A copy of an answer stands in the name of who has asked.
+        // A copy of an answer has the member that asked as its sender.
         let is_copy = entry.kind == EntryKind::Repeat && entry.sequence == 0;
         if is_copy || matches!(entry.kind, EntryKind::Lost | EntryKind::Refused(_)) {
             return Ok(());
@@ -128,8 +132,8 @@ impl Observer {
         Ok(())
     }
 
-    /// Checks that an id is that of the text, has the form of the draft, and was not used before. Ids are compared by
-    /// their text here.
+    /// Checks that the id of an entry equals the id in its text, has the form of the draft, and was not used before.
+    /// Ids are compared as texts here.
     fn judge_id(&mut self, entry: &Entry) -> Result {
         let said = meta(&entry.text, "mid").unwrap_or_default();
         let said = said.to_ascii_lowercase();
@@ -143,7 +147,7 @@ impl Observer {
         }
     }
 
-    /// Checks that the operator has asked for what the host does.
+    /// Checks that the operator has asked the host for a grant or an expiry.
     fn judge_wish(&self, text: &str) -> Result {
         let wishes = &self.authority.wishes;
         if let Some(grant) = grant_in(text)
@@ -157,7 +161,8 @@ impl Observer {
         }
     }
 
-    /// Notes the values that nobody can give back to a host whose store was an old copy. It lets them expire.
+    /// Notes the values that no member can give back to a host whose store was an old copy. The host lets these
+    /// values expire.
     pub(super) fn note_what_is_gone(&mut self, events: &[Event]) {
         let gone = events.iter().filter_map(|event| match event {
             Event::Unavailable(key) => Some(key.clone()),
@@ -167,7 +172,7 @@ impl Observer {
         self.authority.wishes.expiries.extend(gone);
     }
 
-    /// Checks the frames that the host says it has refused for good: the log has each of them, with its code.
+    /// Checks that the log has each frame that the host says it has refused for good.
     pub(super) fn judge_rejections(&self, batch: &Batch) -> Result {
         for event in &batch.events {
             let Event::Rejected(from, Some(mid), code) = event else {
@@ -181,7 +186,7 @@ impl Observer {
             if !is_for_good || is_known || mid.to_string().len() > 128 {
                 continue;
             }
-            // Another copy of the frame may have been refused for another reason, as by who has sent it.
+            // Another copy of the frame may have been refused for another reason, such as its sender.
             let is_it = |entry: &Entry| {
                 let is_refused = matches!(entry.kind, EntryKind::Refused(_));
                 is_refused && (entry.sender, &entry.mid) == (*from, mid)

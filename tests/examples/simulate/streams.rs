@@ -10,7 +10,7 @@ use super::node::{Result, said};
 use super::text::{intent, meta};
 
 impl World {
-    /// Lets an agent send the next chunk of a stream. Returns whether it could.
+    /// Lets an agent send the next chunk of a stream. Returns whether the agent could send it.
     pub(super) fn stream(&mut self, who: usize, n: u64) -> Result<bool> {
         let agent = self.nodes[who].agent;
         let sending = self.nodes[who].sending.take();
@@ -52,7 +52,7 @@ impl World {
         Ok(sent.is_ok())
     }
 
-    /// Lets a handler take a chunk, and checks what it can read by now.
+    /// Lets a handler take a chunk, and checks which chunks the handler can read now.
     pub(super) fn hear(&mut self, who: usize, inbound: &Inbound) -> Result {
         if intent(inbound.text()) != "stream" {
             return Ok(());
@@ -70,7 +70,7 @@ impl World {
         Ok(())
     }
 
-    /// Ends all streams at all handlers, and checks what they lack.
+    /// Ends all streams at all handlers, and checks which chunks are missing.
     pub(super) fn judge_streams(&mut self) -> Result {
         for (who, node) in self.nodes.iter_mut().enumerate() {
             let ended = node.hearing.end_all();

@@ -1,4 +1,4 @@
-//! Summaries that come after their checkpoint.
+//! Lets a model supply summaries after their checkpoint.
 
 use accp_runtime::Frame;
 use accp_runtime::session::{InputError, SummaryError};
@@ -10,8 +10,8 @@ use super::node::{Result, said};
 const INVENTED: &str = "They spoke of X0_no_frame_has_this.";
 
 impl World {
-    /// Lets a model answer in two of three steps, if the last checkpoint wants a summary. No random
-    /// number decides this, because a seed would be another run then.
+    /// Lets a model answer in two of three steps, if the last checkpoint wants a summary. The number of the step
+    /// decides this: drawing a random number here would change the run of every seed.
     pub(super) fn sum_up(&mut self) -> Result {
         let (now, is_answered) = (self.host_clock(), !self.counts.steps.is_multiple_of(3));
         let host = self.room.host.driver.session_mut().map_err(said)?;

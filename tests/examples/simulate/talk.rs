@@ -17,13 +17,13 @@ use super::plan::USUAL;
 use super::reading::FOREIGN;
 use super::text::{Goal, goal, head, intent, is_a, mid_in, number_in};
 
-/// Frames that an agent works on after their handler has returned.
+/// The most frames that an agent works on after their handlers have returned.
 const WORKING: usize = 3;
 /// The keys of another session that the host grants: all of them in one of three cases.
 const GRANTED: [&str; 6] = ["*", "k101_1", "k101_10", "k101_2", "*", "k101_1"];
 
 impl World {
-    /// Lets a random agent send a message. Returns whether it could.
+    /// Lets a random agent send a message. Returns whether the agent could send it.
     pub(super) fn say(&mut self) -> Result<bool> {
         let who = self.rng.below(self.nodes.len() as u64) as usize;
         if self.plan.addresses && self.rng.per_mille(80) {
@@ -50,7 +50,7 @@ impl World {
         Ok(true)
     }
 
-    /// Lets an agent say which requests it takes. Returns whether it could.
+    /// Lets an agent say which requests it takes. Returns whether the agent could do so.
     fn say_takes(&mut self, who: usize) -> Result<bool> {
         let heads: &[&str] = match self.rng.below(5) {
             0 => &[],
@@ -77,7 +77,7 @@ impl World {
         Ok(true)
     }
 
-    /// Lets an agent send a message. Returns the time on its clock, if it could.
+    /// Lets an agent send a message. Returns the time on its clock, or `None` if the agent cannot send now.
     pub(super) fn sends(
         &mut self,
         who: usize,
@@ -183,7 +183,7 @@ impl World {
         };
         message = message.with("text", text);
         if n % 5 < 2 {
-            // What was said of these records before is out of date now.
+            // This message makes the earlier state of its record out of date.
             let record = format!("item_{}", (n / 5 + who as u64) % 6);
             message = message
                 .with(RECORD, record)
@@ -226,7 +226,7 @@ impl World {
                     let member = self.rng.below(self.nodes.len() as u64 + 1) as usize;
                     self.observer.value_near_the_last(member, &mut self.rng)
                 }
-                // Another session, whose values the host may have opened to this one.
+                // A value of another session, which the host may have granted to this session.
                 _ => format!(
                     "ext.other_{}.{}",
                     4 + position % 5,
@@ -422,8 +422,8 @@ impl World {
     }
 }
 
-/// Sends a message. With `foretells` it checks that the codec numbers the frames as the side does: the
-/// next one comes right after those that were just sent.
+/// Sends a message. With `foretells`, checks that the codec numbers the frames as the side does: the next frame must
+/// get the number after the frames that were just sent.
 fn send(
     side: &mut Session,
     message: &DynamicFrame<'_>,

@@ -8,13 +8,13 @@ use accp_session::{Batch, OutboxChange};
 /// The start of the host's frame about a checkpoint.
 pub(crate) const CHECKPOINT: &str = ">sync:checkpoint{";
 
-/// Returns the number of the checkpoint that a frame takes.
+/// Returns the number of the checkpoint in a frame about a checkpoint.
 pub(crate) fn checkpoint(text: &str) -> Option<u64> {
     let (_, rest) = params(text, CHECKPOINT)?.split_once("id:ckpt_")?;
     rest.split(['|', '}']).next()?.parse().ok()
 }
 
-/// Returns what stands behind an operation such as `>sync:put{`, if a frame has it.
+/// Returns the text after an operation such as `>sync:put{`, if the frame has this operation.
 pub(crate) fn params<'t>(text: &'t str, operation: &str) -> Option<&'t str> {
     text[text.find('>')?..].strip_prefix(operation)
 }
@@ -90,7 +90,7 @@ pub(crate) fn head(text: &str) -> &str {
     metadata(text).map_or(text, |at| &text[..at - 1])
 }
 
-/// Returns the member whose number an id of twelve decimal digits begins with.
+/// Returns the member that has made an id: an id of twelve decimal digits begins with the number of its member.
 pub(crate) fn maker(id: &Mid) -> Option<MemberId> {
     let id = id.to_string();
     let is_made = id.len() == 12 && id.bytes().all(|byte| byte.is_ascii_digit());
@@ -99,7 +99,7 @@ pub(crate) fn maker(id: &Mid) -> Option<MemberId> {
     MemberId::new(number.parse().ok()?)
 }
 
-/// What a reference of a run leads to.
+/// The target of a reference in a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Goal<'t> {
     /// A frame, by its position.
@@ -114,7 +114,7 @@ pub(crate) enum Goal<'t> {
     Nothing,
 }
 
-/// Returns what the references of a frame lead to, each with its key. Texts of a run have no `$`.
+/// Returns the references of a frame, each with its key and its target. Texts of a run have no other `$`.
 pub(crate) fn goals(text: &str) -> impl Iterator<Item = (&str, Goal<'_>)> {
     let keys = head(text).split('$').skip(1).map(|rest| {
         let ends = |c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '.');
@@ -123,14 +123,14 @@ pub(crate) fn goals(text: &str) -> impl Iterator<Item = (&str, Goal<'_>)> {
     keys.map(|key| (key, goal(key).unwrap_or(Goal::Nothing)))
 }
 
-/// Reads a number, which has one spelling.
+/// Reads a number that has no leading zeros.
 fn counter<T: std::str::FromStr>(text: &str) -> Option<T> {
     text.parse()
         .ok()
         .filter(|_| !text.starts_with('0') || text == "0")
 }
 
-/// Returns what a reference leads to, if it is one.
+/// Returns the target of a reference; `None` if the key has no known form.
 pub(crate) fn goal(key: &str) -> Option<Goal<'_>> {
     let mut words = key.split('.');
     let (tier, name) = (words.next()?, words.next()?);

@@ -1,4 +1,4 @@
-//! The log of a host whose store was an old copy: what was before, and what came back.
+//! The log of a host whose store was put back to an old copy: what was in it before, and which entries come back.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -11,12 +11,12 @@ use accp_session::Entry;
 pub(crate) struct Timeline {
     /// The log before the old copy was put back.
     pub(super) before: Vec<Entry>,
-    /// Members that an older copy was put back of.
+    /// Members whose own store, or whose host's store, was put back to an older copy.
     pub(super) early: BTreeSet<MemberId>,
-    /// Frames that got another id, by the number in them. Another run of the same old copy may have
-    /// sent them under the first id, or under a third.
+    /// Frames that got another id, by their sender and by the number in them. A side that runs again from an older
+    /// copy may send such a frame under the first id, or under a third.
     pub(super) renamed: BTreeSet<(MemberId, u64)>,
-    /// Frames that the host refused before.
+    /// Frames that the host had refused in the log that it has lost.
     pub(super) refused: BTreeSet<(MemberId, Mid)>,
     /// True while the observer reads an older log again.
     pub(super) is_replayed: bool,

@@ -96,7 +96,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets a member fetch a value that nobody has. It is told so, sooner or later.
+    /// Lets a member fetch a value that nobody has, and waits until the member is told so.
     fn fetch_nothing(&mut self) -> Result {
         const KEY: &str = "k100_99999";
         let last = self.nodes.iter().rposition(|node| !node.plain);
@@ -186,7 +186,7 @@ impl World {
         self.judge_damage()
     }
 
-    /// Checks that no side waits for anything, and that the host knows that all hold the log.
+    /// Checks that no side waits for anything, and that the host knows that all members hold the whole log.
     fn judge_sides(&self) -> Result {
         let relayed = self.observer.log.iter().rev().find(|e| e.kind.is_relayed());
         let last = relayed.map_or(0, |entry| entry.position);
@@ -243,7 +243,7 @@ impl World {
         Ok(())
     }
 
-    /// Checks that the context of the host shows what is hot.
+    /// Checks that the context of the host shows the lines of hot state.
     fn judge_view(&self) -> Result {
         let host = self.room.host.session();
         let shown = host.context();

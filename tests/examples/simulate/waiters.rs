@@ -1,4 +1,5 @@
-//! Everybody who waits is told, once: the waiters of a cancellation, of a value, and of the fate of a frame.
+//! Checks that everybody who waits is told once: those that wait for a cancellation, for a value, or for the fate of
+//! a frame.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,15 +13,15 @@ use super::observer::Observer;
 use super::text::mid_in;
 use super::waiting::Watch;
 
-/// Frames of a side whose cancellations are waited for.
+/// The most frames of a side for whose cancellation somebody waits.
 const WATCHED: usize = 4;
 /// Values that a member asks for at the same time.
 const MANY: usize = 24;
-/// Turns of half a second in which a member is told that it gets a value, or that nobody has it.
+/// The turns of half a second within which a member must be told that it gets a value, or that nobody has it.
 const PATIENCE: usize = 400;
 
 impl World {
-    /// Lets several wait for the cancellation of some of the frames that a handler gets.
+    /// Lets several tasks wait for the cancellation of some of the frames that a handler gets.
     pub(super) fn watch(&mut self, who: usize, inbound: &Inbound) {
         if !inbound.position().is_multiple_of(3) {
             return;
@@ -31,7 +32,7 @@ impl World {
         watches.push(Watch::new(inbound));
     }
 
-    /// Checks that each of them was told, once, if the chain was cancelled.
+    /// Checks that each waiting task was told once if the chain was cancelled, and otherwise was not told.
     pub(super) fn judge_watches(&self, who: usize) -> Result {
         for watch in &self.nodes[who].watches {
             self.observer.judge_token(who, &watch.inbound)?;
@@ -102,7 +103,7 @@ impl World {
         self.set_alarm(who)
     }
 
-    /// Takes note of what a side is told with a batch.
+    /// Takes note of the events of a batch that tell a side about values.
     pub(super) fn hear_of_values(&mut self, who: usize, events: &[Event]) -> Result {
         let heard = self.nodes[who].wanted.hears(events);
         heard.map_err(|what| format!("{who}: {what}"))
@@ -141,7 +142,7 @@ impl Observer {
             else {
                 continue;
             };
-            // A frame may come and go with one batch.
+            // One batch may put a frame into the outbox and remove it again.
             let new = |mid: &Mid| {
                 let put = batch.outbox.iter().find_map(|change| match change {
                     OutboxChange::Put(frame) if frame.mid == *mid => Some(frame),
@@ -160,7 +161,8 @@ impl Observer {
             let Some(frame) = removed.find(is_it) else {
                 return Err(format!("{id} is told {event:?}, and keeps the frame"));
             };
-            // A side that starts again does not know of which frames it has given up a part.
+            // A side that starts again forgets which frames in parts it has given up, so it may be told of their end
+            // again.
             let is_part = frame.tail.contains(",pt:");
             if side.fates.insert(mid.clone(), is_part).is_some() && knows {
                 return Err(format!("{id} is told of the end of {mid} again: {event:?}"));

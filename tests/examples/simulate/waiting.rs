@@ -1,4 +1,4 @@
-//! Those that wait for the cancellation of a frame, for a value, or for the fate of a frame.
+//! Tasks that wait for the cancellation of a frame, and the values and frames whose fate a side waits for.
 
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use accp_runtime::session::{Event, Inbound, Mid};
 
-/// Waiters of a cancellation.
+/// How many tasks wait for each cancellation.
 const WAITERS: usize = 3;
 
 type Result<T = ()> = std::result::Result<T, String>;
@@ -22,12 +22,12 @@ impl Wake for Calls {
     }
 }
 
-/// Waiters of the cancellation of a frame's chain.
+/// Tasks that wait for the cancellation of a frame's chain.
 #[derive(Debug)]
 pub(super) struct Watch {
     pub(super) inbound: Inbound,
     calls: Vec<Arc<Calls>>,
-    /// The chain was cancelled before anybody waited.
+    /// Whether the chain was cancelled before the tasks began to wait.
     was_over: bool,
 }
 
@@ -42,7 +42,7 @@ impl Watch {
     pub(super) fn new(inbound: &Inbound) -> Self {
         let calls: Vec<_> = (0..WAITERS).map(|_| Arc::<Calls>::default()).collect();
         let was_over = inbound.cancel_token().is_cancelled();
-        // The first one asks twice, and is told once.
+        // The first task asks twice, and must be told only once.
         for calls in calls.iter().chain(calls.first()) {
             is_ready(inbound, calls);
         }
@@ -75,14 +75,14 @@ impl Watch {
 /// Values that a member has asked for.
 #[derive(Debug, Default)]
 pub(super) struct Wanted {
-    /// True once the member has been told.
+    /// For each key, whether the member has been told about the value.
     pub(super) told: BTreeMap<String, bool>,
-    /// Others ask for values now, so the answers are not counted.
+    /// Whether other checks ask for values now, so that the answers do not count any more.
     pub(super) is_over: bool,
 }
 
 impl Wanted {
-    /// Takes note of what a member is told of values.
+    /// Takes note of what a member is told about values, and checks that the member is told once about each value.
     pub(super) fn hears(&mut self, events: &[Event]) -> Result {
         for event in events.iter().filter(|_| !self.is_over) {
             let (Event::Supplied(key) | Event::Unavailable(key)) = event else {
@@ -106,5 +106,5 @@ impl Wanted {
     }
 }
 
-/// The frames of whose end a side was told, and whether each was in parts.
+/// The frames whose end a side was told of. For each frame, whether it was in parts.
 pub(super) type Fates = BTreeMap<Mid, bool>;

@@ -1,4 +1,4 @@
-//! What a side asks for and what it sends, and its reasons not to send.
+//! Lets time pass and wakes the sides. Checks when a side asks to be woken, what it sends, and why it does not send.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,8 +28,8 @@ impl World {
         Ok(())
     }
 
-    /// Returns the turns of half a second in which all sides come to rest, once the link is whole.
-    /// The log grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
+    /// Returns how many turns of half a second the sides may need to come to rest, once the link is whole. The log
+    /// grows by `new` entries meanwhile. At the beginning a side lacks `behind` entries.
     pub(super) fn turns_to_rest(&self, new: usize, behind: usize) -> usize {
         // `waits` covers two waits of 32 seconds between tries, and the time by which clocks may
         // differ. With old copies, the sides first find out which log is valid, and the host begins
@@ -54,8 +54,8 @@ impl World {
         let drafts = self.observer.sides.iter();
         let drafts = drafts.filter(|side| side.plain.is_some());
         let in_turn = in_turn + drafts.map(|side| 12 * side.outbox.len()).sum::<usize>();
-        // A copy may lack all values. A side asks for eight of them at a time, and makes eight
-        // tries with up to 32 seconds between them.
+        // An older copy of the host's store may lack all values. A side asks for eight of them at a time, and makes
+        // eight tries with up to 32 seconds between them.
         let lost = if self.plan.copies > 0 && self.plan.host_copies {
             let own = self
                 .observer
@@ -71,7 +71,7 @@ impl World {
         waits + in_turn + lost + for_each * new + behind / at_a_time
     }
 
-    /// Wakes the drivers whose time has come. They wake up for nothing else.
+    /// Wakes the drivers whose time has come or whose link is back. They wake up for nothing else.
     pub(super) fn wake(&mut self) -> Result {
         let now = self.room.now;
         for who in 0..self.nodes.len() {
@@ -101,7 +101,8 @@ impl World {
         Ok(())
     }
 
-    /// Checks that a side asks for nothing at once, after its driver has done all that was due.
+    /// Checks when a side asks to be woken, after its driver has done all that was due: neither at once nor too
+    /// late.
     pub(super) fn judge_alarm(&mut self, who: usize) -> Result {
         if let Some((session, at)) = self.session(who)?
             && let Some(due) = session.next_timeout().filter(|due| *due <= at)
@@ -133,7 +134,7 @@ impl World {
         Ok(())
     }
 
-    /// Returns whether this is an entry of the log for a member that hears none now.
+    /// Returns whether this is an entry of the log for a member that hears no entries now.
     pub(super) fn is_unheard(&mut self, to: MemberId, text: &str) -> bool {
         let now = self.room.now;
         let node = self.nodes.iter().find(|node| node.id == to);
@@ -147,7 +148,7 @@ impl World {
         is_unheard
     }
 
-    /// Checks that quiet sides wait for nothing.
+    /// Checks that quiet sides have no timer.
     pub(super) fn judge_timers(&self) -> Result {
         let mut sides = self.room.sides();
         match sides.find(|side| side.session().next_timeout().is_some()) {
@@ -207,7 +208,7 @@ impl World {
             {
                 who == 0
             }
-            // Somebody has just said what it takes.
+            // An agent has just said which requests it takes, and the observer does not know that yet.
             SendError::Refused { code, .. }
                 if *code == ErrorCode::REF_NOT_FOUND && kind_of(&text).is_some() && is_ahead =>
             {
@@ -230,7 +231,8 @@ impl World {
         ))
     }
 
-    /// Returns whether a side may say that a reference leads nowhere.
+    /// Returns whether a side may refuse a reference with this code. A side that is behind the log may lack the
+    /// target.
     fn lacks_here(&self, who: usize, key: &str, code: ErrorCode) -> bool {
         let Some(goal) = goal(key) else {
             return false;
@@ -272,7 +274,7 @@ pub(super) fn asks_and_sends_little(who: usize, batch: &Batch) -> Result {
     }
 }
 
-/// Fails if a side sends more than the batches that it has kept.
+/// Fails if a side sends a frame that is in none of the batches that it has kept.
 pub(super) fn sends_no_more(who: usize, mut left: impl Iterator<Item = Transmit>) -> Result {
     match left.next() {
         Some(send) => Err(format!("{who} sends what it has not kept: {}", send.text)),

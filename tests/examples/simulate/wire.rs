@@ -11,7 +11,8 @@ use super::observer::Observer;
 use super::text::{Goal, field, goals, head, intent, is_a, meta, mid_in, number_in};
 
 impl Observer {
-    /// Checks that a member gets its turn, where all share one numbering. The link is whole.
+    /// Checks that a member gets its turn to send, with shared numbering and a link that is whole: the host must not
+    /// tell the member the number of its frame too often.
     fn judge_turns(&mut self, to: MemberId, text: &str) -> Result {
         let is_told = self.scope == Scope::Shared && field(text, "exp").is_some();
         let of = mid_in(text, "of").filter(|_| is_told && Some(to) != self.enemy);
@@ -86,8 +87,8 @@ impl Observer {
         }
     }
 
-    /// Checks that an entry goes ever more rarely to a member of which the host does not hear: in
-    /// the end every 32 seconds.
+    /// Checks that the host sends an entry less and less often to a member from which it hears nothing: in the end
+    /// every 32 seconds.
     fn judge_silence(&mut self, to: MemberId, text: &str) -> Result {
         let Some(position) = number_in::<u64>(text, "pos") else {
             return Ok(());
@@ -104,8 +105,8 @@ impl Observer {
         Ok(())
     }
 
-    /// Returns a value of its own that a frame of a side refers to, and that the side has neither
-    /// put nor is about to put.
+    /// Returns the key of a value of the side's own to which a frame refers, although the side has neither put the
+    /// value nor is about to put it.
     fn unannounced(&self, who: usize, text: &str) -> Option<String> {
         let side = &self.sides[who];
         if self.timeline.has_lost() || self.timeline.was_put_back(side.id) {
@@ -121,7 +122,7 @@ impl Observer {
             puts.is_some_and(|sender| sender.puts.contains(number))
                 || side.outbox.values().any(|frame| frame.head.contains(&key))
         };
-        // An agent may say that it looks at a value that is not there.
+        // The field `see` may refer to a value that does not exist.
         let looks = |number: &u64| {
             let key = format!("see:$cold.k{}_{number}", side.id);
             text.match_indices(&key).any(|(at, _)| {
@@ -191,8 +192,7 @@ impl Observer {
             // E3001 means that the clock of the sender was ahead. The frame may have been
             // consumed since then.
             Some("E3001") => true,
-            // A host that has lost frames of a member goes on at the number that the member has
-            // sent.
+            // A host that has lost frames of a member continues at the number that the member has sent.
             Some("E3003") if self.timeline.has_lost() => exp.is_some(),
             Some("E3003") => exp.is_some_and(|exp| exp <= self.next_sequence(to)),
             _ => {

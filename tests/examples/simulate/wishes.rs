@@ -1,4 +1,5 @@
-//! What members want of the host: values that they have asked for, and what was announced of each.
+//! What members wait for: the values that they have asked the host for, and what the log has announced about each
+//! value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +9,7 @@ use accp_runtime::session::MemberId;
 #[derive(Debug, Default)]
 pub(super) struct Serving {
     pub(super) waiting: BTreeMap<String, BTreeSet<MemberId>>,
-    /// What each member has asked for since the last turn of the host.
+    /// How many values each member has asked for since the last turn of the host.
     pub(super) heard: BTreeMap<MemberId, usize>,
     /// The digest and the length of each value, as the log announces them.
     pub(super) announced: BTreeMap<String, (String, usize)>,

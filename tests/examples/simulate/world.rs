@@ -92,7 +92,7 @@ struct World {
     /// The host first, then the members.
     nodes: Vec<Node>,
     observer: Observer,
-    /// Each message by sender index and by the sender's own number.
+    /// Each message, by the index of its sender and by the number that the sender put into it.
     said: BTreeMap<(usize, u64), DynamicFrame<'static>>,
     counts: Counts,
     script: Option<Vec<String>>,
@@ -101,7 +101,7 @@ struct World {
     copies: Copies,
     disks: Disks,
     rules: Rules,
-    /// The faults have ended.
+    /// Whether the faults have ended.
     is_whole: bool,
 }
 
@@ -404,7 +404,7 @@ impl World {
         Ok(())
     }
 
-    /// After a cancellation, checks the cancel token of every frame at a handler.
+    /// If a chain was cancelled, checks the cancel token of every frame at a handler.
     fn look(&mut self, who: usize, cancels: bool) -> Result {
         let side = self.room.sides().nth(who).filter(|_| cancels);
         let inbox = side.iter().flat_map(|side| &side.inbox);

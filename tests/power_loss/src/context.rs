@@ -20,9 +20,9 @@ use script::{ConversationStep, SESSIONS, steps};
 
 /// With at least this many cuts, some must fall in the middle of each kind of step.
 const MANY: usize = 200;
-/// Tokens of the window: a few results fill it.
+/// The tokens of the window. A few results fill the window.
 const WINDOW: u64 = 3_000;
-/// The folder with all files, below the root. SQLite's are in it, too.
+/// The folder with all files, below the root. The files of SQLite are in it, too.
 const CACHE: &str = "cache";
 /// The steps that are taken after a cut.
 const AFTER: usize = 6;
@@ -68,12 +68,12 @@ impl<'p> Program<'p> {
         }
     }
 
-    /// Returns a session, which it opens unless it is open.
+    /// Returns a session, and opens it unless it is open already.
     fn session(&mut self, session: usize) -> Result<&mut Context<Recorded>, String> {
         let open = match self.open.take() {
             Some(open) if open.0 == session => open,
             other => {
-                // Only one session can be open on this root, so the other one is closed first.
+                // Only one session can be open on this root, so the other session is closed first.
                 drop(other);
                 let opened = Context::open_on(self.root, id(session), self.files.clone());
                 let opened = opened.map_err(|error| error.to_string())?;
@@ -146,7 +146,7 @@ fn raws(list: &MessageList) -> Vec<String> {
     list.messages().iter().map(raw).collect()
 }
 
-/// Returns all files but those that SQLite writes and the lock.
+/// Returns all files except for those that SQLite writes and the lock.
 fn files(root: &Path) -> Files {
     let mut found = Files::new();
     for folder in folders(root) {
@@ -312,7 +312,7 @@ fn recover(recording: &Recording, done: usize, root: &Path, other: bool) -> Resu
         .get(done)
         .and_then(ConversationStep::session)
         .unwrap_or_default();
-    // The session that is opened first finishes what the other one began.
+    // The session that is opened first finishes the step that the other session began.
     let first = if other { 1 - next } else { next };
     for session in [first, 1 - first] {
         // The interrupted step may be stored or not, and its list was never returned. Only the
@@ -361,8 +361,8 @@ fn difference(now: &Known, then: &Known) -> String {
     differ.next().cloned().unwrap_or_default()
 }
 
-/// Checks that planted mistakes are found: a disk that forgets to sync files or folders, and lists that leave before
-/// their step is done.
+/// Checks that planted mistakes are found: a disk that forgets to sync files or folders, and lists that are given
+/// out before their step is done.
 fn prove(recording: &Recording, seed: u64) {
     let start = recording.known[0].events;
     let without = |forgets: fn(&Event) -> bool| {

@@ -1,4 +1,4 @@
-//! Power cuts.
+//! Cuts the power under a store, and checks what the store has afterwards.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::random::Random;
 use crate::shim::Event;
 
-/// The files of one folder: the content that survives every power cut, and the changes that may.
+/// The files of one folder: the content that survives every power cut, and the changes that a cut may lose.
 #[derive(Debug, Default)]
 pub(crate) struct Disk {
     files: Vec<File>,
@@ -16,7 +16,7 @@ pub(crate) struct Disk {
     /// The names that survive a cut for sure. `renames` lists the later changes, not yet synced.
     durable: BTreeMap<String, usize>,
     renames: Vec<(String, Option<usize>)>,
-    /// Folders that somebody made, by name. All others were there before.
+    /// The names of the folders that an event has made. All other folders existed from the start.
     made: BTreeSet<String>,
 }
 

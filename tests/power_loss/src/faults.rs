@@ -1,4 +1,4 @@
-//! Disks that fail.
+//! Runs a workload on disks that fail.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ use crate::{check, file};
 const STEPS: usize = 60;
 const BYTES: usize = 3000;
 const TALK: usize = 2;
-/// One in so many writes is made to fail, and every sync.
+/// One of this many writes is made to fail. Every sync is made to fail.
 const EVERY: usize = 5;
 
 #[derive(Debug, Clone, Copy)]
@@ -39,7 +39,7 @@ impl Fault {
         Self::Sync,
     ];
 
-    /// Returns the disk's answer to an event that this fault can fail.
+    /// Returns the answer of the failing disk to an event; `None` if this fault does not concern the event.
     fn answer(self, event: &Event) -> Option<Answer> {
         let length = match event {
             Event::Write { bytes, .. } => Some(bytes.len()),

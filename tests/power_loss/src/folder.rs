@@ -156,7 +156,7 @@ fn begin(folder: &Path) {
         .expect("the disk is sound");
 }
 
-/// Opens a folder on files that sync nothing in truth, which costs no time.
+/// Opens a folder on files whose syncs do nothing on the real disk, so that they take no time.
 fn open(files: &Recorded) -> Shared<Recorded> {
     Shared::on(files.clone(), &files.root).with_locking(Locking::None)
 }
@@ -255,7 +255,7 @@ struct Counts {
     /// Cuts during an append: after `kept` of them the event was there, and after `lost` it was not.
     kept: usize,
     lost: usize,
-    /// Last lines that were cut, and were put aside.
+    /// Last lines of the log that a cut has left incomplete, and that the next append put aside.
     aside: usize,
 }
 
@@ -393,7 +393,7 @@ fn prove(recording: &Recording, steps: &[AppendStep], seed: u64) {
     }
 }
 
-/// Lets each place of the disk fail once, in each way.
+/// Lets each operation of the disk fail once, in each way.
 fn break_disk(steps: &[AppendStep]) {
     let folder = tempfile::tempdir().expect("a folder");
     begin(folder.path());
@@ -417,7 +417,7 @@ fn break_disk(steps: &[AppendStep]) {
     }
 }
 
-/// Returns how many appends were refused when the disk failed at a place; `None` if it did not fail.
+/// Returns how many appends were refused when the disk failed at a place; `None` if the disk did not fail.
 fn break_once(start: &Start, steps: &[AppendStep], fault: Fault, place: usize) -> Option<usize> {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, bytes) in start {
@@ -461,7 +461,7 @@ fn break_once(start: &Start, steps: &[AppendStep], fault: Fault, place: usize) -
     broke.then_some(refused)
 }
 
-/// Returns all files of a folder but those that begin with a dot, which are of no meaning to a reader.
+/// Returns all files of a folder, except for those that begin with a dot. Readers of the folder ignore these.
 fn contents(folder: &Path) -> Start {
     let names = names(folder)
         .into_iter()

@@ -28,7 +28,7 @@ impl Log {
         self.lock().len()
     }
 
-    /// Returns all events, and begins anew.
+    /// Returns all events, and empties the log.
     pub(crate) fn take(&self) -> Vec<Event> {
         std::mem::take(&mut *self.lock())
     }

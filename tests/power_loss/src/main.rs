@@ -4,26 +4,23 @@
 //! $ cargo run -p accp-power-loss -- [cuts] [seed] [store|folder|context]
 //! ```
 //!
-//! A shim below SQLite records every write and every sync. For each cut, the bench builds the files
-//! that a disk may hold at that instant: all synced data, and any part of the unsynced data. The
-//! store has to open the files and find nothing wrong. It has to hold every acknowledged step and
-//! no part of another step, and it has to go on from there. Some steps are
-//! made up. Others come from a session that is played in memory: its host takes checkpoints and
-//! snapshots, and retention deletes what its members have. Its sides have to be restored, each to the
-//! fold of its log.
-//! Then writes and syncs of a shorter run
-//! fail, one at a time: the disk is full, a write stops half-way, or a sync fails. The disk fails
-//! once or until it is mended.
+//! A shim below SQLite records every write and every sync. For each cut, the bench builds the files that a disk may
+//! hold at that instant: all synced data, and any part of the unsynced data. The store has to open the files and
+//! find nothing wrong. It has to hold every acknowledged step and no part of another step, and it has to go on from
+//! there. Some steps are made up. Others come from a session that is played in memory: its host takes checkpoints
+//! and snapshots, and retention deletes what its members have. Its sides have to be restored, and the state of its
+//! host has to be the fold of the log. Then writes and syncs of a shorter run fail, one at a time: the disk is full,
+//! a write stops half-way, or a sync fails. The disk fails once or until it is mended.
 //!
-//! The same happens to a folder that agents share (accp-collab): every acknowledged event is there, once, and
-//! the next append goes through; an append that the disk refuses leaves the folder as it was.
+//! The same happens to a folder that agents share (accp-collab). Every acknowledged event has to be there once, and
+//! the next append has to succeed. An append that the disk refuses must leave the folder as it was.
 //!
-//! It happens, too, to conversations that are compressed (accp-memory), whose cold state and files stand on one disk:
-//! the same list comes again, each file that a list named is whole, and no file is lost or doubled. Folders and
-//! conversations get a quarter of the cuts each.
+//! It also happens to conversations that are compressed (accp-memory), whose cold state and files are on one disk.
+//! The same list has to come out again, each file that a list named has to be whole, and no file may be lost or
+//! doubled. Folders and conversations get a quarter of the cuts each.
 //!
-//! The bench proves itself: it has to find the loss with a disk that forgets its syncs, and with a
-//! store that acknowledges before it commits.
+//! The bench checks itself: it has to find what is lost on a disk that forgets its syncs, and with a store that
+//! acknowledges a step before the step is committed.
 
 mod context;
 mod cuts;

@@ -120,8 +120,8 @@ impl Played {
     }
 }
 
-/// Checks that the sides of the session can be restored, and that the state of each is the fold of
-/// its log, where the log is still there from the beginning.
+/// Checks that the sides of the session can be restored, and that the state of the host is the fold of its log, if
+/// the store still has the log from the beginning.
 pub(crate) fn check(store: &mut impl Store) -> Result<(), String> {
     for agent in [HOST].into_iter().chain(MEMBERS) {
         let side = SideId::new(SESSION, agent);

@@ -21,19 +21,19 @@ pub(crate) enum Event {
     },
     Sync(String),
     Delete(String),
-    /// Only folders have this event, because SQLite renames nothing.
+    /// Only files in a shared folder or a context have this event, because SQLite renames nothing.
     Rename {
         from: String,
         to: String,
     },
-    /// The names in a folder; the empty text is the uppermost one.
+    /// A sync of the names in a folder. The empty text names the uppermost folder.
     SyncFolder(String),
     /// SQLite makes no folders.
     MakeFolder(String),
 }
 
 impl Event {
-    /// Returns the event in a folder: SQLite knows only the names of its files.
+    /// Returns the event with its names below a folder. SQLite's events have only the names of files.
     pub(crate) fn below(&self, folder: &str) -> Self {
         let mut event = self.clone();
         match &mut event {
@@ -101,8 +101,8 @@ fn lock() -> MutexGuard<'static, Option<Disk>> {
 }
 
 /// # Safety
-/// `name` is a C string. `data` holds `length` bytes if it is not null. `allow` may be written. The
-/// shim in C keeps all three.
+/// `name` is a C string. `data` holds `length` bytes if it is not null. `allow` may be written. The shim in C
+/// guarantees all three.
 unsafe extern "C" fn hook(
     op: c_int,
     name: *const c_char,

@@ -1,5 +1,5 @@
-//! The command `lean-ctx`, built with other versions of its dependencies: its lock file names a
-//! version that the registry does not have.
+//! The command `lean-ctx`, built with other versions of its dependencies, because its own lock file names a version
+//! that the registry does not have.
 
 fn main() {
     lean_ctx::core::memory_guard::route_tree_sitter_to_jemalloc();

@@ -46,12 +46,12 @@ impl Fault {
 pub(crate) struct Faulty {
     pub(crate) fault: Fault,
     pub(crate) text: String,
-    /// The same as a message, if a message can have the fault.
+    /// The same frame as a message, if a message can have the fault.
     pub(crate) message: Option<DynamicFrame<'static>>,
 }
 
-/// A reference in the place of a value, which may be of any type. The text around it stays as it
-/// is when another value takes its place.
+/// A reference in the place of a value, which may be of any type. The text around the reference does not change
+/// when another value replaces the reference.
 const HOLE: &str = "HOLE.HOLE.HOLE";
 
 /// A place in a payload that has a type.
@@ -60,7 +60,7 @@ struct Place<'r> {
     ty: &'r Type,
     /// The key of the field on the wire, if the frame requires the field.
     required: Option<&'r str>,
-    /// Whether it is a place for an item of a list or of a map.
+    /// Whether the place holds an item of a list or of a map.
     is_item: bool,
 }
 
@@ -139,7 +139,7 @@ fn record<'r>(
     }
 }
 
-/// Notes a place, and those inside it.
+/// Notes a place, and the places inside its value.
 fn inside<'r>(
     value: &Value<'_>,
     place: Place<'r>,
@@ -294,7 +294,7 @@ fn at<'v>(map: &'v Map<'static>, path: &[Step]) -> Option<&'v Value<'static>> {
         })
 }
 
-/// Returns the text without an entry and the mark between it and its neighbour.
+/// Returns the text without an entry and without the separator between the entry and its neighbour.
 fn without(text: &str, entry: &str) -> String {
     let start = text.find(entry).unwrap();
     let end = start + entry.len();
@@ -343,7 +343,7 @@ fn put_inside(held: &mut Value<'static>, path: &[Step], value: Option<Value<'sta
     }
 }
 
-/// Returns values that are not of the type, and whose spelling is not that of a value of the type.
+/// Returns values that are not of the type, and that are not spelt like any value of the type.
 fn wrong(ty: &Type) -> Vec<Value<'static>> {
     let map = || Value::Map([("k", Value::Integer(1))].into_iter().collect());
     let list = || Value::Array(vec![Value::Integer(1)]);
@@ -411,7 +411,7 @@ fn envelope(
     }
 }
 
-/// Returns the text of a message without its envelope, which may lack a field.
+/// Returns the text of a message without its envelope. The envelope may lack a field that the frame must have.
 fn text_of(message: &DynamicFrame<'static>, registry: &Registry) -> Option<String> {
     let mut message = message.clone();
     let envelope = &mut message.envelope;

@@ -12,7 +12,7 @@ use accp_testkit::{Room, Shared};
 
 const SESSION: &str = "s1";
 const NOW: Time = Time::from_secs(1_714_000_000);
-/// A member that sends through its session, and one whose frames the test writes.
+/// A member that sends through its session, and a member whose frames the test writes.
 const AGENTS: [&str; 2] = ["dev", "qa"];
 
 /// A host with two members.
@@ -70,8 +70,8 @@ impl Host {
             .map_err(|code| code.expect("a frame of a session can be read"))
     }
 
-    /// Hands the host a frame in the name of the other member, under the numbers that are due. A
-    /// refusal has no code if the host does not tell the sender, as about an error that is unreadable.
+    /// Hands the host a frame in the name of the other member, with the id and the number that the host expects. A
+    /// refusal has no code if the host does not answer the sender, for example after an unreadable error.
     pub(crate) fn receive(
         &mut self,
         text: &str,
@@ -89,7 +89,7 @@ impl Host {
         delivered
     }
 
-    /// Returns the frame with the envelope that the host expects. A text that is not a frame stays.
+    /// Returns the frame with the envelope that the host expects. A text that is not a frame stays unchanged.
     fn in_turn(&mut self, text: &str) -> String {
         let Ok(envelope) = Frame::parse(text).and_then(|frame| frame.envelope()) else {
             return text.to_owned();

@@ -37,7 +37,7 @@ const NAMES: [&str; 12] = [
 const SHORTS: [&str; 12] = [
     "h", "j", "0", "_9", "Kk", "z_", "m", "g", "u", "w1", "null", "y",
 ];
-/// Intents of applications, such as a session accepts.
+/// Intents of applications that a session accepts.
 const INTENTS: [&str; 6] = ["req", "done", "fail", "wait", "esc", "qry"];
 const OPERATIONS: [&str; 5] = ["plan", "open_it", "x", "9", "Zz"];
 const ENVELOPE: [&str; 7] = ["mid", "seq", "ts", "cid", "aid", "sid", "ttl"];
@@ -103,7 +103,8 @@ fn field() -> impl Strategy<Value = FieldShape> {
         })
 }
 
-/// Returns an entry of `frames`, with the bits of the fields that it requires and that it is about.
+/// Returns an entry of `frames`, with two sets of fields as bits: those that the frame requires, and those that it
+/// is about.
 fn entry() -> impl Strategy<Value = (Json, u16, Option<u16>)> {
     let envelope = prop_oneof![
         2 => Just(Vec::new()),
@@ -176,7 +177,8 @@ fn schema(is_any: bool) -> impl Strategy<Value = (Vec<FieldShape>, Json)> {
     })
 }
 
-/// Returns the name of a variant, and the bits of the fields that it has and of those that it requires.
+/// Returns the name of a variant, with two sets of fields as bits: those that the variant has, and those that it
+/// requires.
 fn variant() -> impl Strategy<Value = (&'static str, u16, u16)> {
     let name = select(&["card", "true", "007", "B_2", "x"][..]);
     (name, any::<u16>(), any::<u16>())
@@ -200,7 +202,7 @@ fn union(fields: &mut [FieldShape], json: &Json, variants: &[(&str, u16, u16)]) 
             continue;
         }
         taken.push(*name);
-        // The first variant has each field, so that each field has a variant.
+        // The first variant has all fields, so that each field is in a variant.
         let about = if list.is_empty() {
             u16::MAX
         } else {

@@ -1,5 +1,5 @@
-//! Frames of an older registry, in which fields had other names: the newer one reads the same values, and writes its own
-//! names.
+//! Frames of an older registry, in which fields had other names: the newer registry reads the same values, and
+//! writes its own names.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const FORMER: [(&str, &str); 6] = [
     ("schema_", "S"),
 ];
 
-/// How often each thing was seen.
+/// Counts of the cases in a run.
 #[derive(Debug, Default)]
 struct Counts {
     renamed: u64,
@@ -35,7 +35,7 @@ struct Counts {
 /// The aliases of one field: a former name, and perhaps the abbreviation that it had.
 type Aliases = (usize, bool);
 
-/// Gives fields of each schema of a document aliases that no key of it has.
+/// Gives fields of each schema aliases that are no keys of the schema.
 fn with_aliases(mut document: Json, choices: &[(Index, Aliases)]) -> Json {
     let schemas = document["schemas"].as_object_mut().unwrap();
     for schema in schemas.values_mut() {
@@ -63,7 +63,7 @@ fn with_aliases(mut document: Json, choices: &[(Index, Aliases)]) -> Json {
     document
 }
 
-/// Returns the older document, in which a field with aliases has the first as its name and the second, if any, as its
+/// Returns the older document: the first alias of a field is its name there, and the second alias, if any, is its
 /// abbreviation.
 fn older(document: &Json) -> Json {
     let mut document = document.clone();
@@ -152,11 +152,11 @@ struct Case {
     message: DynamicFrame<'static>,
 }
 
-/// Returns a message of any frame of the document, or of one schema, or of a frame that they do not list.
+/// Returns a message of any frame of the document, or of one schema, or of a frame that no schema lists.
 fn message_of(newer: Json, code: Option<&'static str>) -> impl Strategy<Value = Case> {
     let registry = Registry::from_json(&newer.to_string()).unwrap();
     let schemas = registry.schemas();
-    // A record of a union stands in a field of a frame.
+    // A record of a union is a value of a field in a frame, and not a frame.
     let schemas = schemas.filter(|schema| schema.union.is_none());
     let schemas = schemas.filter(|schema| code.is_none_or(|code| schema.code == code));
     let heads = schemas.flat_map(|schema| {
@@ -261,7 +261,7 @@ fn run(case: &Case, through: Option<Through>) -> Result<Counts, TestCaseError> {
             prop_assert_eq!(error.code(), ErrorCode::PARSE_ERROR, "{}", shown);
             prop_assert_eq!(error.path(), &*field.name, "{}", shown);
             prop_assert!(error.expected().contains("once"), "{} {}", error, shown);
-            // The place is the second of the two keys, or its value.
+            // The error is at the second of the two keys, or at the value of the second key.
             let second = start + key.len() + value.len() + 2;
             let place = twice.get(error.at()..).unwrap();
             prop_assert!(error.at() >= second, "{} {}", error, shown);
@@ -303,7 +303,7 @@ proptest! {
     }
 }
 
-/// The properties above try what they claim to try: most messages have two texts.
+/// The properties above test what they claim: most messages have a renamed field, and so two texts.
 #[test]
 fn most_messages_have_a_renamed_field() {
     use proptest::strategy::ValueTree as _;

@@ -1,4 +1,4 @@
-//! The types of compiled registries beside messages: one text, and one verdict with one code.
+//! Compares the types of compiled registries with dynamic messages. Both give one text, and one verdict with one code.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,5 @@
-//! The table of doors in `docs/conformance.md`: what each requirement is at each door where a user meets it.
+//! The table of doors in `docs/conformance.md`: each requirement has a test, or a reason for none, at each door
+//! through which a user reaches a session.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

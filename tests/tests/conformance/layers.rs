@@ -8,8 +8,8 @@ use super::sources::{Tests, named, root, table};
 
 const LAYERS: [&str; 3] = ["codec", "session", "delivery"];
 
-/// Layers that have no test yet. Whoever writes such a test names it in the table and removes the
-/// layer from this list. Now all layers have one.
+/// Layers that have no test yet. Whoever writes such a test names it in the table and removes the layer from this
+/// list. Now all layers have tests.
 const OPEN: [(&str, &str); 0] = [];
 
 /// Folders whose tests run sessions.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use accp_runtime::{AccpFrame, DynamicFrame, Map, Registry, Typed, Value};
 use proptest::prelude::*;
 
-/// A struct that says which default it loses.
+/// A struct that lists the fields with a default that it ignores.
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(schema = "TX", intent = "req", operation = "transaction")]
 #[accp(ignore = "currency", ignore = "retryable")]
@@ -26,7 +26,7 @@ struct Kept<'a> {
     more: Map<'a>,
 }
 
-/// As [`Kept`], with another map.
+/// The same as [`Kept`], with a map of another type.
 #[derive(AccpFrame, Debug, PartialEq)]
 #[accp(schema = "TX", intent = "req", operation = "transaction")]
 struct Sorted<'a> {

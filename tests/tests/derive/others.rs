@@ -60,7 +60,7 @@ fn an_unknown_value_is_written_as_it_was_read() {
     let moved = Typed::<Open>::decode(text).unwrap();
     assert_eq!(moved.frame.trend, Some(Trend::Other("sideways".to_owned())));
     assert_eq!(moved.encode().unwrap(), text);
-    // A closed enumeration and a registry refuse it.
+    // A closed enumeration and a registry refuse the unknown value.
     insta::assert_snapshot!(Typed::<Closed>::decode(text).unwrap_err(), @"E1004 at byte 35 in Closed.trend: expected one of up, down, level");
     insta::assert_snapshot!(DynamicFrame::decode(text, &warehouse()).unwrap_err(), @"E1004 at byte 35 in trend: expected a value of type enum(up=+,down=-,level)");
     let known = text.replace("sideways", "up");
@@ -82,8 +82,8 @@ fn with_value(value: &str) -> Option<Registry> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever value a newer registry has, an open enumeration takes it and gives it back to the byte. The registry of the
-    /// reader, and so `check` and a host, refuses it.
+    /// An open enumeration accepts any value of a newer registry, and writes the value back to the byte. The older
+    /// registry of the reader refuses the value, and so do `check` and a host.
     #[test]
     fn a_value_of_a_newer_registry_comes_through(value in "[!-+.-<>-~-]{1,12}|level[a-z]|[a-z]{1,60}|-?[0-9]{1,4}|true") {
         let Some(newer) = with_value(&value) else { return Ok(()) };
@@ -97,7 +97,7 @@ proptest! {
     }
 
     /// Types, `check` and dynamic frames give one verdict and one value, whichever names the keys have. A type that
-    /// takes unknown values accepts more: frames that are refused elsewhere only because of such a value.
+    /// takes unknown values also accepts frames that the others refuse only because of such a value.
     #[test]
     fn readers_agree_on_aliases_and_unknown_values(
         item in prop::sample::subsequence(vec!["item", "goods"], 0..=2),

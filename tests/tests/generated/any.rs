@@ -51,7 +51,7 @@ fn a_frame_that_is_none_of_them_is_named_with_the_nearest() {
     insta::assert_snapshot!(error, @"E1004 at byte 5: expected a frame of AnyFrame, which `req:nothing` without a schema is not; there are req:chat, done:chat, fail:error, stream:infer, req:schedule, req:execute, done:schedule, done:execute and 4 more");
 }
 
-/// A frame of a schema that lists none has any operation, so no type holds it.
+/// A frame of a schema that lists no frames may have any operation, so no type holds the frame.
 #[test]
 fn a_frame_of_a_schema_that_lists_none_is_none_of_them() {
     let text = "@dev>sync:sources{uri:crm.example|schema:SC}[mid:100001000001,seq:1]";

@@ -46,7 +46,7 @@ pub mod renamed;
 /// Records of several forms.
 #[path = "../../goldens/unions.rs"]
 pub mod unions;
-/// Records of several forms, and of others.
+/// Records of several forms, which also take other forms.
 #[path = "../../goldens/unions_open.rs"]
 pub mod unions_open;
 /// Records of several forms, owned.

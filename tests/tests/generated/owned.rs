@@ -7,7 +7,7 @@ use accp_runtime::{AgentId, DecodeFrame, EncodeFrame, Envelope, Map, Typed, Valu
 
 use super::goldens::{every_type_owned as every_type, nested_owned as nested};
 
-/// Reads the text, drops it, and checks that another thread writes it again.
+/// Reads a frame from the text, drops the text, and checks that another thread writes the same text again.
 #[track_caller]
 fn outlives<T>(text: &str) -> T
 where

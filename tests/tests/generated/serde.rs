@@ -9,7 +9,7 @@ use super::goldens::{every_type_owned, every_type_serde, nested_owned};
 
 const STORE: &str = "@dev>req:store{id:a\\@1|note:two_words|count:-3|price:142.5|ratio:0.1|active:true|owner:ops|level:low|extra:[x,$warm.x]|tags:[x,42]|scores:[1.0]|labels:{en:good_day}|options:{a:[z],max:5}|matrix:[[1,2],[]]|groups:{qa:[a,b]}|schema:SM}[mid:100001000001,seq:1]";
 
-/// Reads a frame, and checks that its JSON gives it back.
+/// Reads a frame, and checks that the JSON of the frame gives the frame back.
 #[track_caller]
 fn through_json<'a, T>(text: &'a str) -> serde_json::Value
 where

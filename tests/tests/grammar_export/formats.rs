@@ -1,4 +1,4 @@
-//! Types whose values are texts of one form: a grammar, a JSON Schema and a decoder take the same texts.
+//! Types whose values are texts of one form: a grammar, a JSON Schema and a decoder accept the same texts.
 
 use std::sync::LazyLock;
 

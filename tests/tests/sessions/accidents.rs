@@ -20,7 +20,7 @@ fn long(agent: &'static str, n: i64) -> DynamicFrame<'static> {
     plan(agent, n).with("goal", format!("{n}{}", "x".repeat(60)))
 }
 
-/// Fetches that nobody can answer do not block later ones, neither at the host nor at a member.
+/// Fetches that nobody can answer do not block later fetches, neither at the host nor at a member.
 #[test]
 fn values_that_nobody_can_supply() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev", "qa"]);
@@ -205,7 +205,7 @@ fn a_frame_in_parts_is_taken_back() {
     assert!(heard.sends[0].contains("code:E1004"), "{heard:?}");
 }
 
-/// A clock that was ahead for a while costs time and nothing else.
+/// A clock that was ahead for a while costs time and has no other effect.
 #[test]
 fn the_clock_of_a_member_is_ahead_for_a_while() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
@@ -229,7 +229,7 @@ fn the_clock_of_a_member_is_ahead_for_a_while() {
     room.check_replicas();
 }
 
-/// A clock that is set back does not hold up what waits for a timer.
+/// A clock that is set back does not delay frames that wait for a timer.
 #[test]
 fn a_clock_is_set_back() {
     for side in [0, 1] {
@@ -249,8 +249,8 @@ fn a_clock_is_set_back() {
             room.pass(SECOND);
         }
         let frames = room.members[0].frames();
-        // The host accepts the frames of a member whose clock is a year behind. A host whose own
-        // clock is a year behind takes frames for future ones, until its clock is right again.
+        // The host accepts the frames of a member whose clock is a year behind. A host whose own clock is a year
+        // behind treats frames as frames of the future, until its clock is right again.
         assert_eq!(frames.len(), if side == 0 { 1 } else { 2 }, "{side}");
         let back = if side == 0 {
             &mut room.host
@@ -266,7 +266,7 @@ fn a_clock_is_set_back() {
     }
 }
 
-/// A frame in parts has one fate, under the id that the caller got.
+/// A frame in parts is refused as a whole: the caller gets one event, under the id that it knows.
 #[test]
 fn a_frame_in_parts_is_refused_once_whole() {
     let mut room = Room::with(
@@ -292,7 +292,7 @@ fn a_frame_in_parts_is_refused_once_whole() {
     assert_eq!(last, Some(mid));
 }
 
-/// The first part of a frame gets a new id, and the other parts name the frame by it.
+/// The first part of a frame gets a new id, and the other parts name the frame by the new id.
 #[test]
 fn the_first_part_gets_a_new_id() {
     let mut room = Room::with(

@@ -170,8 +170,8 @@ fn a_name_that_no_agent_can_have_and_two_names_are_refused() {
     ));
 }
 
-/// The field that a registry declares counts under its full name, its short name and an alias, by its default, and not as
-/// null.
+/// A registry declares the field that names the agent of a request. The full name, the short name, an alias and the
+/// default of the field count. A null does not count.
 #[test]
 fn the_field_of_a_registry_of_ones_own_names_the_agent() {
     let registry = Registry::from_json(
@@ -338,8 +338,8 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever members ask and answer, a request reaches the agent that it names and no other, nobody else answers
-    /// it, and all replicas agree.
+    /// Whatever members ask and answer, a request reaches only the agent that it names, nobody else answers the
+    /// request, and all replicas agree.
     #[test]
     fn requests_reach_one_agent_and_it_alone_answers(
         scope in prop_oneof![Just(Scope::Sender), Just(Scope::Shared)],

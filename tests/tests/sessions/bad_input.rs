@@ -195,7 +195,7 @@ fn is_refused_with_its_code_and_changes_nothing() {
     ");
 }
 
-/// Many bad frames in a row, from both members, have no other effect than one.
+/// Many bad frames in a row, from both members, have the same effect as one bad frame.
 #[test]
 fn is_refused_as_often_as_it_comes() {
     let mut host = host();

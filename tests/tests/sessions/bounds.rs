@@ -25,7 +25,7 @@ fn id(n: u64) -> u64 {
     101_000_001_000 + n
 }
 
-/// An `aid` reaches a named chain through the first 1,024 frames of each member.
+/// An `aid` leads to a named chain if it names one of the first 1,024 frames of a member in the chain.
 #[test]
 fn the_frames_of_a_chain() {
     for (named, is_reached) in [(17, true), (1_024, true), (1_025, false)] {
@@ -44,7 +44,7 @@ fn the_frames_of_a_chain() {
     }
 }
 
-/// A chain that is over gives the room of its frames back.
+/// The frames of a chain that is over no longer count towards the bound.
 #[test]
 fn the_frames_of_chains_that_are_over() {
     let mut host = host();
@@ -264,7 +264,7 @@ fn entries_under_way_from_the_store_and_from_memory() {
     assert_eq!(relays(heard.sends), 64);
 }
 
-/// Values that are no longer than a reference stay in their frame, although it is too large.
+/// Values that are no longer than a reference stay in their frame, even if the frame is too large.
 #[test]
 fn values_that_are_smaller_than_a_reference() {
     let mut host = open_host(counting("hub"), Rules::default());
@@ -305,7 +305,8 @@ fn entries_at_hand() {
     }
 }
 
-/// The hash at the position of a member is at hand like the entry there, and is not read.
+/// The host keeps the hash at the position of a member in memory, like the entry there, and does not read it from
+/// the store.
 #[test]
 fn hashes_at_hand() {
     let mut host = host();
@@ -348,7 +349,7 @@ fn members() {
     }
 }
 
-/// A side whose handlers are slow takes no more frames, and its peer sends them again later.
+/// A side whose handlers are slow accepts no more frames, and its peer sends those frames again later.
 #[test]
 fn frames_that_wait_for_their_handler() {
     let mut hub = options("hub");

@@ -17,8 +17,8 @@ fn host(scope: Scope) -> Side {
 // ---- DLV-01 ------------------------------------------------------------------------
 
 proptest! {
-    /// Each id is accepted once, for ids in any order, in whole runs or single. None of them is in
-    /// the space of another member.
+    /// Each id is accepted once. The ids come in any order, one by one or in whole runs, and none is in the range
+    /// of another member.
     #[test]
     fn dlv_01_accepts_each_message_id_once(
         mids in prop::collection::vec(prop_oneof![0..20_u64, any::<u64>().prop_map(|n| n >> 16 | 0xa << 44)], 1..40),

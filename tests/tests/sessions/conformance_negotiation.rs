@@ -47,8 +47,8 @@ fn hellos(room: &Room) -> Vec<DynamicFrame<'_>> {
         .collect()
 }
 
-/// Returns whether a frame asks for schemas, or has a piece of schemas, for a side that takes them over. A host that
-/// does not learn schemas asks for a member's only to compare them; those frames do not count.
+/// Returns whether a frame asks for schemas, or has a piece of schemas, for a side that takes them over. A host
+/// that does not learn schemas asks for a member's schemas only to compare them; such frames do not count.
 fn is_of_schemas(text: &str) -> bool {
     text.contains("key:reg_") && !text.contains("key:reg_compared")
 }
@@ -330,9 +330,8 @@ fn sec_03_accepts_a_registry_that_has_its_hash() {
     assert!(announced.text.contains(&hash.to_string()));
 }
 
-/// A byte of the registry's transfer is changed, or the whole is replaced by another well-formed
-/// registry. The side does not accept it and reports it, and the session goes on with the known
-/// schemas.
+/// A byte of the registry's transfer is changed, or the whole transfer is replaced by another well-formed registry.
+/// The side refuses the registry and reports that. The session goes on with the known schemas.
 #[test]
 fn sec_03_refuses_a_registry_that_was_tampered_with() {
     let other = registry(&["FX"]).delta_from(&STANDARD).to_json();

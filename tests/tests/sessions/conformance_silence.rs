@@ -220,8 +220,7 @@ fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
         let mut room = Room::with(options("hub"), rules(scope), &["dev", "qa"]);
         room.on_the_way(|_| Vec::new());
         let lost = room.say(0, &Outbound::message(&plan("dev", 1)).expiring(5));
-        // While the link is broken, the member tries so often that it asks as soon as the link is
-        // whole.
+        // While the link is broken, the member tries many times. So it asks as soon as the link works again.
         for whole in [false, true] {
             for _ in 0..10 {
                 room.pass(Duration::from_secs(32));
@@ -238,7 +237,7 @@ fn dlv_05_accepts_that_the_sender_of_the_last_frame_asks_what_became_of_it() {
     }
 }
 
-/// The sender of frames that the host dropped concludes it from the cancel that it finds in the log.
+/// The host has dropped frames. Their sender concludes that from the cancellation in the log.
 #[test]
 fn dlv_04_accepts_that_the_sender_concludes_why() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);

@@ -134,8 +134,8 @@ fn str_01_refuses_to_take_a_stream_for_complete_that_is_not() {
     }
     let mut ear = Ear::new(StreamLimits::default());
     ear.hear(std::mem::take(&mut room.members[1].inbox));
-    // The first stream has no last chunk, so the host refuses its end. The second has no first
-    // chunk. A stream that was not opened does not end, and one that was not ended stays open.
+    // The first stream has no last chunk, so the host refuses its end. The second stream has no first chunk. A
+    // stream that was not opened does not end, and one that was not ended stays open.
     assert_eq!(ear.ended, [("b".to_owned(), false)]);
     let refused = room.members[0]
         .events

@@ -28,7 +28,7 @@ fn turns() -> impl Strategy<Value = Vec<(&'static str, usize)>> {
     prop::collection::vec((intent, words), 1..16)
 }
 
-/// Makes a handwritten frame of a peer. It is not split, so the context has to hold it whole.
+/// Makes a handwritten frame of a peer. The frame is not split, so the context has to hold the whole frame.
 fn said(intent: &str, words: usize, n: u32) -> String {
     let words: Vec<String> = (0..words).map(|word| format!("word{}", word * 7)).collect();
     let cid = if intent == "done" {

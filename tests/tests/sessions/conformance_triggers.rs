@@ -167,7 +167,7 @@ fn ckp_02_accepts_a_frame_of_more_than_400_tokens_as_a_trigger() {
     let mut host = host();
     let heard = host.takes(101, &frame(&line_of(441), 1, 1, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
-    // The frame stays as the current frame, because it fits. The next frame takes it out.
+    // The frame stays as the current frame, because it fits. With the next frame, it leaves hot state.
     assert_eq!(host.session().budget().hot.used, 441);
     let heard = host.takes(101, &frame("@dev>sync:plan{}", 2, 2, ""));
     assert_eq!(triggers(&heard), [[Trigger::Hot]]);
@@ -221,8 +221,8 @@ impl CheckpointHooks for Never {
     }
 }
 
-/// A hook postpones a checkpoint. The veto is logged and changes nothing else. It does not hold
-/// beyond the limit of hot state.
+/// A hook postpones a checkpoint. The veto is logged and changes nothing else. A veto does not count when hot state
+/// is over its limit.
 #[test]
 fn ckp_04_refuses_a_checkpoint_that_a_hook_vetoes() {
     let mut host = host();

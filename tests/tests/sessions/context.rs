@@ -115,9 +115,9 @@ fn checkpoints_wait_until_they_pay() {
         cached,
         fresh: 1.25,
     };
-    // At the first trigger no frame would leave. If reading again costs the full price, the next
-    // trigger leads to a checkpoint. If it is free, only the budget does, and 39 frames do not fill
-    // it.
+    // At the first trigger no frame would leave. If reading again costs the full price, the next trigger
+    // leads to a checkpoint. If reading again is free, only the budget leads to a checkpoint, and 39 frames
+    // do not fill the budget.
     assert_eq!(first_checkpoint(prices(1.25)), (2, 1));
     assert_eq!(first_checkpoint(prices(0.1)), (6, 5));
     assert_eq!(first_checkpoint(prices(0.0)), (0, 39));

@@ -41,7 +41,8 @@ fn sends_and_comes_to_rest(message: &DynamicFrame<'static>) {
     assert_eq!(room.members[0].session().outbox_len(), 0, "{message:?}");
 }
 
-/// If a session took such a frame, the frame would never be acknowledged, and all later frames would wait for ever.
+/// If a session took a frame of an application that reads as a link frame, the frame would never be acknowledged,
+/// and all later frames would wait for ever.
 #[test]
 fn frames_of_an_application_that_read_as_link_frames() {
     for (intent, operation) in [
@@ -216,7 +217,7 @@ fn with_fields(agent: &'static str, fields: &[(&str, Type)]) -> Options {
     options
 }
 
-/// Returns the differences that a side reports of the registry of a peer.
+/// Returns the differences that a side reports about the registry of a peer.
 fn told_of(events: &[Event], peer: MemberId) -> Vec<String> {
     let differ = events.iter().filter_map(|event| match event {
         Event::SchemasDiffer(member, changes) if *member == peer => Some(changes),
@@ -225,8 +226,8 @@ fn told_of(events: &[Event], peer: MemberId) -> Vec<String> {
     differ.flatten().map(ToString::to_string).collect()
 }
 
-/// Both sides say what breaks between their registries, once, and go on. A schema that one side lacks breaks nothing that it
-/// reads, or it learns the schema.
+/// Both sides say what breaks between their registries, once, and go on. A schema that one side lacks breaks
+/// nothing that this side reads, or the side learns the schema.
 #[test]
 fn both_sides_say_what_breaks_between_their_registries() {
     let mut room = Room::open(
@@ -399,7 +400,7 @@ fn how_far_all_members_are() {
     );
 }
 
-/// The host takes a member for disconnected. When a frame of the member arrives, the host sends to it again.
+/// The host was told that a member is gone. When a frame of the member arrives, the host sends to the member again.
 #[test]
 fn a_host_that_was_told_that_a_member_is_gone() {
     let mut room = Room::pair();

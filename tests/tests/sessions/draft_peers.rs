@@ -129,7 +129,7 @@ fn reg_03_the_schemas_stand_in_the_hello() {
     }
 }
 
-/// A host that learns schemas takes those that stand in the hello of such a peer.
+/// A host that learns schemas takes the schemas in the hello of a peer that knows only the draft.
 #[test]
 fn a_host_learns_the_schemas_in_a_hello() {
     let learning = Rules {

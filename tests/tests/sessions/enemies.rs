@@ -21,8 +21,8 @@ fn of_qa(head: &str, n: u32, seq: u64, more: &str) -> String {
     frame(head, n, seq, more).replace("[mid:101", "[mid:102")
 }
 
-/// The whole frame takes the id of its first part, so a part that names the frame of another would
-/// give all stores two frames with one id.
+/// The whole frame takes the id of its first part, so a part that names another member's frame would give all
+/// stores two frames with one id.
 #[test]
 fn a_part_that_names_the_frame_of_another() {
     let mut host = host();
@@ -190,7 +190,7 @@ fn the_name_of_a_chain_is_long() {
     }
 }
 
-/// The open chains and the names of one member do not push out those of another.
+/// The open chains and the names of one member do not displace the chains and names of another member.
 #[test]
 fn one_member_opens_many_chains() {
     let mut hub = options("hub");

@@ -246,8 +246,8 @@ fn the_copy_of_an_answer_is_for_the_guest_that_asked_again() {
     assert_eq!(log.last().unwrap().kind, EntryKind::Repeat);
 }
 
-/// Where all members share one numbering, a guest takes no number while it is the turn of another member. It
-/// gets a turn, too.
+/// Where all members share one numbering, a guest takes no number while it is the turn of another member. The
+/// guest gets a turn, too.
 #[test]
 fn a_guest_waits_for_its_turn_to_take_a_number() {
     let mut host = crate::sessions::sides::open_host(options("hub"), rules(Scope::Shared));
@@ -316,7 +316,7 @@ fn positions(text: &str) -> BTreeSet<u64> {
     text.split(',').filter_map(|at| at.parse().ok()).collect()
 }
 
-/// Handles the next frame of a guest. The inbox is the list of what was handled.
+/// Handles the next frame of a guest. The test keeps the handled positions as the text of the guest's inbox.
 fn handles(hub: &mut Side, guest: MemberId, agent: &'static str) {
     let kept = hub.session().inbox_of(guest).unwrap_or_default();
     let mut handled = positions(kept);

@@ -46,7 +46,7 @@ fn fill(host: &mut Side, last: u16) {
     host.carries_out(NOW);
 }
 
-/// Generates a member: of three digits, of four, or at an edge.
+/// Generates the number of a member: with three digits, with four digits, or at an edge of the range.
 fn numbers() -> impl Strategy<Value = u16> {
     let edges = prop::sample::select(vec![101_u16, 102, 899, 9000, 9001, 9999]);
     prop_oneof![101..=899_u16, 9000..=9999_u16, edges]
@@ -198,7 +198,7 @@ fn fill_room(room: &mut Room) {
     }
 }
 
-/// The ids of a host end with an error, and none is made twice. The members go on.
+/// When a host has used up its ids, it returns an error, and makes no id twice. The members go on.
 #[test]
 fn a_host_uses_up_its_ids() {
     let mut hub = counting("hub");
@@ -299,8 +299,8 @@ fn a_checkpoint_without_an_id() {
     );
 }
 
-/// A member uses up its ids, in both forms of the last part: three digits and four. All frames that
-/// it has sent still arrive.
+/// A member uses up its ids, with a member number of three digits and of four. All frames that it has sent still
+/// arrive.
 #[test]
 fn a_member_uses_up_its_ids() {
     for (is_long, epochs) in [(false, 1_000_000), (true, 100_000)] {
@@ -343,8 +343,8 @@ fn a_member_uses_up_its_ids() {
     }
 }
 
-/// The id of a frame is taken again and again, until no other id is left. Its sender gets an error
-/// with the reason.
+/// Each new id of a frame is refused as taken, until no id is left. The sender of the frame gets an error with the
+/// reason.
 #[test]
 fn no_other_id_for_a_frame() {
     let mut room = Room::new(&["dev"]);

@@ -46,7 +46,7 @@ fn a_long_value_waits_for_no_timer() {
         while read.is_none() {
             let left = room.step(Duration::ZERO).unwrap();
             read = room.members[1].driver.read(&reference).ok().flatten();
-            // A step without frames may still lead to some: the next step sends what the reader has just asked for.
+            // A step without frames may still lead to frames: the next step sends what the reader has just asked for.
             at_rest = if left.is_empty() { at_rest + 1 } else { 0 };
             assert!(at_rest < 3, "{length} bytes wait");
         }

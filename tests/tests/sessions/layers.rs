@@ -29,8 +29,8 @@ fn verdict(text: &str) -> Result<(), ErrorCode> {
     message.map(drop).map_err(|error| error.code())
 }
 
-/// Makes the link lose two of seven frames from now on, repeat one, and hold one back until the next
-/// frame on its way has passed.
+/// From now on the link loses two of seven frames, repeats one, and holds one back until after the next frame from
+/// the same sender to the same receiver.
 pub(crate) fn spoil_link(room: &mut Room) {
     let mut count = 0;
     let mut late: Vec<Passed> = Vec::new();
@@ -62,8 +62,7 @@ fn kill_all(room: &mut Room) {
     }
 }
 
-/// Kills a host that the test plays with by hand, and opens it again: from its log, and then from a
-/// snapshot.
+/// Kills a host whose members the test plays by hand, and opens it again: from its log, and then from a snapshot.
 fn kill(host: &mut Side) {
     let mut options = host.options.clone();
     options.snapshot_entries = 1;
@@ -73,8 +72,8 @@ fn kill(host: &mut Side) {
     assert!(host.stored().snapshot.is_some());
 }
 
-/// Heals the link, lets time pass until everything that can arrive has arrived, and checks that all
-/// sides have the same state. Whatever a side has written keeps to the grammar, link frames too.
+/// Heals the link, lets time pass until everything that can arrive has arrived, and checks that all sides have the
+/// same state. Checks that each frame that a side has written keeps to the grammar, link frames too.
 fn calm(room: &mut Room) {
     room.heal();
     for _ in 0..40 {
@@ -86,7 +85,7 @@ fn calm(room: &mut Room) {
     }
 }
 
-/// Kills every side amid frames that get lost, and lets them come to rest.
+/// Kills every side while frames get lost, and lets the sides come to rest.
 fn kill_all_and_calm(room: &mut Room) {
     spoil_link(room);
     kill_all(room);

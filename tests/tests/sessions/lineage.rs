@@ -1,4 +1,4 @@
-//! A host or a member whose store is an old copy, and logs of one name that are not one log.
+//! A host or a member whose store is an old copy, and different logs under the same name.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub(crate) fn copy(room: &Room) -> MemoryStore {
     room.host.store.lock().unwrap().clone()
 }
 
-/// Restores the host from a copy of its store. Its members do not join again: it knows them.
+/// Restores the host from a copy of its store. Its members do not join again, because the host knows them.
 pub(crate) fn restore(room: &mut Room, copy: MemoryStore) {
     *room.host.store.lock().unwrap() = copy;
     let now = room.now;
@@ -33,7 +33,7 @@ pub(crate) fn restore(room: &mut Room, copy: MemoryStore) {
     room.settle();
 }
 
-/// Each member says `n` up to the number.
+/// The two members take turns to say the numbers of the range.
 fn talk(room: &mut Room, ns: std::ops::Range<i64>) {
     for n in ns {
         let (who, agent) = [(0, "dev"), (1, "qa")][n as usize % 2];
@@ -404,7 +404,7 @@ fn the_host_was_opened_anew() {
     }
 }
 
-/// A frame of the log that was changed on its way is not taken; it comes again.
+/// A member does not take a frame of the log that was changed on its way. The frame comes again, unchanged.
 #[test]
 fn a_relay_that_was_changed_on_its_way() {
     let mut room = room();
@@ -425,7 +425,7 @@ fn a_relay_that_was_changed_on_its_way() {
     room.check_replicas();
 }
 
-/// A member whose store is an old copy gets its frames again. Each is marked as delivered again.
+/// A member whose store is an old copy gets its frames again. Each frame is marked as delivered again.
 #[test]
 fn a_member_has_its_frames_again() {
     let mut room = room();

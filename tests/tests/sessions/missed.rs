@@ -89,8 +89,8 @@ fn a_fold_of_a_log_that_began_later() {
     room.check_replicas();
 }
 
-/// A member asks for a value that its log does not know yet. The host is put back to an older copy, and puts another value
-/// under the same key, which the member takes.
+/// A member asks for a value that its log does not know yet. The host is restored from an older copy, and puts
+/// another value under the same key, which the member takes.
 #[test]
 fn a_value_that_is_asked_for_before_its_entry() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &["dev"]);
@@ -123,8 +123,8 @@ fn a_value_that_is_asked_for_before_its_entry() {
     assert_eq!(value, Some("y".repeat(90)));
 }
 
-/// The fold that a member starts from is damaged on its way, and the host offers another one by then. The member does not
-/// ask for the first one any more.
+/// The fold that a member starts from is damaged on its way, and by then the host offers another fold. The member
+/// no longer asks for the first fold.
 #[test]
 fn a_fold_that_is_damaged_on_its_way() {
     let mut room = Room::with(options("hub"), rules(Scope::Sender), &[]);

@@ -30,7 +30,7 @@ fn hear(room: &mut Room, text: &str) {
     dev.receive(MemberId::HOST, text.as_bytes(), now);
 }
 
-/// Returns the ids of the frames that `@dev` has sent since, with their numbers.
+/// Returns the ids and numbers of the frames that `@dev` has sent after its first `before` texts.
 fn sent_since(room: &Room, before: usize) -> Vec<(Mid, u64)> {
     let texts = room.passed(101, 100).skip(before);
     let frames = texts.filter(|text| text.contains(">req:plan{"));
@@ -63,8 +63,8 @@ fn the_first_frame_has_another_number() {
     assert_eq!(sent_since(&room, before), [(sent[0].clone(), 9)]);
 }
 
-/// A frame that waits behind a refused one has never gone out. If its chain is cancelled then, its
-/// sender learns that at once, and the host never gets the frame.
+/// A frame that waits behind a refused frame has never been sent. If the chain of the waiting frame is cancelled
+/// then, its sender learns of that at once, and the host never gets the frame.
 #[test]
 fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     let mut room = Room::with(options("hub"), rules(Scope::Shared), &["dev"]);
@@ -88,9 +88,8 @@ fn a_frame_behind_a_refused_one_is_cancelled_unsent() {
     assert!(!room.passed(101, 100).any(|text| text.contains("n:2")));
 }
 
-/// A member finds its second frame in the log, but not its first: the host refused that one in an
-/// earlier run. The first goes out again. The third goes out again when the host has lost it. They
-/// keep their order.
+/// A member finds its second frame in the log, but not its first frame, which the host refused in an earlier run. The
+/// first frame goes out again. The third frame goes out again when the host has lost it. The frames keep their order.
 #[test]
 fn frames_that_a_host_had_consumed_go_out_in_their_order() {
     let rules = rules(Scope::Sender);
@@ -127,9 +126,9 @@ fn frames_that_a_host_had_consumed_go_out_in_their_order() {
     assert_eq!(again.last(), Some(&(sent[2].clone(), 10)), "{again:?}");
 }
 
-/// A host has never taken some frames, so they go out again, and the host takes them. Then it is
-/// restored from its copy once more, before their sender gets the entries. The frames go out again,
-/// before the frame that follows them.
+/// A host has never taken some frames, so they go out again, and the host takes them. Then the host is restored
+/// from its copy once more, before the sender of the frames gets the entries. The frames go out again, before the
+/// frame that follows them.
 #[test]
 fn frames_that_were_never_taken_are_lost_again() {
     let mut room = room_of_one();

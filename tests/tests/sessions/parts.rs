@@ -38,7 +38,8 @@ fn a_frame_whose_parts_are_far_apart() {
     assert_eq!(room.members[0].session().outbox_len(), 0);
 }
 
-/// A frame in parts has one fate. The host may refuse parts of other frames between two of its parts.
+/// A frame in parts is accepted or refused as a whole. The host may refuse parts of other frames between two of its
+/// parts.
 #[test]
 fn frames_in_parts_that_are_refused_in_turn() {
     let mut room = Room::with(counting("hub"), Rules::default(), &[]);
@@ -81,7 +82,7 @@ fn frames_in_parts_that_are_refused_in_turn() {
     assert_eq!(told.collect::<Vec<_>>(), names);
 }
 
-/// The tokens of such a frame are those of its parts.
+/// The events about a frame in parts report the tokens of the parts, not those of the whole.
 #[test]
 fn the_tokens_of_a_frame_in_parts() {
     let mut room = Room::pair();

@@ -88,8 +88,8 @@ fn kinds(room: &mut Room) -> Vec<EntryKind> {
     log.iter().filter(is_said).map(|entry| entry.kind).collect()
 }
 
-/// While the first request waits and after it was answered, a second one reaches no handler. Its
-/// sender alone gets the answer, in the chain of the second request.
+/// While the first request waits, and after it was answered, a second request of the same transaction reaches no
+/// handler. Only the sender of the second request gets the answer, in the chain of that request.
 #[test]
 fn pro_tx_accepts_a_second_request_and_repeats_the_answer() {
     let mut room = bank();
@@ -122,8 +122,7 @@ fn pro_tx_accepts_a_second_request_and_repeats_the_answer() {
     room.check_replicas();
 }
 
-/// The key belongs to the fields, too: with other fields under the same id, nobody gets the answer
-/// to another payment.
+/// The fields count too: if a request has the same id with other fields, nobody gets the answer to another payment.
 #[test]
 fn pro_tx_refuses_other_fields_under_the_same_id() {
     let mut host = open_host(options("hub"), Rules::default());
@@ -311,8 +310,8 @@ enum Known {
     Ended,
 }
 
-/// Checks the host's log against the rule, and returns for each copy that is owed the id of the
-/// request and its sender.
+/// Checks the host's log against the rule. Returns the copies that the host owes: for each the id of the
+/// request, and its sender.
 fn check_log(log: &[Entry]) -> BTreeMap<Mid, MemberId> {
     let mut known: BTreeMap<(MemberId, String), Known> = BTreeMap::new();
     let mut waiting: BTreeMap<Mid, (Mid, MemberId)> = BTreeMap::new();

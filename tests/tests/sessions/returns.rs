@@ -58,7 +58,7 @@ fn asking(room: &Room, from: u16, to: u16) -> Vec<String> {
     hellos.map(str::to_owned).collect()
 }
 
-/// A host answers which frames it has, and which took a number and are not there.
+/// A host answers which frames it has accepted, and which frames took a number without being accepted.
 #[test]
 fn a_host_is_asked_about_frames() {
     let mut host = open_host(options("hub"), rules(Scope::Sender));
@@ -97,8 +97,8 @@ fn a_host_is_asked_about_frames() {
     }
 }
 
-/// A member asks about its first frame if the host says nothing of it for long. The host may have
-/// dropped it in a run that the member does not know.
+/// A member asks about its first frame if the host says nothing about the frame for long. The host may have dropped
+/// the frame in a run that the member does not know of.
 #[test]
 fn a_host_is_silent_about_a_frame() {
     let mut room = room_of_one();
@@ -218,8 +218,8 @@ pub(crate) fn discard(room: &mut Room, frames: i64) {
     assert!(room.host.log()[0].position > held + 1);
 }
 
-/// Checks that `@dev` has missed entries, that it has reported these fates of its frames, each once,
-/// and that the host has not accepted one of them again.
+/// Checks that `@dev` has missed entries, that it has reported these fates of its frames, each once, and that the
+/// host has not accepted any of the frames again.
 fn are_told(room: &mut Room, sent: &[(Mid, &str)]) {
     let events = room.members[0].events.iter();
     let missed = events.filter(|event| matches!(event, Event::Missed(_)));
@@ -275,9 +275,9 @@ fn a_member_asks_about_forty_frames() {
     are_told(&mut room, &sent);
 }
 
-/// A host drops frames because its clock is ahead, and is restored from a copy of its store that
-/// does not know of them. Their sender asks about them. They go out again and are accepted once, in
-/// their order, also if their sender starts again before that.
+/// A host drops frames because its clock is ahead, and is restored from a copy of its store that does not know of
+/// them. The sender of the frames asks about them. The frames go out again and are accepted once, in their order,
+/// even if the sender starts again before that.
 #[test]
 fn frames_that_the_host_has_never_taken() {
     for restarts in [false, true] {
@@ -376,8 +376,8 @@ fn frames_behind_one_that_has_a_new_id() {
 
 // ---- Members that are let in again -------------------------------------------------
 
-/// A member that has left without knowing it gets a greeting when it may join again. It gets the
-/// entries since then. If the greeting is lost, the host repeats it.
+/// A member does not know that it has left. When it may join again, the host greets it and sends the entries since
+/// then. If the greeting is lost, the host repeats it.
 #[test]
 fn a_member_that_is_let_in_again_is_greeted() {
     for is_lost in [false, true] {

@@ -131,7 +131,7 @@ impl Room {
         self.check_replicas_of(&all);
     }
 
-    /// As [`check_replicas`](Self::check_replicas), of these members.
+    /// The same as [`check_replicas`](Self::check_replicas), for these members only.
     pub(crate) fn check_replicas_of(&mut self, members: &[usize]) {
         let host = self.host.session();
         assert!(host.is_quiet());

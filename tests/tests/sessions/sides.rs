@@ -104,7 +104,7 @@ pub(crate) fn is_relay(text: &str) -> bool {
     text.contains(",by:")
 }
 
-/// Returns the hello of a member that does not know what its host vouches for.
+/// Returns the hello of a member without extensions, so without a proof about the log.
 pub(crate) fn hello(agent: &str, position: u64) -> String {
     format!("@{agent}>sync:registry{{hash:a32838|pos:{position}|v:1}}[mid:910100000001,seq:0]")
 }

@@ -26,7 +26,7 @@ fn host() -> Side {
     open_host(counting("hub"), late(Scope::Shared))
 }
 
-/// Returns the summaries that were asked for, each with the positions that left.
+/// Returns the summaries that were asked for, each with the positions of the frames that left hot state.
 fn wanted(events: &[Event]) -> Vec<(u64, Vec<u64>)> {
     let wanted = |event: &Event| match event {
         Event::SummaryWanted { checkpoint, left } => Some((*checkpoint, left.clone())),
@@ -35,7 +35,8 @@ fn wanted(events: &[Event]) -> Vec<(u64, Vec<u64>)> {
     events.iter().filter_map(wanted).collect()
 }
 
-/// Lets `@dev` do the task of this number. That takes a checkpoint, with which the task before leaves.
+/// Lets `@dev` do the task of this number. The frame triggers a checkpoint, and the frames of the previous
+/// task leave hot state.
 fn task(host: &mut Side, n: u32) -> Vec<(u64, Vec<u64>)> {
     let text = format!("@dev>done:plan{{task:T{n}|fee:{n}.25}}");
     wanted(&host.takes(101, &frame(&text, n, n.into(), "")).events)
@@ -190,7 +191,8 @@ fn reopen_with(host: Side, rules: Rules) -> Side {
     host
 }
 
-/// A checkpoint that no frame leaves with carries the late summary, too, and asks for no further one.
+/// A checkpoint with which no frame leaves hot state carries the late summary, too. The host asks for no summary of
+/// such a checkpoint.
 #[test]
 fn a_checkpoint_without_frames_carries_a_late_summary() {
     let mut host = host();
@@ -295,7 +297,7 @@ fn a_merge_takes_the_late_summaries() {
         assert_eq!(merged.late(), None);
         let text = merged.summary();
         for of in (first..=last).filter(|_| !text.ends_with("...")) {
-            // With this checkpoint, the frames of the task before have left hot state.
+            // With this checkpoint, the frames of the previous task have left hot state.
             let said = format!("did T{0}; {0}*{0};{0}*{0}", of - 1);
             assert_eq!(text.contains(&said), of > 1 && of % 3 > 0, "{of}: {text}");
         }

@@ -122,7 +122,7 @@ fn a_request_that_nobody_takes_is_an_error_at_once() {
     room.check_replicas();
 }
 
-/// Nobody takes a request whose chain was cancelled from above, and it does not end with an error.
+/// Nobody takes a request whose chain was cancelled from above, and the request does not end with an error.
 #[test]
 fn a_request_below_a_cancelled_chain_waits_for_nobody() {
     for heads in [&["req:plan"][..], &["req:chat:CH"]] {
@@ -195,7 +195,7 @@ fn the_next_one_has_a_request_whose_taker_has_left() {
     room.members[LAB].connected();
     room.settle();
     room.pass(Duration::from_secs(60));
-    // The member that had the request learns that another has it now.
+    // The member that had the request learns that another member has the request now.
     let position = entries
         .iter()
         .find(|entry| entry.mid == asked)
@@ -251,7 +251,7 @@ fn more_kinds_than_an_entry_holds() {
     room.check_replicas();
 }
 
-/// The metadata of a request in parts counts as that of a whole one.
+/// The metadata of a request in parts counts like the metadata of a request in one frame.
 #[test]
 fn a_request_in_parts_goes_to_its_agent() {
     let mut room = Room::open(crate::sessions::sides::counting("hub"), Rules::default());
@@ -296,9 +296,9 @@ fn act() -> impl Strategy<Value = Act> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever members declare, ask and answer, and whoever leaves and comes back: an open request has one taker at a
-    /// time. The taker takes such requests, and is in the session as long as any member that takes them is. Only the
-    /// taker answers. A second handing is marked.
+    /// Whatever members declare, ask and answer, and whoever leaves and comes back, an open request has one taker
+    /// at a time. The taker has declared such requests. It is in the session as long as any member that has
+    /// declared them is. Only the taker answers. A request that is handed to another member is marked.
     #[test]
     fn a_request_has_one_taker_at_a_time(
         scope in prop_oneof![Just(Scope::Sender), Just(Scope::Shared)],

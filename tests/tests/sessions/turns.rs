@@ -37,7 +37,7 @@ fn numbered(from: u16, n: u32, seq: u64) -> String {
     )
 }
 
-/// Returns who was called, for which of its frames, and with which number.
+/// Returns the members that the host called, each with the frame that it was called for and the number for the frame.
 fn called(heard: &Heard) -> Vec<(u16, u32, i64)> {
     let call = |send: &Transmit| {
         let error = Typed::<ErrorFail<'_>>::decode(&send.text).unwrap().frame;
@@ -130,8 +130,8 @@ fn a_turn_that_is_not_used_passes_on() {
     assert_eq!(accepts(&mut host, (103, 1, 5), end), []);
 }
 
-/// A member that knows only the draft would conclude from the silence of the host that its frame was
-/// dropped. So it waits for one turn at most, and then takes the number that is due.
+/// A member that knows only the draft would conclude from the silence of the host that its frame was dropped. So
+/// such a member waits for one turn at most, and then takes the number that is due.
 #[test]
 fn a_member_that_knows_the_draft_alone_waits_for_one_turn() {
     for is_plain in [false, true] {

@@ -14,7 +14,7 @@ fn fails(_: &Inbound) -> Handled<'_> {
     Err("not now".into())
 }
 
-/// A side with a frame of the other side, which expires after a minute. Its handler has failed.
+/// A side with a frame of the other side, which expires after a minute. The handler of the frame has failed.
 fn waiting(is_host: bool) -> (Driver<Arc<Mutex<MemoryStore>>, Vec<Transmit>>, Options) {
     let store = || Arc::new(Mutex::new(MemoryStore::new()));
     let (hub, dev) = (options("hub"), options("dev"));
@@ -62,13 +62,13 @@ fn env_05_refuses_to_hand_out_a_frame_that_has_expired_since() {
             left.push(inbound.time_left(now));
             Ok(vec![])
         });
-        // By the sender's clock the frame has expired. But clocks may differ by half a minute, so
-        // until then a handler still gets the frame, with no time left.
+        // By the sender's clock the frame has expired. But clocks may differ by half a minute, so for that time a
+        // handler still gets the frame, with no time left.
         let expected = is_in_time.then_some(Some(Duration::ZERO));
         assert_eq!(left, Vec::from_iter(expected), "{is_host} {restarts}");
         let is_lapsed = |event: &Event| matches!(event, Event::Lapsed(_));
         assert_eq!(events.unwrap().iter().any(is_lapsed), !is_in_time);
-        // The frame was folded like any other, and it is marked.
+        // The frame was folded like any other frame, and has its mark.
         assert!(side.session().state().position() >= 3);
         let name = side.side().clone();
         let mut store = side.into_parts().0;

@@ -58,7 +58,7 @@ impl Pair {
         pair
     }
 
-    /// Delivers what is on the link, and lets the sides carry out, but no handler.
+    /// Delivers the frames on the link, and lets the sides do their own work. The handlers fail each time.
     pub(crate) fn pass(&mut self, rounds: usize) {
         for _ in 0..rounds {
             self.now = self.now + self.step;
@@ -134,7 +134,7 @@ fn task(inbound: &Inbound) -> Result<String, DecodeError> {
     Ok(inbound.decode::<ScheduleReq<'_>>()?.frame.task.into_owned())
 }
 
-/// Long texts go by reference, and a handler sees none of that. The frame is due again after a kill.
+/// A long text is sent by reference, and a handler gets the text itself. The frame is due again after a kill.
 #[test]
 fn a_long_text_arrives_whole() {
     let mut pair = Pair::new();

@@ -7,8 +7,8 @@
 //! - The map in ARCHITECTURE.md has the form `a, b -> c, d`, without `accp-` in the names. A crate
 //!   may also use the crates that its arrows reach.
 //! - Crates in `examples/` are programs of users, which may use every crate.
-//! - accp-runtime only re-exports, for users. No crate below it is built on it; their examples and tests
-//!   name it, because a reader has added that crate.
+//! - accp-runtime only re-exports, for users. No crate that it re-exports depends on it. But the examples and tests
+//!   of those crates name it, because it is the crate that a reader has added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -1,4 +1,4 @@
-//! The documents: their links, the table of contents of the book, and the code that stands in them.
+//! The documents: their links, the table of contents of the book, and their code.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -58,7 +58,7 @@ fn split(document: &str) -> (Vec<Block<'_>>, Vec<(usize, &str)>) {
     (blocks, prose)
 }
 
-/// Returns a line without what stands in backticks.
+/// Returns a line without the parts in backticks.
 fn without_code(line: &str) -> String {
     let parts = line.split('`').enumerate();
     parts
@@ -166,7 +166,7 @@ fn unlisted(documents: &Documents) -> Vec<String> {
     wrong.map(|path| path.display().to_string()).collect()
 }
 
-/// Returns the letters and digits of a text. rustfmt sets the rest in another way.
+/// Returns the letters and digits of a text. rustfmt may change the other characters.
 fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }

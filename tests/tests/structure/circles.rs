@@ -16,8 +16,8 @@
 //!
 //! A circle is a strongly connected component of more than one file.
 //!
-//! The same holds for what stands side by side in a folder: files and folders, where a folder has all arrows of the files in
-//! it. A file counts to the folder of its own name.
+//! No circle connects the files and folders of one folder either. A folder has all arrows of the files in it. A
+//! file counts to the folder of its own name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -29,7 +29,7 @@ use super::workspace::{self, Workspace};
 /// For each file, the files that it imports from, with the imported items.
 type Arrows = BTreeMap<usize, BTreeMap<usize, BTreeSet<String>>>;
 
-/// The most re-exports to follow. Beyond it, the name counts as another crate's.
+/// The most re-exports to follow. After that, the name counts as a name of another crate.
 const STEPS: usize = 8;
 
 /// Files that import one another.
@@ -97,7 +97,7 @@ fn arrows(tree: &Tree) -> Arrows {
 /// arrow between files as an example.
 type Rooms = BTreeMap<Vec<String>, BTreeMap<Vec<String>, (usize, usize)>>;
 
-/// Returns the neighbours that import from each other, there and back, as lines with an example of each arrow.
+/// Returns the neighbours that import from each other in both directions, as lines with an example of each arrow.
 fn folders_both_ways(tree: &Tree) -> Vec<String> {
     let path = |file: usize| tree.module_of(file).map(|module| &module.path[..]);
     let mut rooms = Rooms::new();

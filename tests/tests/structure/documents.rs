@@ -1,4 +1,4 @@
-//! Tests that documents name.
+//! Each test that a document names exists.
 
 use std::collections::BTreeSet;
 use std::path::Path;

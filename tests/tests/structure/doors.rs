@@ -1,4 +1,4 @@
-//! The rules of every door: only the gate finds out who asks, and no error passes for an end of a stream.
+//! The rules of every door: only the gate finds out who asks, and no error is treated as the end of a stream.
 
 use super::workspace::{self, Sources};
 
@@ -45,7 +45,7 @@ const ENDS: [&str; 6] = [
     ".next().await.ok()",
 ];
 
-/// If a line does so on purpose, the comment above it has these words.
+/// If a line turns an error into an end on purpose, the comment above the line has these words.
 const MEANT: &str = "An error ends this, too";
 
 /// Returns the names of the functions that answer routes.

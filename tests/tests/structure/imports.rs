@@ -71,7 +71,7 @@ impl<'a> Visit<'a> for Imports {
         self.tokens(item.tokens.clone());
     }
 
-    /// `pub(in crate::a)` imports nothing from there.
+    /// `pub(in crate::a)` imports nothing from `crate::a`.
     fn visit_visibility(&mut self, _: &'a Visibility) {}
 
     /// The names in an attribute belong to a derive.

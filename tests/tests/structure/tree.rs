@@ -31,7 +31,7 @@ pub(crate) struct Module {
 /// The meaning of a name in a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// The module itself defines it.
+    /// The module itself defines the name.
     Item,
     Module(usize),
     /// A `use` imports the name from this path.

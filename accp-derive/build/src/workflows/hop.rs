@@ -19,7 +19,8 @@ enum Part<'h> {
 
 /// Returns the struct of a hop, and its constructor.
 ///
-/// # Errors A name without a Rust name, or with the same Rust name as another one.
+/// # Errors
+/// A name without a Rust name, or with the same Rust name as another one.
 pub(super) fn hop(
     at: &str,
     hop: &Hop,
@@ -282,7 +283,7 @@ impl<'h> Arguments<'h> {
         each.collect()
     }
 
-    /// Returns the identifier of a parameter, which has no default.
+    /// Returns the identifier of a parameter without a default.
     fn ident(&self, parameter: &Parameter) -> Ident {
         let found = self
             .list

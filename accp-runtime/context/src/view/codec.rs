@@ -1,4 +1,4 @@
-//! The view of a registry's frames: what writes and reads their blocks.
+//! `View`, which writes and reads the blocks of a registry's frames.
 
 use std::sync::Arc;
 
@@ -63,8 +63,8 @@ impl View {
     /// Reads the messages in blocks. Leaves out the primer and facts, and compares definitions with
     /// the schemas.
     ///
-    /// The schema of a frame says what type each value has: in a field of type `string`, `94107` is a
-    /// string. A value in a place without a declared type tells its own type.
+    /// The schema of a frame says what type each value has: in a field of type `string`, `94107` is a string. In a
+    /// place without a declared type, the form of the value says what type it has.
     ///
     /// # Errors
     /// All reasons at once: E1001 where the form is broken, E1003 for a schema that is not known,
@@ -94,14 +94,13 @@ impl View {
         read::blocks(&self.registry, text)
     }
 
-    /// Reads the messages in a text that a model wrote. Repairs the mistakes that models make
-    /// ([`Mistake`]): code fences, text around the blocks, spaces after commas, quotes that are
-    /// missing, and others. Returns each repair in the order of the text. What was repaired reads as
-    /// its repaired text does under [`read`](Self::read), and a text that `read` takes has no
-    /// repairs.
+    /// Reads the messages in a text that a model wrote. Repairs the mistakes that models make ([`Mistake`]): code
+    /// fences, text around the blocks, spaces after commas, quotes that are missing, and others. Returns each repair
+    /// in the order of the text. The messages are those that [`read`](Self::read) finds in the repaired text. A text
+    /// that `read` accepts has no repairs.
     ///
-    /// Nothing is dropped unseen: a text that is left out is in a repair, whole. A text that
-    /// follows a chat block, or a text below its line, is part of it.
+    /// Every text that is left out stands whole in a repair. Text that follows a chat block, or follows a text below
+    /// its line, is part of that text.
     ///
     /// # Errors
     /// As [`read`](Self::read) for every other fault, with the bytes and lines of the original text.
@@ -127,7 +126,7 @@ impl View {
         read::lenient_blocks(&self.registry, text)
     }
 
-    /// Reads a value back, which tells its own type.
+    /// Reads a value back. The form of the value says what type it has.
     ///
     /// # Errors
     /// As [`read`](Self::read).

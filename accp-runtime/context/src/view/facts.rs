@@ -59,8 +59,8 @@ struct Style {
     asks: bool,
 }
 
-/// Returns the schemas for facts: those of messages and, for each schema that keeps only a few
-/// fields, a schema with these fields. Its code is in small letters.
+/// Returns the schemas for facts: the schemas of messages and, for each of them that keeps only a few fields, a
+/// schema with these fields. The code of the added schema is in small letters.
 pub(super) fn registry(registry: &Registry) -> Registry {
     let mut json = registry.to_json();
     for schema in registry.schemas() {
@@ -211,8 +211,8 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Returns the new facts of these messages, oldest first. Each fact is a line, written with the
-    /// schemas of `facts`, and the value that the line shows, if it shows a value.
+    /// Returns the new facts of these messages, oldest first. Each fact is a line, written with the schemas of the
+    /// registry `facts`, and the value that the line shows, if any.
     pub(super) fn take<'m>(
         &mut self,
         registry: &Registry,

@@ -7,8 +7,7 @@ use accp_frame::ErrorCode;
 /// The most characters of the view that a fault repeats.
 const EXCERPT: usize = 24;
 
-/// The reasons why a view cannot be read: all of them, one a line, to be sent back to the model that
-/// wrote the view.
+/// All reasons why a view cannot be read, one per line, to be sent back to the model that wrote the view.
 ///
 /// A fault repeats a piece of the view. So the text is for the author of the view, and for no one
 /// else.
@@ -47,7 +46,7 @@ pub struct Fault {
     pub path: String,
     /// What was expected there, and the cure.
     pub expected: String,
-    /// The beginning of what stands there; empty at the end of a line.
+    /// The beginning of the text at this place; empty at the end of a line.
     pub found: String,
 }
 

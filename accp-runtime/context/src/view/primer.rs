@@ -15,7 +15,7 @@ use super::codec::View;
 const WRITING: &str = "\
     You are @me: write so, no spaces after commas, empty is default or none, ~ null, texts like \
     12, true, -x or with ,()[]{}|\"\\ JSON strings.";
-/// The text on the notes on schemas.
+/// The text that explains the notes on schemas.
 const NOTES: &str = " Under a schema its frames, a? optional, a=b default, a:type else text.";
 
 /// Teaches a model to read and write views. Each prompt pays for every word of it.

@@ -21,16 +21,15 @@ use old::Old;
 use part::{COLD, DEFINITION};
 pub use part::{Part, PartKind, Role};
 
-/// Messages become facts when they have more than this many times the tokens of those that stay.
+/// Messages become facts when they have more than this many times the tokens of the messages that stay.
 const WORTH: usize = 2;
 
 /// The prompt of an agent in a conversation. Messages stand verbatim until there are too many; then
 /// the older messages become facts, and a reference leads to each of them (`$cold.p57`).
 ///
-/// A prompt grows at its end. Only when messages become facts does it change elsewhere, and then
-/// only behind the facts that are already there. So the beginning of a prompt is the beginning of
-/// the next prompt, which a provider's cache makes cheap. The oldest facts leave only when there
-/// are more facts than [`PromptLimits::facts`].
+/// A prompt grows at its end. It changes elsewhere only when messages become facts, and then only after the facts
+/// that are already there. So the beginning of a prompt is the beginning of the next prompt, which a provider's cache
+/// makes cheap. The oldest facts leave only when there are more facts than [`PromptLimits::facts`].
 ///
 /// ```
 /// use std::sync::Arc;
@@ -84,7 +83,7 @@ pub struct Prompt {
     hot: Vec<Hot>,
     transcript: Transcript,
     ledger: Ledger,
-    /// Tokens that could have been facts. Each later message counts them again.
+    /// Tokens that could have been facts, added up again for each later message.
     reread: usize,
     /// Whether the first question stands among the old messages already.
     has_task: bool,
@@ -109,7 +108,7 @@ enum Show {
     Short,
     /// All but facts when the message is old.
     Whole,
-    /// Nothing at any time.
+    /// Nothing of the message, at any time.
     Verbatim,
 }
 
@@ -181,8 +180,8 @@ impl Prompt {
         self.take(position, message, Show::Verbatim);
     }
 
-    /// Shows a message again, whole, after facts or only its ends were left: the model has asked
-    /// for its `$cold.p57`. When it is old it becomes facts again.
+    /// Shows a message whole again, because the model has asked for its `$cold.p57`. Until now the prompt had only
+    /// facts of the message, or the ends of its long params. When the message is old, it becomes facts again.
     pub fn expand(&mut self, position: u64, message: &DynamicFrame<'_>) {
         self.take(position, message, Show::Whole);
     }

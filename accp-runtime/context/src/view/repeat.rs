@@ -40,9 +40,9 @@ pub(super) fn names(registry: &Registry, message: &DynamicFrame<'_>) -> Vec<Name
     of_params.chain(of_all).collect()
 }
 
-/// Replaces values that messages shown before hold already. A repeated value becomes a reference. A
-/// repeated record keeps its changed fields and, under `was`, a reference to its earlier state.
-/// `None` if the message repeats nothing.
+/// Replaces values that earlier messages in the prompt already show. A repeated value becomes a reference. A repeated
+/// record keeps its changed fields and, under `was`, a reference to its earlier state. `None` if the message repeats
+/// nothing.
 pub(super) fn without(
     message: &DynamicFrame<'static>,
     names: &[Name],
@@ -80,7 +80,7 @@ pub(super) fn without(
     Some(message)
 }
 
-/// Returns whether references can lead to the param and its value can be a reference.
+/// Returns whether a reference can name the param, and a reference can take the place of its value.
 fn is_param(name: &str) -> bool {
     is_key(name) && name != WAS
 }

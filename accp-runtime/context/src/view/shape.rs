@@ -1,12 +1,12 @@
-//! Schemas of maps.
+//! Chooses the schema under which a map is shown as a record.
 
 use accp_registry::{Registry, Schema};
 
 use accp_frame::{Map, Value};
 
-/// Returns the schema under which a map is shown as a record, if that is shorter than its keys. The
-/// schema has all keys, and as few other fields as possible. A record of a union has other fields than the next, so it is
-/// always shown with its keys.
+/// Returns the schema under which a map is shown as a record, if that is shorter than its keys. The schema has all
+/// keys of the map, and as few other fields as possible. Records of a union differ in their fields, so they are
+/// always shown with their keys.
 pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     let has_all = |schema: &&Schema| fits(schema, map);
     let fewest = |schema: &&Schema| schema.fields.len();
@@ -14,13 +14,13 @@ pub fn of<'r>(registry: &'r Registry, map: &Map<'_>) -> Option<&'r Schema> {
     (!map.is_empty() && is_full(schema, map.len())).then_some(schema)
 }
 
-/// Returns whether a map may be shown by the places of the schema's fields, which has all its keys.
+/// Returns whether a map may be shown by position: the schema has all keys of the map, and is not a union.
 pub(super) fn fits(schema: &Schema, map: &Map<'_>) -> bool {
     schema.union.is_none() && map.iter().all(|(key, _)| index(schema, key).is_some())
 }
 
-/// Returns whether this many values are shorter by position than with their keys. A key costs about
-/// as much as two commas.
+/// Returns whether a record with `values` values is shorter by position than with its keys. A key costs about as much
+/// as two commas.
 pub(super) fn is_full(schema: &Schema, values: usize) -> bool {
     schema.fields.len() <= 2 * values + 1
 }
@@ -45,7 +45,7 @@ pub(super) fn of_all<'r>(registry: &'r Registry, items: &[Value<'_>]) -> Option<
 /// value, where all defaults apply.
 pub(super) type Place<'p> = Option<(&'p str, &'p str)>;
 
-/// Returns whether the field at this index has a default there.
+/// Returns whether the field at this index has a default in this place.
 pub(super) fn has_default(schema: &Schema, index: usize, place: Place<'_>) -> bool {
     place.is_none_or(|(intent, operation)| schema.has_default(index, &[intent, operation]))
 }

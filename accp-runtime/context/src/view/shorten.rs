@@ -8,7 +8,7 @@ use super::text;
 use super::write::Span;
 use accp_frame::TokenCounter;
 
-/// The tokens that a param keeps, however long the others are.
+/// The tokens that a param keeps, however long the other params are.
 const LEAST: usize = 40;
 
 /// Leaves out the middles of the largest of these params, until the block has about as many tokens
@@ -51,8 +51,8 @@ pub(super) fn shorten(
     is_shorter
 }
 
-/// Shortens a param. A JSON string is shortened as the text that it holds, because its escapes are
-/// not words: `\n` would count as a path, and a cut could part an escape.
+/// Shortens a param. A JSON string is shortened as the text that it holds, because its escapes are not words: `\n`
+/// would count as a path, and a cut could split an escape.
 fn shortened(text: &str, room: usize, tokens: usize, position: u64) -> String {
     match serde_json::from_str::<String>(text) {
         Ok(held) => {
@@ -66,8 +66,7 @@ fn shortened(text: &str, room: usize, tokens: usize, position: u64) -> String {
 
 /// A middle with fewer bytes stays, because the mark in its place would save nothing.
 const MARK: usize = 60;
-/// Bytes that the names of a middle may always take. They may take more if more of the text is
-/// shown.
+/// The names in a left-out middle may always take this many bytes. They may take more if more of the text is shown.
 const NAMES: usize = 1000;
 
 /// Returns the beginning and the end of a text that is too long.

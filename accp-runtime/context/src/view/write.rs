@@ -57,7 +57,8 @@ pub(super) fn shown<'f>(registry: &Registry, field: &'f Field) -> &'f str {
     }
 }
 
-/// Writes `@=TA(assignee,task)`, and a union as `@=PM{kind:card,number|kind:cash}`: its records have keys.
+/// Writes `@=TA(assignee,task)`, and a union as `@=PM{kind:card,number|kind:cash}`, because records of a union have
+/// keys.
 pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
     let code = &schema.code;
     let Some((_, tag)) = schema.tag() else {
@@ -79,7 +80,7 @@ pub(super) fn definition(registry: &Registry, schema: &Schema) -> String {
     format!("@={code}{{{variants}}}\n")
 }
 
-/// Returns the name of a field, with the code of a record.
+/// Returns the name of a field, with the code of the schema whose record the field holds.
 fn defined(name: &str, field: &Field) -> String {
     match &field.ty {
         Type::Schema(code) => format!("{name}:{code}"),
@@ -351,9 +352,9 @@ impl<'r> Writer<'r> {
         }
     }
 
-    /// Writes a list of records: the columns that are the same in all records, then a line for
-    /// each. In facts the cells of these columns are empty, so that each value of a line stands in
-    /// its column: a model has only the definition to read facts by.
+    /// Writes a list of records: the columns that are the same in all records, then a line for each. In facts the
+    /// cells of these columns are empty, so that each value of a line stands in its column, because a model reads
+    /// facts by the definition alone.
     fn table(&mut self, schema: &'r Schema, items: &[Value<'_>]) {
         self.need(schema);
         let rows = || {

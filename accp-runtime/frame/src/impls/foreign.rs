@@ -1,4 +1,4 @@
-//! Types of other crates. Each is written so that it comes back equal, or refused.
+//! Types of other crates as values of fields. Each value is written so that it comes back equal, or is refused.
 
 use alloc::sync::Arc;
 
@@ -29,7 +29,8 @@ impl<'a> DecodeValue<'a, kind::Any> for Json {
     }
 }
 
-/// Implements the texts for a type that has one, which `$parse` reads.
+/// Implements the registry types `$kind` for a type of another crate that is written as a text. `$write` makes the
+/// text, and `$parse` reads it.
 #[cfg(any(
     feature = "chrono",
     feature = "time",

@@ -1,4 +1,4 @@
-//! Texts of one form, and bytes.
+//! How fields hold texts of a fixed format, and bytes.
 
 use alloc::borrow::Cow;
 use alloc::format;

@@ -10,8 +10,9 @@ const LONGEST: usize = 32;
 /// The greatest number of names that are compared with a misspelling.
 const TRIES: usize = 256;
 
-/// Returns why a type cannot represent an enumeration of the registry with these names, a list as in [`Shape::Names`]:
-/// the first variant that is odd or missing. `start` begins the error.
+/// Returns the error for a type that cannot represent an enumeration of the registry: it names the first variant
+/// that is odd or missing. `names` are the names of the registry, as a list like [`Shape::Names`]. The error begins
+/// with `start`.
 ///
 /// Both lists ascend, so one merge of them finds the fault. The compiler limits the time for a constant, so nothing
 /// here may grow with the square of the number of names.

@@ -35,7 +35,7 @@ pub trait Extras<'a>: Default {
     fn take(&mut self, key: Cow<'a, str>, r: &mut Reader<'a>) -> Result<bool, DecodeError>;
 }
 
-/// The same map, for writing.
+/// A map that gives the params that belong to no field, for writing.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot give the params of a `flatten` field",
     label = "expected `Map`, or a `BTreeMap` or `HashMap` from texts to values"
@@ -143,9 +143,8 @@ pub fn extra<'a, T: Extras<'a>>(
     }
 }
 
-/// Reads a field of the schema that the struct does not have, by the type of the field. The schema does
-/// not require it. So a null that the values of the map do not hold is left out, as if the field were
-/// absent.
+/// Reads a field of the schema that the struct does not have, by the type of the field. The schema does not require
+/// the field. So if the values of the map cannot hold a null, a null is left out, as if the field were absent.
 pub fn extra_field<'a, K, T: Extras<'a>>(
     r: &mut Reader<'a>,
     extras: &mut T,
@@ -204,8 +203,8 @@ pub struct ExtraWriter<'m, V> {
     fields: Vec<(&'m str, &'m V)>,
 }
 
-/// Sorts the params; `known` holds the keys that belong to fields, except those of `loose`: the
-/// names of the fields that the struct does not have.
+/// Sorts the params. `known` holds the keys that params may not have, because they belong to fields of the struct.
+/// `loose` holds the names of the schema's fields that the struct does not have.
 pub fn extra_writer<'m, T: GiveExtras>(
     extras: &'m T,
     known: &[&str],

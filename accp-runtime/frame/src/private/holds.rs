@@ -1,14 +1,14 @@
-//! One error for a type that does not hold the type of its field.
+//! Traits that give one clear compiler error when a Rust type cannot hold the registry type of its field.
 
 use crate::into_owned::IntoOwned;
 use crate::typed::DecodeValue;
 use crate::writer::EncodeValue;
 
-/// The type has both halves of the codec.
+/// Marks the impl for types that have both halves of the codec.
 #[derive(Debug)]
 pub enum Codec {}
 
-/// The other impl, which no type has.
+/// Marks the second impl, which applies to no type.
 #[derive(Debug)]
 pub enum Never {}
 
@@ -28,7 +28,7 @@ macro_rules! holds {
             type Type;
             /// Returns the value itself, for writing.
             fn of(&self) -> &Self::Type;
-            /// Returns the value itself, which was read.
+            /// Returns the value that was read, as it is.
             fn back(value: Self::Type) -> Self;
         }
 
@@ -62,12 +62,12 @@ macro_rules! holds {
     };
 }
 
-/// Declares the trait for types that have the name of a type of another crate, for which a feature
-/// is needed.
+/// Declares the trait for types with the same name as a type of another crate. If the feature for that crate is
+/// off, the error names the feature.
 macro_rules! holds_with {
     ($name:ident, $feature:tt, $message:tt, $line:tt) => {
         holds! {
-            /// A type that holds the type of its field, with a feature.
+            /// A type that holds the type of its field; a type of another crate needs a feature for that.
             #[cfg_attr(not(feature = $feature), diagnostic::on_unimplemented(
                 message = $message,
                 label = "the registry declares this field as `{K}`",
@@ -97,7 +97,7 @@ holds! {
 }
 
 holds! {
-    /// A type that holds records of the schema with the code that is the name of the type `Code`.
+    /// A type that holds records of a schema. The code of the schema is the name of the type `Code`.
     #[diagnostic::on_unimplemented(
         message = "`{Self}` cannot hold a record of schema `{Code}`",
         label = "the registry declares this field as `{Code}`",
@@ -118,7 +118,7 @@ holds! {
 pub trait HoldsOwned<'a, K, How, Read>: Sized {
     /// The type itself.
     type Type;
-    /// What is read.
+    /// The borrowing type that is read.
     type Read;
     /// Returns the value itself, for writing.
     fn of(&self) -> &Self::Type;

@@ -1,4 +1,4 @@
-//! Facts from the derive of one type for the derive of another, for checks at compile time.
+//! What the derive of one type can find out about another derived type at compile time.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -58,7 +58,7 @@ impl<T: Shaped> Shaped for Vec<T> {
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// The answer for a type without a known shape.
+/// The shape of a type without a known shape.
 pub trait Unshaped {
     /// No shape is known.
     const SHAPE: Option<Shape> = None;
@@ -98,7 +98,8 @@ pub const fn has_value(shape: Option<Shape>, text: &str) -> bool {
 #[derive(Debug)]
 pub struct Fits<const HAS: bool>;
 
-/// A type that has the default of its field. The parameters have these texts as their names.
+/// Implemented if a type can hold the default of its field. `Code`, `Field` and `Text` are types whose names go
+/// into the error.
 #[diagnostic::on_unimplemented(
     message = "schema `{Code}` has the default `{Text}` for `{Field}`: expected a variant of this name",
     label = "none of its variants is `{Text}`"
@@ -107,7 +108,7 @@ pub trait HoldsDefault<Code, Field, Text> {}
 
 impl<Code, Field, Text> HoldsDefault<Code, Field, Text> for Fits<true> {}
 
-/// Compiles where the type has the default.
+/// Compiles only if the type can hold the default.
 pub const fn holds_default<T: HoldsDefault<Code, Field, Text>, Code, Field, Text>() {}
 
 /// Returns whether a type can represent the fields of the schema with this code.

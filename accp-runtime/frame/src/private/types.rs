@@ -1,4 +1,4 @@
-//! Two variants of an enum must not accept the same frame.
+//! Checks that no two variants of an enum accept the same frame.
 //!
 //! The compiler limits the time for a constant, so nothing here may grow with the square of the number of variants. A
 //! hash table of the types finds those that are equal.
@@ -10,18 +10,18 @@ use super::shape::equal;
 use crate::frame_types::FrameTypes;
 use crate::writer::FrameType;
 
-/// The slots of a table. A longer list of types is read several times, each time for another part of the
-/// hashes.
+/// The number of slots of a table. If there are too many frame types for one table, they are read several times,
+/// each time for another part of the hashes.
 const SLOTS: usize = 1024;
 
-/// A type of a variant that a variant before it accepts too.
+/// A frame type of a variant that an earlier variant accepts too.
 #[derive(Debug, Clone, Copy)]
 pub struct Clash {
     before: usize,
     frame: FrameType<'static>,
 }
 
-/// Returns for each variant its first clash with a variant before it. There are as many variants as `N`.
+/// Returns for each variant its first clash with an earlier variant. `N` is the number of variants.
 pub const fn clashes<const N: usize>(variants: &[(&str, FrameTypes)]) -> [Option<Clash>; N] {
     let mut clashes = [Option::None; N];
     let (mut count, mut at) = (0, 0);
@@ -90,8 +90,8 @@ impl<'v> Table<'v> {
         }
     }
 
-    /// Adds a type, or records its clash. The table has a free slot unless very many types have hashes of the same part.
-    /// Then the enum does not compile, because a clash could be missed.
+    /// Adds a frame type, or records its clash. The table has a free slot unless very many types have hashes of the
+    /// same part. If there is none, the enum does not compile, because a clash could be missed.
     const fn add(
         &mut self,
         frame: &'v FrameType<'static>,
@@ -200,7 +200,7 @@ pub const fn taken(
     )
 }
 
-/// Returns the error for the first variant that has a clash. There are as many variants as `N`.
+/// Returns the error for the first variant that has a clash. `N` is the number of variants.
 pub const fn first_taken<const N: usize>(variants: &[(&str, FrameTypes)]) -> Option<ConstError> {
     let clashes = clashes::<N>(variants);
     let mut at = 0;

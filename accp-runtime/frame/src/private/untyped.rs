@@ -4,7 +4,7 @@ use super::shape::Probe;
 use crate::frame_types::FrameTypes;
 use crate::typed::DecodeFrame;
 
-/// The answer for a type that is not a frame. Another error of the compiler reports it.
+/// The answer for a type that is not a frame. The compiler reports such a type with another error.
 pub trait Untyped {
     /// No type is known.
     const TYPES: FrameTypes = FrameTypes::Unknown;

@@ -58,7 +58,7 @@ impl MapReader {
     }
 }
 
-/// Returns the name of the variant of a record, which comes next. The tag may stand at any place of the record.
+/// Looks ahead into the next record and returns the name of its variant. The tag may be at any place of the record.
 pub fn tag_ahead<'a>(
     r: &Reader<'a>,
     name: &'static str,
@@ -78,7 +78,7 @@ pub fn tag_ahead<'a>(
     super::demand(r, None, name, by)
 }
 
-/// The name of the variant of a record. It stays in the record, however long it is.
+/// The tag of a record: the name of its variant. Even a long name stays in the record and does not go by reference.
 #[derive(Debug)]
 pub struct Tag(pub &'static str);
 
@@ -88,7 +88,7 @@ impl EncodeValue<kind::Enum> for Tag {
     }
 }
 
-/// Reads the tag of a record into its slot. It decides what the record is, so it is never behind a reference.
+/// Reads the tag of a record into its slot. The tag decides what the record is, so it may not be a reference.
 pub fn read_tag<'a>(
     r: &mut Reader<'a>,
     slot: &mut Option<Cow<'a, str>>,
@@ -121,11 +121,11 @@ pub trait Enumeration: Sized {
     fn index(&self) -> usize;
     /// Returns the variant at an index.
     fn at(index: usize) -> Option<Self>;
-    /// Returns the variant that holds a text that is no name; `None` if the type has none.
+    /// Returns the variant that holds unknown names, with this text; `None` if the enum has no such variant.
     fn other(_text: Cow<'_, str>) -> Option<Self> {
         None
     }
-    /// Returns the text of the variant that holds one.
+    /// Returns the text if this is the variant that holds unknown names.
     fn held(&self) -> Option<&str> {
         None
     }

@@ -17,8 +17,8 @@ pub fn converted<T, E: Display>(value: Result<T, E>, name: &'static str) -> Resu
         .map_err(|error| EncodeError::new(ErrorCode::INVALID_TYPE, format!("{error}")).within(name))
 }
 
-/// Reads the value of a field, converts it, and puts it into its slot. `by` requires the field, or it
-/// has a default, which is given by its wire text.
+/// Reads the value of a field, converts it, and puts it into its slot. `by` names what requires the field, if
+/// anything does. `default` is the wire text of its default, if it has one.
 #[inline]
 pub fn read_with<'a, K, I: DecodeValue<'a, K>, T, E: Display>(
     r: &mut Reader<'a>,

@@ -7,14 +7,14 @@ use super::{Reader, Result};
 pub struct Key {
     /// The key and its colon in the first eight bytes, or the first eight bytes of a longer key.
     head: u64,
-    /// The bits of `head` that hold something.
+    /// The bits of `head` that belong to the key or its colon.
     mask: u64,
     text: &'static str,
     meaning: usize,
 }
 
 impl Key {
-    /// Returns a key with a meaning, a number of the caller's.
+    /// Returns a key with a meaning: a number that the caller chooses.
     pub const fn new(text: &'static str, meaning: usize) -> Self {
         let (bytes, mut head, mut mask, mut at) = (text.as_bytes(), [0; 8], [0; 8], 0);
         while at < 8 && at <= bytes.len() {
@@ -52,17 +52,17 @@ fn head_of(bytes: [u8; 8]) -> u64 {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const COLONS: u64 = u64::from_le_bytes([b':'; 8]);
     let head = u64::from_le_bytes(bytes);
-    // The lowest bit that is set is the highest one of the first byte that is a colon.
+    // In `colons`, the lowest set bit is the highest bit of the first byte that is a colon.
     let zeros = head ^ COLONS;
     let colons = zeros.wrapping_sub(ONES) & !zeros & (ONES << 7);
-    // Without a colon, this is all bits.
+    // Without a colon, this mask has all bits set.
     head & (colons ^ colons.wrapping_sub(1))
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the key of a param as [`param`](Self::param) does, and returns its index in `keys`, or [`Self::UNKNOWN`].
-    /// `next` is the index of the key that is expected; it becomes the index after the key that was found. So each key
-    /// is found at once if the text has its keys in the order of `keys`.
+    /// Reads the key of a param as [`param`](Self::param) does, and returns its meaning, or [`Self::UNKNOWN`].
+    /// `next` is the index in `keys` of the key that is expected. It becomes the index after the key that was
+    /// found. So each key is found at once if the text has its keys in the order of `keys`.
     #[inline]
     pub(crate) fn param_of(&mut self, keys: &[Key], next: &mut usize) -> Result<Option<usize>> {
         match self.before_param()? {
@@ -71,7 +71,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the key of a pair, as [`param_of`](Self::param_of) reads that of a param.
+    /// Reads the key of a pair of the metadata, as [`param_of`](Self::param_of) reads the key of a param.
     #[inline]
     pub(crate) fn metadata_of(&mut self, keys: &[Key], next: &mut usize) -> Result<Option<usize>> {
         match self.before_pair()? {
@@ -80,7 +80,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The meaning of a key that is not among the known ones. [`unknown_key`](Self::unknown_key) returns it.
+    /// The meaning of a key that is not among the known ones. [`unknown_key`](Self::unknown_key) returns that key.
     pub(crate) const UNKNOWN: usize = usize::MAX;
 
     /// Returns the last key that was not among the known ones.

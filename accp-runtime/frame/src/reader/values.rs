@@ -62,8 +62,8 @@ impl<'a> Reader<'a> {
         Ok(Some(self.split(length)))
     }
 
-    /// Consumes a scalar that stands for itself in a `string` field: one without an escape and a mark. Of any
-    /// other value it consumes nothing.
+    /// Consumes a scalar whose text is also its value in a `string` field, because it has neither an escape nor a
+    /// mark. For any other value it consumes nothing and returns `None`.
     pub(crate) fn plain(&mut self) -> Option<&'a str> {
         let bytes = self.rest.as_bytes();
         let length = safe_run(bytes);
@@ -73,8 +73,8 @@ impl<'a> Reader<'a> {
         is_plain.then(|| self.split(length))
     }
 
-    /// Consumes a scalar that is an integer of at most 18 digits without a sign, and returns it. Of any
-    /// other value it consumes nothing.
+    /// Consumes a scalar that is an integer of at most 18 digits without a sign, and returns it. For any other
+    /// value it consumes nothing and returns `None`.
     #[inline]
     pub(crate) fn digits(&mut self) -> Option<i64> {
         let (bytes, mut length, mut value) = (self.rest.as_bytes(), 0, 0);

@@ -7,12 +7,12 @@ use accp_context::Time;
 /// The number of times that the waiting time doubles.
 const DOUBLINGS: u32 = 5;
 
-/// Returns the time to wait after so many tries. It doubles each time, up to a limit.
+/// Returns the time to wait after this number of tries. The time doubles with each try, up to a limit.
 pub(crate) fn waiting_time(first: Duration, tries: u32) -> Duration {
     first * (1 << tries.min(DOUBLINGS))
 }
 
-/// A waiting time that doubles with each try that gets no answer.
+/// A timer whose waiting time doubles with each try that gets no answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Backoff {
     first: Duration,

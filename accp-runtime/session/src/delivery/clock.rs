@@ -1,4 +1,4 @@
-//! The time that timers go by.
+//! A clock for timers.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Clock {
         self.now + self.ahead
     }
 
-    /// Returns a time of the timers on the clock of the caller.
+    /// Converts a time of the timers to the clock of the caller.
     pub(crate) fn of_caller(&self, timer: Time) -> Time {
         let ahead = i64::try_from(self.ahead.as_millis()).unwrap_or(i64::MAX);
         Time::from_millis(timer.as_millis().saturating_sub(ahead))

@@ -11,7 +11,7 @@ use crate::log::mid::Mid;
 use crate::wire::link::Hello;
 use accp_context::Time;
 
-/// How many changes a host keeps of those that break a reader beside one member.
+/// The greatest number of breaking schema changes that a host keeps for one member.
 pub(crate) const SHOWN: usize = 16;
 
 /// The progress of one member through the log.
@@ -29,7 +29,7 @@ pub(crate) struct Cursor {
     /// The position at which the host acted on a repeated acknowledgement.
     pub rewound: Option<u64>,
     pub retry: Backoff,
-    /// The last position that was read for the member; entries between `sent` and it are void.
+    /// The last position that was read for the member. The entries after `sent`, up to `read`, are not relayed.
     pub read: u64,
     /// The position from which the store is reading the log for the member.
     pub reading: Option<u64>,
@@ -37,7 +37,8 @@ pub(crate) struct Cursor {
     pub ack: Option<(Mid, u64)>,
     /// The hash of the schemas that the host last asked the member for.
     pub schemas: Option<String>,
-    /// What breaks a reader between these schemas and those of the host, once they are here: the first [`SHOWN`] changes.
+    /// The changes between these schemas and those of the host that break a reader, at most [`SHOWN`]. `None` until
+    /// the host has compared the schemas.
     pub clashes: Option<Vec<Change>>,
     /// The fold that the member may fetch.
     pub offer: Option<Offer<Arc<[u8]>>>,
@@ -55,7 +56,7 @@ pub(crate) struct Cursor {
     pub wants: u8,
     /// The greatest position that the member has acknowledged.
     pub furthest: u64,
-    /// The hellos since then.
+    /// The number of hellos from the member since it reached `furthest`.
     pub hellos: u8,
 }
 

@@ -1,5 +1,5 @@
-//! The cursors of all members, and which of them may have something to do. A host of many members looks at a cursor when
-//! something happens to it, and not whenever anything happens.
+//! The cursors of all members, with notes about which of them may have something to do. With many members, the host
+//! looks only at the cursors that have changed or are due, and not at all cursors whenever anything happens.
 
 use std::collections::BTreeSet;
 
@@ -8,37 +8,38 @@ use crate::log::by_member::ByMember;
 use crate::log::mid::MemberId;
 use accp_context::Time;
 
-/// With so many members or fewer, a look at all costs less than notes about each.
+/// Up to this number of members, looking at all cursors costs less than keeping notes about each.
 const FEW: usize = 3;
 
 /// The cursors by member.
 #[derive(Debug, Default)]
 pub(crate) struct Cursors {
     all: ByMember<Cursor>,
-    /// What is known of them, in a session of more than [`FEW`] members.
+    /// Notes about the cursors, in a session of more than [`FEW`] members.
     notes: Option<Box<Notes>>,
 }
 
 /// Notes about the cursors of many members.
 #[derive(Debug, Default)]
 struct Notes {
-    /// The members whose cursors were lent, and the notes do not know it yet.
+    /// The members whose cursors were lent for changes since the notes were last brought up to date.
     lent: Vec<MemberId>,
     /// The members that the next turn looks at.
     busy: Vec<MemberId>,
-    /// How many of them there were when the turn began.
+    /// The length of `busy` when the turn began.
     began: usize,
     /// True if the next turn looks at all members.
     is_all_busy: bool,
-    /// What each cursor said last.
+    /// The state of each cursor when the notes were last brought up to date.
     noted: ByMember<Note>,
     /// The times at which cursors are due.
     alarms: BTreeSet<(Time, MemberId)>,
-    /// The lowest acknowledged position, and how many members have acknowledged it last.
+    /// The lowest position among those that the members last acknowledged, and the number of members at this
+    /// position.
     least: Option<(u64, usize)>,
 }
 
-/// What a cursor said last.
+/// The noted state of a cursor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Note {
     alarm: Option<Time>,
@@ -79,7 +80,7 @@ impl Notes {
                 self.busy.push(member);
             }
         }
-        // The list keeps its room.
+        // The emptied list goes back, so that its memory is used again.
         self.lent = lent;
     }
 
@@ -97,7 +98,7 @@ impl Notes {
         }
     }
 
-    /// Counts a member whose acknowledged position was one and is another.
+    /// Updates `least` for a member whose acknowledged position changes from `before` to `now`.
     fn count(&mut self, before: Option<u64>, now: Option<u64>) {
         if let Some((least, count)) = &mut self.least
             && before == Some(*least)
@@ -152,7 +153,7 @@ impl Cursors {
         if let Some(notes) = &mut self.notes {
             notes.lend(member);
         } else if self.all.len() == FEW && self.all.get(member).is_none() {
-            // From this member on there are notes.
+            // With this member, the session has enough members for notes.
             let members = self.all.iter().map(|(member, _)| member);
             let members = members.chain([member]).collect();
             self.notes = Some(Box::new(Notes::new(members)));
@@ -192,7 +193,7 @@ impl Cursors {
         }
     }
 
-    /// Returns the lowest position that a member has acknowledged last.
+    /// Returns the lowest of the positions that the members last acknowledged.
     pub(crate) fn least(&mut self) -> Option<u64> {
         let Some(notes) = &mut self.notes else {
             return self.all.iter().filter_map(|(_, cursor)| cursor.acked).min();
@@ -214,7 +215,8 @@ impl Cursors {
             .min()
     }
 
-    /// Shows each cursor that may have something to do: those that were lent since the turn before, and those that are due.
+    /// Calls `look` with each cursor that may have something to do: a cursor that was lent since the previous turn,
+    /// or is due.
     pub(crate) fn each_busy(&mut self, now: Time, mut look: impl FnMut(MemberId, &mut Cursor)) {
         let Self { all, notes } = self;
         let Some(notes) = notes else {
@@ -238,7 +240,7 @@ impl Cursors {
         }
     }
 
-    /// Shows each cursor that is due.
+    /// Calls `look` with each cursor that is due.
     pub(crate) fn each_due(&mut self, now: Time, mut look: impl FnMut(MemberId, &mut Cursor)) {
         let due: Vec<MemberId> = match &mut self.notes {
             None => self.all.iter().map(|(member, _)| member).collect(),
@@ -255,7 +257,7 @@ impl Cursors {
         }
     }
 
-    /// Begins a turn: what is lent from now on is left for the next one, too.
+    /// Begins a turn. Cursors that are lent from now on are busy in the next turn, too.
     pub(crate) fn begin_turn(&mut self) {
         if let Some(notes) = &mut self.notes {
             notes.settle(&self.all);

@@ -11,10 +11,10 @@ use accp_context::Time;
 /// How often the host pings a member that has not acknowledged everything, or sends the shared state
 /// to a member that has not acknowledged it.
 const PINGS: u32 = 3;
-/// Timeouts after which a frame goes out without the values that have not come.
+/// The number of timeouts after which a frame goes out without the values that have not come.
 const PATIENCE: u32 = 5;
 
-/// A member that knows only the draft: the frames that it was sent, and those that it gets next.
+/// The state of a member that knows only the draft: which frames it was sent, and which it gets next.
 ///
 /// Such a member does not acknowledge positions. A frame that was sent to it counts as arrived, until
 /// the member asks for it again: by the `seq` of its `sync:registry`, or by E3003.

@@ -45,7 +45,7 @@ struct Group {
     parts: BTreeMap<u16, String>,
 }
 
-/// The result of a part.
+/// The result of taking a part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// Other parts are missing.

@@ -33,15 +33,14 @@ pub(crate) struct Outbox {
     scope: Scope,
     /// Frames that the host has consumed, and that this side has not found in the log so far.
     taken: VecDeque<Consumed>,
-    /// Frames that the host has consumed, and whose entries this side may have missed. It asks the
-    /// host whether the log has them.
+    /// Frames that the host has consumed, and whose entries this side may have missed. This side asks the host
+    /// whether the log has them.
     to_ask: Vec<Outgoing>,
-    /// The order of the first frame whose entry this side cannot have missed. It may have missed the
-    /// entries of frames that a store gave back.
+    /// The order of the first frame whose entry this side cannot have missed. For frames that the store gave back
+    /// at a restart, this side may have missed the entries.
     sure_from: u64,
-    /// The frames, by their order, that the host turned out not to have taken although it has consumed
-    /// frames with later ids. The value is true while this side cannot have missed the entry of the
-    /// frame.
+    /// Frames that go out anew, by their order: the host has never taken them, although it has consumed frames with
+    /// later ids. The value is true while this side cannot have missed the entry of the frame.
     anew: BTreeMap<u64, bool>,
     /// New ids of frames that are sent before frames with older ids.
     renamed: Vec<Mid>,
@@ -50,7 +49,7 @@ pub(crate) struct Outbox {
     sequence: u64,
     /// The number of frames, from the first on, that went out since the last timeout.
     sent: usize,
-    /// True if frames went out since the last look at this.
+    /// True if frames went out since a reader last cleared this flag.
     pub went_out: bool,
     /// The number of frames, from the first on, that may ever have gone out.
     ever_sent: usize,
@@ -229,8 +228,8 @@ impl Outbox {
         gone
     }
 
-    /// Gives a frame another id, at the same place. If the frame is the first part of another, the
-    /// other parts name it by its new id. Returns the frames that have changed.
+    /// Gives a frame another id, at the same place. If the frame is the first part of a split frame, the other
+    /// parts get the new id in their labels. Returns the frames that have changed.
     pub(crate) fn rename(&mut self, mid: &Mid, new: &Mid, aid: Option<&str>) -> Vec<Outgoing> {
         let Some(index) = self.find(mid) else {
             return Vec::new();
@@ -362,7 +361,7 @@ impl Outgoing {
         Scanned::of_entry(&text).ok().map(|frame| look(&frame))
     }
 
-    /// Returns the label of the frame, if it is a part of another.
+    /// Returns the label of the frame if it is a part of a split frame.
     pub(crate) fn part(&self) -> Option<Part> {
         // Most frames are not parts, so this test saves the scan.
         if !self.tail.contains(",pt:") {

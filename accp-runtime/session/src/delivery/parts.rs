@@ -1,5 +1,5 @@
-//! Frames over the token limits, split into parts that say the same together (draft section 3.4 and
-//! step 6 of section 7.2).
+//! Splits frames over the token limits into parts that together say the same (draft section 3.4 and step 6 of
+//! section 7.2).
 use std::fmt;
 
 use accp_registry::Registry;
@@ -15,7 +15,7 @@ use accp_frame::{
     Value, Within,
 };
 
-/// The greatest number of parts and of params; each part carries at least one param.
+/// The greatest number of parts of a frame, and so of its params: each part carries at least one param.
 const MOST_PARTS: u16 = 256;
 
 /// The largest metadata of a part beyond that of its frame.
@@ -51,7 +51,7 @@ pub struct Part {
     pub of: Mid,
 }
 
-/// Splits a frame into as many parts as the hard limits on body and total ask for.
+/// Splits a frame into the number of parts that the hard limits on body and total require.
 ///
 /// `metadata` is the number of tokens in the metadata of the frame. The metadata of a part takes
 /// more tokens; this function adds them. Metadata over its own limit does not lead to a split,

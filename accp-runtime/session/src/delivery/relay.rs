@@ -18,7 +18,8 @@ use accp_registry::Hash;
 const WINDOW: usize = 64;
 /// The greatest number of bytes under way to a member. One entry may be larger.
 const WINDOW_BYTES: usize = 128 * 1024;
-/// Hellos of a member that makes no progress, after which the log goes out again at once.
+/// The number of hellos without progress after which the host stops sending the log again at each hello of the
+/// member.
 const HELLOS: u8 = 3;
 /// The greatest number of entries kept in memory for members that lag behind; older entries are
 /// read from the store.
@@ -79,7 +80,7 @@ impl Relays {
         }
     }
 
-    /// Vouches for the log under another secret from now on.
+    /// Sets another secret, with which the host vouches for the log from now on.
     pub(crate) fn set_key(&mut self, key: LogKey) {
         self.key = Some(key);
     }
@@ -175,8 +176,8 @@ impl Relays {
         self.trim();
     }
 
-    /// Greets a member that holds nothing yet, until it has the fold to start from. Its hello may
-    /// also be an old one; then the host does not know what the member holds.
+    /// Greets a member that holds nothing yet, until it has the fold to start from. The hello of the member may
+    /// also be an old one, so the host cannot rely on what it says.
     pub(crate) fn starting(&mut self, member: MemberId, now: Time) {
         let cursor = self.cursor(member);
         cursor.acked = None;
@@ -184,8 +185,7 @@ impl Relays {
         cursor.retry.arm(now);
     }
 
-    /// Serves a member as one that knows only the draft from now on. It has everything up to this
-    /// position.
+    /// Serves a member from now on as one that knows only the draft. The member has everything up to this position.
     pub(crate) fn serve_draft_from(
         &mut self,
         member: MemberId,
@@ -332,8 +332,8 @@ impl Relays {
                 }
                 return;
             }
-            // Entries that were read from the store are under way, and not in the tail. The others wait until
-            // the member has acknowledged these.
+            // Entries that were read from the store are still under way, and are no longer in the tail. The member
+            // must acknowledge them before it gets entries of the tail.
             if acked < *before && cursor.sent > acked {
                 return;
             }

@@ -27,7 +27,7 @@ pub(crate) struct Transfers {
     /// The number of keys that were wanted so far.
     count: u64,
     retry: Duration,
-    /// The most bytes of one value of a member, and of all values that it is sending.
+    /// The greatest number of bytes of one value of a member, and of all values that the member is sending.
     pub value_bytes: u64,
 }
 
@@ -53,14 +53,14 @@ struct Pull {
     state: RequestState,
 }
 
-/// The place of a value among those that are fetched.
+/// Whether a value has a place among those that are fetched, and when its request goes out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RequestState {
-    /// It has no place yet.
+    /// The value has no place yet.
     Waits,
     /// The request goes out now.
     Due,
-    /// The peer is expected to answer until then.
+    /// The request went out. The peer is expected to answer until this time.
     Asked(Time),
 }
 
@@ -77,8 +77,8 @@ pub(crate) enum TransferProgress {
     Tampered,
 }
 
-/// Tries of a value after which the wait for an answer no longer grows: it is eight times the retry
-/// time then.
+/// The number of tries after which the wait for the answer about a value stops growing. The wait is then eight
+/// times the retry time.
 const SLOW: u32 = 3;
 
 /// Returns whether this side takes no entries until it has the bytes under this key.
@@ -280,7 +280,7 @@ impl Transfers {
         due
     }
 
-    /// Gives back the room of finished transfers.
+    /// Frees the memory of finished transfers.
     pub(crate) fn rest(&mut self) {
         if self.peers.is_empty() {
             self.peers = ByMember::default();

@@ -1,4 +1,4 @@
-//! The agent that a request is for, and who may answer.
+//! Checks of the agent that a request is for, and of the agents that may answer it.
 
 use std::borrow::Cow;
 
@@ -14,16 +14,17 @@ use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
 use accp_frame::Value;
 
-/// The names of agents that a refusal lists at most.
+/// The greatest number of agents that a refusal names.
 const LISTED: usize = 8;
 
-/// Returns the member that a request is for: the one that its metadata names, or the field that the registry declares
-/// (`to` of a `frames` entry). `None` if it is for all, also by `to:~` in its metadata. [`MemberId::NOBODY`] if the
-/// host chooses the member (`to:?`).
+/// Returns the member that a request is for. The agent's name is in the metadata of the request, or in the field
+/// that the registry declares for this (`to` of a `frames` entry). Returns `None` if the request is for all, which
+/// the metadata can also say with `to:~`. Returns [`MemberId::NOBODY`] if the host chooses the member (`to:?`).
 ///
-/// # Errors E2001 for an agent that never joined, and for a request that no member takes or ever took. E1004 for a name
-/// by reference, for metadata and field that name different agents, and for a name that is not a text. E2003 in a chain
-/// that has too many such requests.
+/// # Errors
+/// E2001 for an agent that never joined, and for a request that no member takes or ever took. E1004 for a name by
+/// reference, for metadata and a field that name different agents, and for a name that is not a text. E2003 in a
+/// chain that has too many such requests.
 pub(crate) fn addressee(
     registry: &Registry,
     state: &State,

@@ -1,4 +1,4 @@
-//! Numbers that a host has given, and numbers that it expects.
+//! The numbers (`seq`) that senders have used and that a host expects next, and other data that the host remembers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,7 +14,7 @@ use crate::log::mid::{MemberId, Mid};
 use crate::options::Scope;
 use crate::state::names::Names;
 
-/// Refusals that the host remembers of one member.
+/// The greatest number of refusals that the host remembers for one member.
 pub(crate) const REFUSED: usize = 256;
 
 /// The numbers of a session, as a snapshot keeps them.
@@ -29,8 +29,8 @@ pub(crate) struct Numbers {
     pub(crate) groups: Groups,
     /// The names of chains that are not message ids.
     pub(crate) names: Names,
-    /// Frames in parts that the host has taken back from a member: it does not know the ids of their
-    /// later parts.
+    /// Frames in parts that the host has recovered from a member. The host does not know the ids of their later
+    /// parts.
     #[serde(default)]
     pub(crate) wholes: BTreeSet<Mid>,
     #[serde(default, skip_serializing_if = "Transactions::is_empty")]
@@ -126,7 +126,7 @@ impl Numbers {
         self.remember(member, mid, code);
     }
 
-    /// Remembers a frame of this member that is refused when it comes.
+    /// Remembers that this frame of the member is refused when it arrives.
     pub(crate) fn remember(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
         let refused = self.sender(member).refused.get_or_insert_default();
         if refused.len() == REFUSED {
@@ -135,8 +135,8 @@ impl Numbers {
         refused.push_back((mid.clone(), code.number()));
     }
 
-    /// Takes the `seq` that this member goes on with, where each sender has its own numbers. The host
-    /// has lost frames of the member that were dropped, or their entries.
+    /// Continues with the `seq` that this member names as its next, where each sender has its own numbers. The host
+    /// has lost entries of the member, or frames of the member that it dropped.
     pub(crate) fn jump(&mut self, member: MemberId, next: u64) {
         let sender = self.sender(member);
         if next > sender.last + 1 && next < 1 << 47 {

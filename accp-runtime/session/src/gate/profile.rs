@@ -1,4 +1,4 @@
-//! The rules of a schema that go beyond its types ([`SchemaRules`](accp_registry::SchemaRules)).
+//! Checks of the rules of a schema that go beyond its types ([`SchemaRules`](accp_registry::SchemaRules)).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -281,7 +281,7 @@ mod tests {
     use super::*;
     use crate::log::entry::Due;
 
-    /// Feeds pieces of index, total and whether it is the last one to a stream, and returns the
+    /// Feeds pieces to a stream, each as its index, the total, and whether it is the last piece. Returns the
     /// verdicts as text.
     fn says(pieces: &[(i64, Option<i64>, bool)]) -> String {
         let names = Sequence {
@@ -386,7 +386,7 @@ mod tests {
         assert_eq!(say("idx:0|d:x"), Ok(()), "too long ago to know");
     }
 
-    /// A member that opens many streams pushes out its own.
+    /// When a member opens too many streams, the host forgets streams of that member only.
     #[test]
     fn a_member_opens_many_streams() {
         let registry = Registry::shared();

@@ -1,4 +1,4 @@
-//! Requests that name themselves, so that each is handled once (draft section 10.3).
+//! Transactions: requests with an idempotency key, each of which is handled once (draft section 10.3).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(crate) struct Transactions {
     open: BTreeSet<(Mid, Hash)>,
     /// Requests that are to get a copy of the answer at this position.
     owed: BTreeMap<u64, Vec<Asker>>,
-    /// The transactions of each member and its requests that wait.
+    /// The number of transactions and of waiting requests of each member.
     made: ByMember<usize>,
     /// Positions of answers to read from the store.
     #[serde(skip)]
@@ -132,12 +132,12 @@ impl Transactions {
         self.known.is_empty() && self.owed.is_empty()
     }
 
-    /// Returns whether a frame asks again for a transaction that is under way or has ended, so that
-    /// no handler may get it.
+    /// Returns whether a frame repeats the request of a transaction that is under way or has ended. No handler may
+    /// get such a frame.
     ///
     /// # Errors
-    /// E1004 for a key that stands for other fields, and for a key by reference. E2003 when the
-    /// sender has made too many transactions, or asked for this one too often.
+    /// E1004 for a key that an earlier request used with other fields, and for a key by reference. E2003 when the
+    /// sender has made too many transactions, or has repeated this request too often.
     pub(crate) fn is_repeat(
         &self,
         registry: &Registry,
@@ -244,8 +244,8 @@ impl Transactions {
         self.count(entry.sender, 1, 0);
     }
 
-    /// Ends the transactions that a frame answers. It answers the one that it names, or else the
-    /// request that it names, or else all that are open in its chain.
+    /// Ends the transactions that a frame answers: the transaction that the frame names, or else the one whose
+    /// request it names, or else all open transactions in its chain.
     fn end(&mut self, registry: &Registry, entry: &Entry, frame: &Scanned<'_>) {
         let open = self.open_in(of(frame));
         if open.is_empty() {
@@ -417,7 +417,7 @@ mod tests {
         );
     }
 
-    /// Where a chain has several requests, an answer ends the one that it names.
+    /// Where a chain has several requests, an answer ends only the transaction that it names.
     #[test]
     fn an_answer_ends_the_transaction_that_it_names() {
         let ask = |n: u32| {

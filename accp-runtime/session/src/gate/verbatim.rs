@@ -53,7 +53,7 @@ pub(crate) fn invented<'t, 'f>(
     wanted
 }
 
-/// Notes the words of a value, those of names too.
+/// Adds the words of a value to `present`, including the words of keys in it.
 fn note_words(value: &Value<'_>, present: &mut BTreeSet<String>) {
     let mut note = |text: &str| present.extend(words(text).into_iter().map(str::to_owned));
     match value {
@@ -74,7 +74,7 @@ fn is_value(word: &str) -> bool {
     is_paths || word.contains(|c: char| c.is_numeric() || matches!(c, '_' | '@' | '\\'))
 }
 
-/// Returns the words of a text, in order, and perhaps some that are empty.
+/// Returns the words of a text, in order. Some of them may be empty.
 fn words(text: &str) -> Vec<&str> {
     let chars: Vec<_> = text.char_indices().collect();
     let (mut words, mut start) = (Vec::new(), 0);
@@ -89,7 +89,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-/// Returns whether the character belongs to a word, between these two.
+/// Returns whether the character `c`, which stands between `before` and `after`, belongs to a word.
 fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
     let is_inner = |c: char| c.is_alphanumeric() || c == '_';
     match c {

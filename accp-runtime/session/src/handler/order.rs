@@ -19,14 +19,14 @@ const STREAMS: usize = 256;
 /// Puts pieces of streams in order for a reader of frames. The log has them in the order in which they
 /// arrived; a reader buffers and reorders them by their index. A stream is known by its sender and its chain.
 ///
-/// The reader gives each frame that is a piece, with whatever it wants to have back (`T`), and gets what can be read
-/// now. The first piece with an index counts, and a later one with the same index does not. A piece that lacks
-/// one before it waits. At the end of the stream the reader asks for the [`rest`](Self::rest).
+/// The reader hands in each frame that is a piece, together with any data that it wants back (`T`), and gets what
+/// can be read now. If two pieces have the same index, only the first one counts. A piece waits until all pieces
+/// before it have been read. At the end of the stream the reader asks for the [`rest`](Self::rest).
 ///
-/// 256 frames and 1 MiB of them wait at most ([`holding`](Self::holding)). Over that the stream with the most
-/// frames goes on without the piece that it lacks, which does not count when it comes later: the indexes in the frames show
-/// the gap. So a reader never waits for ever. Of the streams without a waiting piece, the last 256 are
-/// remembered.
+/// At most 256 frames wait, with at most 1 MiB together ([`holding`](Self::holding)). Over that, the stream with
+/// the most waiting frames continues without the piece that it lacks, so a reader never waits for ever. If that
+/// piece comes later, it does not count; the indexes in the frames show the gap. Of the streams without a waiting
+/// piece, the last 256 are remembered.
 ///
 /// [`Streams`](crate::Streams) does this for the data of typed pieces, and can refuse a piece.
 ///
@@ -123,8 +123,8 @@ impl<T> PiecesInOrder<T> {
         Ok(ready)
     }
 
-    /// Returns whether a piece is the first of a stream that is here, and others of the stream may have been read
-    /// before this order was made.
+    /// Returns whether this piece is the first that arrives of its stream but not the first piece of the stream.
+    /// The earlier pieces may have been read before this order was made.
     pub fn may_go_on(&self, registry: &Registry, inbound: &Inbound) -> bool {
         let place = place(registry, inbound);
         place.is_some_and(|(chain, index)| {
@@ -132,8 +132,8 @@ impl<T> PiecesInOrder<T> {
         })
     }
 
-    /// Takes out what waits in all streams, each in its order, because nothing more will come. The indexes of the
-    /// frames show what is missing.
+    /// Removes and returns the waiting pieces of all streams, each stream in its order, because no more pieces will
+    /// come. The indexes of the frames show what is missing.
     pub fn rest(&mut self) -> Vec<T> {
         let streams = std::mem::take(&mut self.streams);
         let waiting = streams.into_values().flat_map(|stream| stream.waiting);

@@ -97,8 +97,9 @@ impl<S, R> Router<S, R> {
         self
     }
 
-    /// Returns the requests that the handlers take, as [`Input::Takes`](crate::Input::Takes) has them: each as `req:note:NOTE`, and
-    /// `*` where [`otherwise`](Self::otherwise) takes all others, or a type that was written by hand does not say what it accepts.
+    /// Returns the requests that the handlers take, in the form of [`Input::Takes`](crate::Input::Takes): each as
+    /// `req:note:NOTE`. The list has `*` if [`otherwise`](Self::otherwise) takes all others, or if a handler's type
+    /// is hand-written and does not name its frames.
     ///
     /// ```
     /// use accp_runtime::profiles::{ChatReq, ScheduleReq};
@@ -117,7 +118,7 @@ impl<S, R> Router<S, R> {
         heads
     }
 
-    /// Returns whether a handler would get the frame, or [`otherwise`](Self::otherwise).
+    /// Returns whether the frame would get to a handler, or to [`otherwise`](Self::otherwise).
     pub fn takes(&self, inbound: &Inbound) -> bool {
         self.otherwise.is_some() || self.route(inbound).is_ok_and(|route| route.is_some())
     }

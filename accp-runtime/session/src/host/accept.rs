@@ -1,4 +1,4 @@
-//! Judgement of the frames that members send.
+//! How the host judges the frames that members send, and takes them into the log.
 
 use std::sync::Arc;
 
@@ -27,16 +27,17 @@ use accp_context::Time;
 use accp_context::Trigger;
 use accp_frame::{DecodeError, Envelope, Map};
 
-/// What became of a frame.
+/// The outcome for a frame.
 enum FrameOutcome {
-    /// It has a place in the log: its id, and the `seq` that it took.
+    /// The frame is in the log, under this id and this `seq`.
     Accepted(Mid, u64),
-    /// It has a place in the log, from now or before, and no answer goes out (draft section 3.7).
+    /// The host dropped the frame, now or before. The frame has a place in the log, but gets no answer (draft
+    /// section 3.7).
     Dropped,
     Refused,
-    /// It was a link frame.
+    /// The frame was a link frame.
     Link,
-    /// The host does not take it now, and nothing has changed.
+    /// The host does not take the frame now, and nothing has changed.
     Not,
 }
 
@@ -169,7 +170,7 @@ impl Host {
         taken
     }
 
-    /// Returns whether a member with the next number has to wait, because it is the turn of another.
+    /// Returns whether a member has to wait with its next number, because it is the turn of another member.
     fn is_turn_of_another(&self, member: MemberId) -> bool {
         let now = self.side.clock.timers();
         self.queue.is_anothers(member, now) && self.has_to_wait(member, now)

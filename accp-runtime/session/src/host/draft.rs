@@ -1,9 +1,9 @@
 //! Members that know only the draft.
 //!
 //! Such a member gets the registry, the last checkpoint and the shared state, and then the log as frames of the
-//! draft: the frames of others unchanged, and an `ack` in the place of its own. An `ack` without an id replaces
-//! everything else that has taken a number (a part, a dropped frame, an announcement of values), so that the
-//! numbers have no gap.
+//! draft. It gets the frames of others unchanged, and an `ack` in place of each frame of its own. An `ack` without
+//! an id replaces everything else that has taken a number (a part, a dropped frame, an announcement of values), so
+//! that the numbers have no gap.
 
 use std::sync::Arc;
 
@@ -128,7 +128,7 @@ impl Host {
             .serve_draft_from(member, position, draft, timers);
     }
 
-    /// Begins anew with a member, because the log does not have the entries any more that it lacks.
+    /// Begins anew with a member, because the log no longer has the entries that the member lacks.
     pub(crate) fn restart_draft(&mut self, member: MemberId, now: Time) {
         let draft = DraftMember::new(self.last_number(), self.side.state.shared.version());
         let (last, timers) = (self.relays.last(), self.side.clock.timers());
@@ -138,8 +138,8 @@ impl Host {
         self.send_state(member, now);
     }
 
-    /// Takes a link frame of a member that knows only the draft. Returns false if the host treats it like that of
-    /// any other member.
+    /// Takes a link frame of a member that knows only the draft. Returns false if the host treats this frame as it
+    /// does for any other member.
     pub(crate) fn draft_link(&mut self, from: MemberId, link: &Link, now: Time) -> bool {
         let held = match link {
             Link::Ack { held, .. } | Link::Pong { held } | Link::Ping { held } => *held,
@@ -180,8 +180,8 @@ impl Host {
         true
     }
 
-    /// Sends the frames from this number on again, because the member lacks it. It does so once in a
-    /// retry time, unless the member has come further: more E3003 of the same kind may be under way.
+    /// Sends the frames from this number on again, because the member lacks them. Within a retry time, the host
+    /// does this only once for the same number or lower ones: more E3003 about the same gap may be under way.
     fn resend_from(&mut self, member: MemberId, number: u64) -> bool {
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let joined = self.gate.numbers.joined(member);
@@ -268,8 +268,9 @@ impl Host {
         }
     }
 
-    /// Returns the frames of the shared state, and the id of the last: the first as a whole, and the
-    /// others as changes, so that the last makes the version in force.
+    /// Returns the frames of the shared state, one for each chunk, and the id of the last frame. The first frame
+    /// has its chunk as a whole state, and the others have theirs as changes. The last frame leads to the version
+    /// in force.
     fn state_frames(
         &mut self,
         member: MemberId,
@@ -414,7 +415,7 @@ impl Host {
         }
     }
 
-    /// Sends an entry in the form of the draft.
+    /// Sends an entry in the form that a member of the draft understands.
     fn send_entry(&mut self, member: MemberId, entry: &Relayed, text: &str, now: Time) {
         let Ok(frame) = Scanned::of_entry(text) else {
             return;

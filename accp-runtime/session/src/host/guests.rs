@@ -24,8 +24,7 @@ use accp_frame::{AgentId, Intent};
 #[derive(Debug, Default)]
 pub(crate) struct Guests {
     open: ByMember<Guest>,
-    /// How far each guest has handled the log, as a text of the caller. Guests of earlier runs are among
-    /// them.
+    /// How far each guest has handled the log, as a text of the caller. Guests of earlier runs are included.
     inboxes: ByMember<Box<str>>,
 }
 
@@ -44,8 +43,8 @@ impl Guests {
         guests
     }
 
-    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run.
-    /// Unless it has a link by now, it has no log of its own, and the host does not wait for it.
+    /// Returns whether the agent of a member lives in the process of the host, or did in an earlier run. Such a
+    /// member has no log of its own, and the host does not wait for it, unless the member has a link by now.
     pub(crate) fn has(&self, member: MemberId) -> bool {
         self.is_open(member) || self.inboxes.get(member).is_some()
     }
@@ -69,7 +68,7 @@ struct Judged {
     mid: Mid,
     mids: MidSource,
     encoded: Encoded,
-    /// The number of the last value that it puts.
+    /// The number of the last value that the frame puts.
     last_put: u64,
     checked: Checked,
 }

@@ -1,5 +1,5 @@
-//! Comparison of the log of a host with those of its members: whether the host has lost entries, or a
-//! member follows another log.
+//! Compares the log of a host with those of its members, to find out whether the host has lost entries, or a member
+//! follows another log.
 
 use accp_registry::{ErrorCode, Hash};
 
@@ -23,7 +23,7 @@ use crate::wire::relayed::Relayed;
 use crate::wire::scan::Scanned;
 use accp_context::Time;
 
-/// False claims in a row after which a member has to leave. The link may have damaged one claim.
+/// The number of false claims in a row after which the host removes a member. The link may have damaged one claim.
 const DOUBTS: u8 = 3;
 
 /// The evidence that this host was rolled back.
@@ -31,14 +31,14 @@ const DOUBTS: u8 = 3;
 pub(crate) struct Lost {
     /// The voucher of this host for a log that it does not have.
     claim: Voucher,
-    /// The member that has given it back, since the start of this host.
+    /// The member that has sent the voucher to the host since the start of the host.
     from: Option<MemberId>,
     /// The entries that the member has sent so far.
     taken: Vec<Relayed>,
 }
 
 impl Host {
-    /// Fails while this host does nothing, because it was rolled back.
+    /// Fails if this host has stopped because it was rolled back.
     pub(crate) fn check_running(&self) -> Result<(), SendError> {
         match &self.lost {
             Some(lost) => Err(SendError::Stopped(lost.claim.position)),
@@ -46,7 +46,7 @@ impl Host {
         }
     }
 
-    /// Returns what stopped an earlier run, unless the caller has decided since how to go on.
+    /// Returns the evidence that stopped an earlier run, unless the caller has decided since how to go on.
     pub(crate) fn unsettled(&self, claim: Option<Voucher>) -> Option<Lost> {
         let claim =
             claim.filter(|claim| self.key.as_ref().is_some_and(|key| key.vouched(claim)))?;
@@ -150,8 +150,8 @@ impl Host {
         self.greet(member, Some((hello, held, hash)), now);
     }
 
-    /// Takes a claim that contradicts the log of this host. If this host made the claim, it has lost
-    /// time, because its store is an old copy: it stops. Any other claim is false.
+    /// Takes a claim that contradicts the log of this host. If this host once vouched for the claim, its store is
+    /// an old copy, so the host stops. Any other claim is false.
     fn contradicted(&mut self, member: MemberId, claim: Voucher, now: Time) {
         if self.key.as_ref().is_some_and(|key| key.vouched(&claim)) {
             return self.lose(member, claim);
@@ -191,7 +191,7 @@ impl Host {
         self.side.emit(Event::RolledBack { member, position });
     }
 
-    /// Begins to take the entries that this host has lost from the member that has them.
+    /// Begins to fetch the entries that this host has lost from the member that has them.
     pub(crate) fn recover(&mut self) -> Result<(), InputError> {
         let Some(lost) = &mut self.lost else {
             return Err(InputError::Recover("this host has lost no time"));
@@ -232,8 +232,8 @@ impl Host {
         }
     }
 
-    /// Takes entries of the log from the member that has them. When they are all here, and lead from
-    /// this log to the claim, they go into the log at once.
+    /// Takes entries of the log from the member that has them. Once all of them have arrived, and lead from this
+    /// log to the claim, they go into the log together.
     pub(crate) fn recovered(&mut self, from: MemberId, bytes: &[u8], now: Time) {
         let own_end = self.relays.last();
         let Some(lost) = self.lost.as_mut().filter(|lost| lost.from == Some(from)) else {
@@ -316,7 +316,7 @@ impl Host {
         true
     }
 
-    /// Notes that an entry which was never relayed is lost.
+    /// Appends an entry that stands for a lost entry which was never relayed.
     fn fill(&mut self, now: Time) -> Result<(), SendError> {
         let mid = self.side.next_control_mid()?;
         let text = format!("@{}>sync:lost{{}}[mid:{mid}]", self.side.options.agent);
@@ -353,8 +353,8 @@ impl Host {
         self.side.append(entry, frame, effect);
     }
 
-    /// Takes note of a control entry that this host once made. The bytes of its own values are at
-    /// the member, if they are anywhere.
+    /// Applies a control entry that this host once made. If any side has the bytes of the host's own values, it is
+    /// this member.
     fn take_control(&mut self, from: MemberId, sender: MemberId, control: &Control) {
         if let Control::Expire { keys } = control {
             self.forget_values(keys);

@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::log::mid::{MemberId, Mid};
 use accp_context::Time;
 
-/// Gives members their turns, so that none takes all numbers. A member waits in the queue with one
-/// frame, and the host sends it the number when its turn comes. Other members wait until it has taken
-/// the number, or its time is over.
+/// Gives members their turns, so that no member takes all numbers. A member waits in the queue with one frame, and
+/// the host sends it the next number when its turn comes. Other members wait until this member has taken the
+/// number, or its time is over.
 #[derive(Debug, Default)]
 pub(crate) struct Queue {
     /// The members that wait, each with its frame and the time since when it waits.
@@ -34,7 +34,7 @@ impl Queue {
         }
     }
 
-    /// Returns whether a member waits for this long.
+    /// Returns whether a member has waited at least this long.
     pub(crate) fn has_waited(&self, member: MemberId, now: Time, patience: Duration) -> bool {
         let waits = |(other, _, since): &(MemberId, Mid, Time)| {
             *other == member && now >= *since + patience

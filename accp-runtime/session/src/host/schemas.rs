@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// Reports the differences between the schemas of a member and those of the session that break a reader.
+    /// Compares the schemas of a member with those of the session, and reports the differences that break a reader.
     pub(crate) fn compare_with(&mut self, from: MemberId, delta: &[u8], now: Time) {
         match inline::delta_of(delta).and_then(|delta| inline::whole(&delta)) {
             Ok(theirs) => self.settle_schemas(from, &theirs, now),
@@ -98,7 +98,7 @@ impl Host {
         let clashes = self.side.compare_schemas(member, theirs);
         let breaks = !clashes.is_empty();
         self.relays.cursor(member).clashes = Some(clashes);
-        // The hello of the member waits for this.
+        // A strict host has not yet answered the hello of the member, because it waited for this comparison.
         if self.rules.clashes == SchemaClashes::Refused && !breaks {
             self.greet(member, None, now);
         }

@@ -70,8 +70,8 @@ impl Host {
         self.side.send(member, ping);
     }
 
-    /// Answers the hello of a member that holds the log up to a position, where it has this hash, or
-    /// says hello to the member.
+    /// Says hello to the member. With `hello`, this answers the hello of a member that holds the log up to this
+    /// position, where the log has this hash.
     pub(crate) fn greet(
         &mut self,
         member: MemberId,
@@ -122,7 +122,7 @@ impl Host {
         self.side.send_frame(member, answer.frame(), now);
     }
 
-    /// Offers the fold of now to a member that lacks entries which the log does not have any more.
+    /// Offers the current fold to a member that lacks entries which the log no longer has.
     pub(crate) fn greet_behind(&mut self, member: MemberId, now: Time) {
         self.offer = None;
         let cursor = self.relays.cursor(member);
@@ -196,8 +196,7 @@ impl Host {
     pub(crate) fn fetch_puts(&mut self, from: MemberId, values: &[(String, Hash, u64)]) {
         self.gate.note_puts(from, values);
         for value in values.iter().map(Cold::announced) {
-            // If the two sides share a store, it has the bytes already. So the host reads it
-            // first.
+            // If the two sides share a store, the store has the bytes already. So the host reads the store first.
             let key = value.key.clone();
             self.side.reads.push_back(Read::Cold { key });
             self.side.batch.get().cold.push(value);
@@ -313,7 +312,7 @@ impl Host {
         }
     }
 
-    /// Takes the members that wait for a value, each with the first byte that it wants.
+    /// Removes and returns the members that wait for a value, each with the first byte that it wants.
     pub(crate) fn waiting_for(&mut self, key: &str) -> Vec<(MemberId, u64)> {
         let waiting = self.serving.remove(key).unwrap_or_default();
         for (member, _) in &waiting {

@@ -19,7 +19,7 @@ use accp_context::Time;
 use accp_registry::ErrorCode;
 
 impl Host {
-    /// Takes the requests that a member says it takes.
+    /// Records which requests a member says that it takes.
     pub(crate) fn takes(&mut self, member: MemberId, heads: &[String], now: Time) {
         let heads = in_order(heads);
         let party = self.side.state.members.get(member);
@@ -63,7 +63,7 @@ impl Host {
             let taker = state.taker(one.by, &one.head, |member| self.is_here(member));
             let party = taker.and_then(|taker| state.members.get(taker));
             if party.is_some_and(|party| party.present) {
-                // The text may be in the store alone.
+                // The text of the request may be only in the store.
                 if self.handing.insert(one.position) {
                     let at = one.position;
                     self.side.reads.push_back(Read::Entry { at });
@@ -75,7 +75,7 @@ impl Host {
         }
     }
 
-    /// Hands a request on that the store has read.
+    /// Hands on a request that the store has read.
     pub(crate) fn hand_on_read(&mut self, at: u64, entry: Option<&Entry>, now: Time) {
         if !self.handing.remove(&at) || self.lost.is_some() {
             return;
@@ -109,7 +109,7 @@ impl Host {
         self.append(entry.sender, &frame, checked, mid, 0, now);
     }
 
-    /// Tells a member that has left by its own wish that it is out.
+    /// Tells a member that asked to leave that it has left the session.
     pub(super) fn say_bye(&mut self, member: MemberId, now: Time) {
         self.side.send_frame(member, ByeSync {}, now);
     }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::vec::Vec;
 
-/// Fires when the request chain of a frame is cancelled (draft section 3.7, item 4). Clones are one
-/// token. A handler polls it between steps, or awaits it beside its work.
+/// Fires when the request chain of a frame is cancelled (draft section 3.7, item 4). Clones share one token. A
+/// handler polls the token between steps, or awaits it beside its work.
 ///
 /// ```
 /// use accp_runtime::session::CancelToken;

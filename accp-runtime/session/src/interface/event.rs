@@ -12,12 +12,11 @@ use accp_frame::{ErrorCode, TokenLimit};
 pub enum Event {
     /// The host has answered: this side is the member with this number.
     Joined(MemberId),
-    /// The host has taken this side out of the session, as [`Input::Bye`](crate::Input::Bye) asked. It joins again with its next hello
-    /// if the host lets it in.
+    /// The host has taken this side out of the session, as [`Input::Bye`](crate::Input::Bye) asked. With its next
+    /// hello this side joins again, if the host lets it in.
     Left,
-    /// The host has accepted the frame: it is in the log under this id. The id of a frame in parts
-    /// is that of its first part. A host that knows only the draft says no more than that it has
-    /// consumed the frame.
+    /// The host has accepted the frame: it is in the log under this id. The id of a frame in parts is that of its
+    /// first part. If the host knows only the draft, this event says only that the host has consumed the frame.
     Acknowledged(Mid),
     /// The host will never take the frame, for this reason. The frames behind it go on.
     Refused(Mid, PeerError),
@@ -25,16 +24,16 @@ pub enum Event {
     Retried {
         /// The id that was refused.
         old: Mid,
-        /// The id from now on. It is the same if the host may still take it, as when the clock of
-        /// this side was ahead.
+        /// The id from now on. It equals `old` if the host may still take the frame under that id, for example when
+        /// the clock of this side was ahead.
         new: Mid,
         /// The code of the refusal.
         code: ErrorCode,
     },
     /// The frame was not sent, or the host dropped it, because its chain was cancelled.
     Cancelled(Mid),
-    /// The host dropped the frame, because its `ttl` was over (draft section 3.7, item 5). No peer
-    /// reports this: the frame is not in the log.
+    /// The host dropped the frame, because its `ttl` was over (draft section 3.7, item 5). No peer reports this to
+    /// the sender: this side concludes it, because the log does not have the frame.
     Expired(Mid),
     /// A peer reported an error about a frame that is not in the outbox.
     PeerError(MemberId, PeerError),
@@ -42,8 +41,8 @@ pub enum Event {
     Rejected(MemberId, Option<Mid>, ErrorCode),
     /// The host dropped a frame silently (draft section 3.7, items 4 and 5).
     Dropped(Mid),
-    /// The `ttl` of a frame was over before a handler of this side got it. It counts as handled, and
-    /// every side has folded it.
+    /// The `ttl` of a frame was over before a handler of this side got the frame. The frame counts as handled.
+    /// Every side has folded it.
     Lapsed(Mid),
     /// A part of a frame is over its soft limit (draft section 3.4).
     OverSoftLimit {
@@ -70,10 +69,10 @@ pub enum Event {
     },
     /// A hook deferred a checkpoint, for this reason.
     CheckpointDeferred(String),
-    /// The host does not have the entries at these positions any more, and this member never got
-    /// them. Its state is that of the host, but the frames among the entries were not handed to it.
-    /// At a host that knows the draft alone, these are the numbers (`seq`) of frames that the host
-    /// does not give again; the shared state may be another one then, too.
+    /// The host no longer has the entries at these positions, and this member never got them. The state of this
+    /// member equals that of the host, but its handlers do not get the frames among these entries. If the host
+    /// knows only the draft, these are the numbers (`seq`) of frames that the host does not send again, and the
+    /// shared state of this side may differ from the host's.
     Missed(RangeInclusive<u64>),
     /// Host: a member holds the log up to this position, and this host has vouched for it. So the
     /// store of this host is an old copy. The host does nothing until the caller decides
@@ -81,38 +80,38 @@ pub enum Event {
     RolledBack {
         /// The member.
         member: MemberId,
-        /// The position that it holds.
+        /// The position up to which the member holds the log.
         position: u64,
     },
     /// Host: the entries at these positions are back. Their frames are delivered again.
     Recovered(RangeInclusive<u64>),
-    /// Host: the entries of this member do not lead from the log of this host to what the host has
-    /// lost, because the host has accepted other frames since. Only a fork helps.
+    /// Host: the entries that this member sent do not connect the log of this host with what it has lost, because
+    /// the host has accepted other frames since. Only a fork helps.
     NotRecovered(MemberId),
-    /// Host: this member holds another log than the host. It is no member any longer.
+    /// Host: this member holds another log than the host. The host has removed the member from the session.
     Removed(MemberId),
-    /// Host: this member has said a hello of the draft alone (draft section 6.4), and is served at
-    /// least once; see [`DraftPeers`](crate::DraftPeers). The event comes again when the member is
-    /// back after a disconnect or a restart of the host. Member: the host knows the draft alone, and
-    /// serves this side so. The number is then [`MemberId::HOST`]. A member gets the event once, when it
-    /// joins.
+    /// Host: this member has sent a hello of the draft alone (draft section 6.4), so it gets each frame at least
+    /// once; see [`DraftPeers`](crate::DraftPeers). The event comes again when the member is back after a
+    /// disconnect or a restart of the host. Member: the host knows only the draft, so this side gets each frame at
+    /// least once. The number is then [`MemberId::HOST`]. A member gets the event once, when it joins.
     AtLeastOnce(MemberId),
     /// The bytes under this cold key have arrived.
     Supplied(String),
-    /// Nobody answers the requests for the bytes under this cold key. A member gives the fetch up; a
-    /// host asks on, and at once when the member that put the value is back.
+    /// Nobody answers the requests for the bytes under this cold key. A member gives up the fetch. A host goes on
+    /// asking, and asks at once when the member that put the value is back.
     Unavailable(String),
     /// The peer's bytes for this key are not the bytes that were announced.
     Tampered(String),
     /// The schemas in force are now those with this hash.
     Schemas(accp_registry::Hash),
-    /// The schemas of the peer, or those that an earlier run registered, could not be taken over, for
-    /// this reason. This side goes on without them.
+    /// This side could not take over the schemas of the peer, or those that an earlier run registered, for this
+    /// reason. This side goes on without them.
     SchemasUnavailable(String),
-    /// The registry of this peer is not that of this side, and these changes break a reader, from the registry of the peer to
-    /// the one of this side: the old reader is the peer, and the new one is this side. A schema or an optional field that one
-    /// of them lacks breaks nothing. A peer says which registry it has when it joins and when it is back, and does not say
-    /// its aliases: a rename that they cover counts as one that breaks.
+    /// The registry of this peer differs from that of this side, and these changes break a reader. They lead from
+    /// the registry of the peer (the old reader) to the registry of this side (the new one). A schema or an
+    /// optional field that only one of the two has breaks nothing. A peer says which registry it has when it joins
+    /// and when it comes back. It does not send its aliases, so a rename that its aliases cover still counts as
+    /// breaking.
     SchemasDiffer(MemberId, Vec<accp_registry::Change>),
     /// The session could not write a text of its own, for this reason, and goes on without it.
     /// Please report this as a defect.

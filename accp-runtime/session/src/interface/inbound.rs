@@ -59,9 +59,9 @@ impl Inbound {
         self
     }
 
-    /// Returns whether a handler of this side may have had the frame before: the session was
-    /// restored since, and its store has no mark of it. Nothing that the handler did is in the
-    /// session, but what it did elsewhere may have happened.
+    /// Returns whether a handler of this side may have had the frame before: the session was restored since then,
+    /// and its store does not have the frame marked as handled. The session kept no result of that handler, but
+    /// what the handler did elsewhere may have happened.
     pub fn redelivered(&self) -> bool {
         self.redelivered
     }
@@ -71,13 +71,13 @@ impl Inbound {
         self.position
     }
 
-    /// Returns the member that sent the frame. For the copy of an answer, which goes to a member that
-    /// has asked for a transaction again, it is that member.
+    /// Returns the member that sent the frame. A copy of an answer goes to a member that has repeated the request
+    /// of a transaction, and counts as sent by that member.
     pub fn sender(&self) -> MemberId {
         self.sender
     }
 
-    /// Returns the id of the frame, which an answer to it names.
+    /// Returns the id of the frame. An answer to the frame names this id.
     ///
     /// # Errors
     /// When the frame breaks the grammar or has no id; a frame that a session delivered does not.
@@ -87,7 +87,7 @@ impl Inbound {
         frame.mid().cloned().ok_or_else(missing)
     }
 
-    /// Returns the name of the chain of the frame: its `cid`, or its id if it begins one.
+    /// Returns the name of the chain of the frame: its `cid`, or its own id if the frame begins a chain.
     ///
     /// # Errors
     /// See [`mid`](Self::mid).
@@ -115,14 +115,14 @@ impl Inbound {
         (ttl > 0).then(|| Duration::from_millis(left.unsigned_abs()))
     }
 
-    /// Returns whether the `ttl` of the frame is over, if clocks differ by this much at most.
+    /// Returns whether the `ttl` of the frame is over, if clocks differ by at most `skew`.
     pub(crate) fn has_expired(&self, skew: Duration, now: Time) -> bool {
         let frame = Scanned::new(&self.text, Limits::NONE);
         frame.is_ok_and(|frame| frame.has_expired(skew, now))
     }
 
-    /// Returns the intent of this frame if it ends what the frame `asked` began: `done`, `fail` or
-    /// `end` with that id as `aid`, or without an `aid` in the chain of that frame.
+    /// Returns the intent of this frame if it ends what the frame `asked` began. Such a frame is `done`, `fail` or
+    /// `end`. Its `aid` is the id of that frame, or it has no `aid` and is in the chain of that frame.
     pub fn answers(&self, asked: &Mid, chain: &Mid) -> Option<Intent> {
         let frame = Scanned::new(&self.text, Limits::NONE).ok()?;
         frame.answers(asked, chain).then_some(frame.intent)
@@ -139,8 +139,8 @@ impl Inbound {
         &self.text
     }
 
-    /// Returns the frame with the values that stand in the place of references
-    /// ([`with_values`](Self::with_values)), as [`decode`](Self::decode) reads it. It may be longer than a frame.
+    /// Returns the frame with values in place of references ([`with_values`](Self::with_values)), as
+    /// [`decode`](Self::decode) reads it. The text may be longer than a frame may be.
     ///
     /// ```
     /// # use accp_runtime::{Registry, Value};
@@ -155,7 +155,7 @@ impl Inbound {
     /// ```
     ///
     /// # Errors
-    /// E1004 when a value is of another type than that of its field.
+    /// E1004 when a value does not have the type of its field.
     pub fn whole(&self) -> Result<&str, DecodeError> {
         match &self.whole {
             None => Ok(&self.text),
@@ -169,8 +169,8 @@ impl Inbound {
         &self.cancel
     }
 
-    /// Puts values in the place of the references with these keys, for [`decode`](Self::decode). The
-    /// text and the message of this frame stay as the sender wrote them.
+    /// Puts values in the place of the references with these keys, for [`decode`](Self::decode).
+    /// [`text`](Self::text) and [`message`](Self::message) still return the frame as the sender wrote it.
     ///
     /// ```
     /// use accp_runtime::{Registry, Value};
@@ -221,12 +221,12 @@ impl Inbound {
         Ok((header, schema))
     }
 
-    /// Decodes the frame as a type of the application, with the values that stand in the place of
-    /// references ([`with_values`](Self::with_values)).
+    /// Decodes the frame as a type of the application, with values in place of references
+    /// ([`with_values`](Self::with_values)).
     ///
     /// # Errors
-    /// As [`Typed::decode`]. A reference without a value is E2001, with the field that needs it; a
-    /// value of another type than that of its field is E1004.
+    /// As [`Typed::decode`]. A reference without a value is E2001, and the error names the field. A value that does
+    /// not have the type of its field is E1004.
     pub fn decode<'a, T: DecodeFrame<'a>>(&'a self) -> Result<Typed<'a, T>, DecodeError> {
         match &self.whole {
             None => Typed::decode(&self.text),
@@ -261,8 +261,8 @@ fn whole(
     Ok(whole.map(Arc::from))
 }
 
-/// Puts a value in the place of the references with this key, and returns the text of the message
-/// then. Fails if the value is not one of the field's type.
+/// Puts a value in the place of the references with this key, and returns the new text of the message. Fails if the
+/// value does not have the type of the field.
 pub(crate) fn supply(
     message: &mut DynamicFrame<'_>,
     text: &str,

@@ -40,16 +40,15 @@ pub enum Input<'a> {
     },
     /// The link to this member is new. A member tells its host which position it holds.
     Connected(MemberId),
-    /// The link to this member is gone. A host sends nothing to the member until it hears from it
-    /// again.
+    /// The link to this member is gone. A host sends nothing to the member until a frame of the member arrives.
     Disconnected(MemberId),
-    /// Host: this member is asked for a sign of life (`ping:link`). If it is there, a frame of it
+    /// Host: ask this member for a sign of life (`ping:link`). If the member can be reached, a frame from it
     /// arrives.
     Ping(MemberId),
-    /// The application wants the bytes of a value from the host of this member. The value comes in
-    /// a later batch, with [`Event::Supplied`](crate::Event::Supplied). A value that the log of this
-    /// side does not know yet is [`Event::Unavailable`](crate::Event::Unavailable). A host fetches all
-    /// values that its members put without being asked.
+    /// The application wants the bytes of a value from the host of this member. The value comes in a later batch,
+    /// with [`Event::Supplied`](crate::Event::Supplied). If the log of this side does not know the value yet,
+    /// [`Event::Unavailable`](crate::Event::Unavailable) comes. A host needs no such input: it fetches all values
+    /// that its members put.
     Fetch {
         /// The key without its tier; `p57` is the frame at position 57.
         key: &'a str,
@@ -87,13 +86,14 @@ pub enum Input<'a> {
         /// True if the member may cancel chains that others started.
         supervisor: bool,
     },
-    /// This side takes these requests from now on, each as its intent, its operation and the code of its schema (`req:note:NOTE`), or
-    /// `*` for all that it does not name. The host chooses among the members that take a request
-    /// ([`Outbound::to_a_taker`]), and those that name it come first. What a side said before holds no more, but holds over restarts until it
-    /// speaks again. A side of the draft alone is never chosen.
+    /// This side takes these requests from now on, each as its intent, its operation and the code of its schema
+    /// (`req:note:NOTE`), or `*` for all requests that the list does not name. The host chooses among the members
+    /// that take a request ([`Outbound::to_a_taker`]), and prefers those that name it. This list replaces the last
+    /// one, and holds over restarts until the next. The host never chooses a side that knows only the draft.
     Takes(&'a [String]),
-    /// Member: this side leaves the session. [`Event::Left`](crate::Event::Left) tells when the host has taken it out.
-    /// Requests that it was chosen for go to others. A host ends with its session, and ignores this.
+    /// Member: this side leaves the session. [`Event::Left`](crate::Event::Left) comes when the host has taken it
+    /// out. If the host chose this side for requests, other members get these requests. A host ends with its
+    /// session, and ignores this.
     Bye,
     /// Host: a member leaves.
     Leave(MemberId),
@@ -101,7 +101,7 @@ pub enum Input<'a> {
     Grant {
         /// The other session.
         session: &'a str,
-        /// The key there without its tier; `*` for all of them.
+        /// The key there without its tier; `*` for all keys.
         key: &'a str,
     },
     /// Host: the bytes under these keys expire; references to them are E2002 from now on.
@@ -109,9 +109,9 @@ pub enum Input<'a> {
     /// Host: a schema is registered while the session runs (`RegisterSchema`, draft section
     /// 7.1). Members fetch it.
     Register(Box<Schema>),
-    /// Host, after [`Event::RolledBack`](crate::Event::RolledBack): take the lost entries from the member
-    /// that has them. [`Event::Recovered`](crate::Event::Recovered) or
-    /// [`Event::NotRecovered`](crate::Event::NotRecovered) tells the end.
+    /// Host, after [`Event::RolledBack`](crate::Event::RolledBack): take the lost entries from the member that has
+    /// them. [`Event::Recovered`](crate::Event::Recovered) or [`Event::NotRecovered`](crate::Event::NotRecovered)
+    /// reports the outcome.
     Recover,
     /// Host: vouch for the log under a new secret, and so give the log a new identity. After
     /// [`Event::RolledBack`](crate::Event::RolledBack) the host goes on without the lost entries, and
@@ -126,7 +126,7 @@ pub enum Input<'a> {
         checkpoint: u64,
         /// The summary.
         text: &'a str,
-        /// What references of the frames lead to. A value of the summary may stand there, too.
+        /// The values that references of the frames lead to. The summary may contain these values, too.
         values: &'a [Value<'a>],
     },
     /// Host: the session asks these hooks before each checkpoint from now on.
@@ -157,8 +157,8 @@ pub enum Answer {
     Checkpoint(Option<Box<Checkpoint>>),
 }
 
-/// What became of a frame that a member has sent outside of its link
-/// ([`Session::post`](crate::Session::post)). The texts are the frames that say so.
+/// The outcome for a frame that a member has sent outside of its link ([`Session::post`](crate::Session::post)).
+/// The texts are the frames to answer with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Posted {
@@ -180,14 +180,13 @@ pub enum Posted {
     Later,
 }
 
-/// What became of bytes that a member has sent outside of its link
-/// ([`Session::supply`](crate::Session::supply)).
+/// The outcome for bytes that a member has sent outside of its link ([`Session::supply`](crate::Session::supply)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Supplied {
-    /// They are the bytes of the value, which the host did not have.
+    /// The bytes are those of the value, and the host did not have them before.
     Kept,
-    /// The host has the bytes of the value already. These were not compared with them.
+    /// The host has the bytes of the value already. It did not compare them with the new bytes.
     Here,
     /// This member has announced no value under the key.
     Unknown,
@@ -221,8 +220,8 @@ pub enum InputError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinError {
-    /// The session has as many members as its rules allow ([`Rules::members`](crate::Rules::members)), those
-    /// that have left among them.
+    /// The session has as many members as its rules allow ([`Rules::members`](crate::Rules::members)), including
+    /// members that have left.
     Full,
     /// The agent belongs to another member.
     Taken(String),
@@ -306,7 +305,7 @@ impl From<Problems> for InputError {
     }
 }
 
-/// The reason why a host did not take a late summary. A summary that it took before stays.
+/// The reason why a host did not take a late summary. If it took an earlier summary, that one stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SummaryError {

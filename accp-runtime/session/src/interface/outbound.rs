@@ -39,7 +39,7 @@ pub struct Outbound<'a> {
 /// The agent that a sender names.
 #[derive(Debug, Clone)]
 pub(crate) enum To {
-    /// The sender says nothing, so a field may name an agent.
+    /// The sender names no agent in the metadata, so a field may name one.
     Unsaid,
     /// No agent in particular.
     Anybody,
@@ -75,24 +75,25 @@ impl<'a> Outbound<'a> {
         Self::new(Content::Typed(frame))
     }
 
-    /// As [`Outbound::frame`], with a frame that it owns, so that a handler can return it.
+    /// As [`Outbound::frame`], but the result owns the frame, so that a handler can return it.
     pub fn owned(frame: impl EncodeFrame + Send + Sync + 'a) -> Self {
         Self::new(Content::Owned(Arc::new(frame)))
     }
 
-    /// Makes an error (draft section 3.6), to be sent again if its code is one of those for which
-    /// that may help: [`INTERNAL_ERROR`](ErrorCode::INTERNAL_ERROR) for a fault of a handler, say.
+    /// Makes an error frame (draft section 3.6). The frame says that sending again may help if that holds for its
+    /// code, such as [`INTERNAL_ERROR`](ErrorCode::INTERNAL_ERROR) for a fault of a handler.
     pub fn error(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::owned(error_frame(code, message.into()))
     }
 
-    /// Makes an outbound message with its `cid`, `aid`, `ttl` and [`to`](Self::to), but no more of its envelope.
+    /// Makes an outbound message. From the envelope of the message it keeps only `cid`, `aid`, `ttl` and
+    /// [`to`](Self::to).
     pub fn message(message: &'a DynamicFrame<'a>) -> Self {
         let agent = message.agent.as_str().into();
         Self::message_as(message, agent, Content::Message(message))
     }
 
-    /// As [`Outbound::message`], with a message that it owns, so that a handler can return it.
+    /// As [`Outbound::message`], but the result owns the message, so that a handler can return it.
     pub fn owned_message(message: DynamicFrame<'a>) -> Self {
         let message = Arc::new(message);
         let agent = String::from(message.agent.as_str()).into();
@@ -150,11 +151,11 @@ impl<'a> Outbound<'a> {
         self
     }
 
-    /// Puts the frame into the chain of the frame that it answers (`cid`), and names that frame
-    /// (`aid`) unless the chain has its name, or [`caused_by`](Self::caused_by) names another.
+    /// Puts the frame into the chain of the frame that it answers (`cid`). Also names that frame as the cause
+    /// (`aid`), unless the chain is named after it, or [`caused_by`](Self::caused_by) names another frame.
     ///
     /// # Errors
-    /// When that frame breaks the grammar; a frame that a session delivered does not.
+    /// When the answered frame breaks the grammar. A frame that a session delivered does not.
     pub fn answering(mut self, inbound: &Inbound) -> Result<Self, DecodeError> {
         let frame = Scanned::new(inbound.text(), Limits::NONE)?;
         let [mid, cid] = [frame.envelope.msg_id, frame.envelope.correlation_id];
@@ -165,9 +166,10 @@ impl<'a> Outbound<'a> {
         Ok(self)
     }
 
-    /// Names the agent that a `req` or a `qry` is for: only its handlers get the frame, and only it, the host and
-    /// supervisors may answer. Other members have the frame in their logs. The host refuses a name that never joined
-    /// (E2001), and one that contradicts the field that the registry declares (`to` of a `frames` entry; E1004).
+    /// Names the agent that a `req` or a `qry` is for. Only the handlers of this agent get the frame, and only this
+    /// agent, the host and supervisors may answer. Other members have the frame in their logs. The host refuses the
+    /// name of an agent that never joined (E2001), and a name that contradicts the field that the registry declares
+    /// (`to` of a `frames` entry; E1004).
     ///
     /// ```
     /// use accp_runtime::profiles::ChatReq;
@@ -177,24 +179,25 @@ impl<'a> Outbound<'a> {
     /// assert_eq!(outbound.addressee(), Some("cook"));
     /// ```
     pub fn to(mut self, agent: impl Into<String>) -> Self {
-        // This takes the place of `to_a_taker`, too.
+        // The name also replaces an earlier `to_a_taker`.
         self.to = To::Agent(agent.into());
         self
     }
 
-    /// Says that the frame is for no agent in particular, whatever a field of it says: the field was written for
-    /// another session, or for people (`to:~` in the metadata).
+    /// Says that the frame is for no agent in particular (`to:~` in the metadata), even if one of its fields names
+    /// an agent: the field may have been written for another session, or for people.
     pub fn to_anybody(mut self) -> Self {
         self.to = To::Anybody;
         self
     }
 
-    /// Lets the host choose the agent that a `req` or a `qry` is for (`to:?` in the metadata), unless a field of it
-    /// names one: an agent that has said that it takes such requests ([`Input::Takes`](crate::Input::Takes)). Where every agent that ever
-    /// joined has said what it takes, and none takes this, the host refuses the frame (E2001). Once the agent has left the session, the host
-    /// hands the request on to another one, marked as redelivered.
+    /// Lets the host choose the agent that a `req` or a `qry` is for (`to:?` in the metadata), unless a field of
+    /// the frame names an agent. The host chooses an agent that has said that it takes such requests
+    /// ([`Input::Takes`](crate::Input::Takes)). If every agent that ever joined has said what it takes, and none
+    /// takes this request, the host refuses the frame (E2001). If the chosen agent leaves the session, the host
+    /// hands the request on to another agent, marked as redelivered.
     ///
-    /// It changes nothing where the frame is for an agent already.
+    /// This method changes nothing if the frame is for an agent already.
     #[must_use]
     pub fn to_a_taker(mut self) -> Self {
         if matches!(self.to, To::Unsaid) && asks(self.kind().0) {
@@ -227,7 +230,7 @@ impl<'a> Outbound<'a> {
 /// The metadata pair by which a sender names the agent that its request is for.
 pub(crate) const TO: &str = "to";
 
-/// The value of this pair if the host is to choose the agent. No agent has this name.
+/// The value of the pair [`TO`] if the host is to choose the agent. No agent has this name.
 pub(crate) const A_TAKER: &str = "?";
 
 /// Returns whether the host chooses the agent that a request is for.
@@ -240,7 +243,8 @@ pub(crate) fn asks(intent: Intent) -> bool {
     matches!(intent, Intent::REQ | Intent::QRY)
 }
 
-/// Returns the name of an agent in the pairs of the metadata, without its `@`. A name of digits reads as an integer.
+/// Returns the name of an agent in the pairs of the metadata, without its `@`. A name that has only digits was read
+/// as an integer.
 pub(crate) fn addressee_in<'m>(extra: &'m Map<'_>) -> Option<Cow<'m, str>> {
     match extra.get(TO)? {
         Value::String(name) => Some(name.trim_start_matches('@').into()),
@@ -271,13 +275,13 @@ impl fmt::Debug for Outbound<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SendError {
-    /// The message cannot be a frame, or not within the limits (E2003 for those in tokens).
+    /// The message cannot be written as a frame, or exceeds a limit (E2003 for the limits in tokens).
     Encode(EncodeError),
     /// The outbox has no room. This many frames wait in it.
     Full(usize),
-    /// The host has not yet told this side its number; wait for
-    /// [`Event::Joined`](crate::Event::Joined). After a restart: the host has not yet answered, and
-    /// the frame has values that go by reference. Their keys are known when it has.
+    /// The host has not yet told this side its number; wait for [`Event::Joined`](crate::Event::Joined). After a
+    /// restart, this also means that the frame has values that go by reference, and that this side does not know
+    /// their keys until the host has answered.
     NotJoined,
     /// The chain was cancelled.
     Cancelled,

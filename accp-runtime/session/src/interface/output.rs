@@ -142,8 +142,8 @@ pub struct Batch {
     /// Member: the last voucher of the host. Host: its own voucher that a member has given back, for a
     /// position beyond its log.
     pub voucher: Option<Voucher>,
-    /// Host: how far the members that live in its process have handled the log, each as one text. The
-    /// last text of a member counts, and an empty one removes what was kept.
+    /// Host: how far the members that live in its process have handled the log, each as one text. The last text of
+    /// a member counts. An empty text removes the text that was kept.
     pub inboxes: Vec<(MemberId, String)>,
     /// Registries as JSON, by their hash.
     pub registries: Vec<(Hash, String)>,
@@ -251,7 +251,7 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Makes the data of a side of a host or, if `host` is false, of a member, that has kept nothing.
+    /// Makes the data of a side that has kept nothing: of a host or, if `host` is false, of a member.
     pub fn new(host: bool) -> Self {
         Self {
             host,

@@ -6,8 +6,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::log::mid::MemberId;
 
-/// A map by member that takes little memory. Most sessions have two or three members, and a node of
-/// a tree has room for eleven.
+/// A map by member that takes little memory. Most sessions have two or three members, while one node of a B-tree
+/// has room for eleven.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ByMember<T>(Box<[(MemberId, T)]>);
 

@@ -36,7 +36,7 @@ pub struct Entry {
     pub tokens: u32,
     /// True if hot state shows a preview, because the frame is too large for it.
     pub cut: bool,
-    /// Whether the entry waits on this side to be handled. A store keeps this until the mark comes.
+    /// Whether the entry waits on this side to be handled. A store keeps the entry until it is marked as handled.
     pub due: Due,
     /// The frame as its sender wrote it.
     pub text: Arc<str>,
@@ -77,14 +77,14 @@ impl Entry {
     }
 }
 
-/// Whether an entry waits on a side to be handled, and if not, how that ended.
+/// Whether an entry waits on a side to be handled, and if not, why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Due {
-    /// It does not wait: it is for no handler of this side, or a handler has had it.
+    /// The entry does not wait: it is for no handler of this side, or a handler has had it.
     No,
-    /// It waits.
+    /// The entry waits.
     Yes,
-    /// No handler has had it, because its `ttl` was over by then (draft section 3.5).
+    /// No handler gets the entry, because the `ttl` of its frame was over before its turn came (draft section 3.5).
     Lapsed,
 }
 
@@ -98,9 +98,10 @@ pub enum EntryKind {
     Control,
     /// A part of a split frame; the whole frame follows as an entry of its own.
     Part,
-    /// The request of a transaction that is under way or has ended
-    /// ([`SchemaRules::idempotency`]), or a copy of its answer for the member that asked again, which is the sender of this entry. Relayed;
-    /// only that member handles the copy. With [`Entry::to`] it is a request again, for the next taker, which handles it.
+    /// One of three frames, all relayed. First, a repeated request of a transaction that is under way or has ended
+    /// ([`SchemaRules::idempotency`]); nobody handles it. Second, a copy of the answer for the member that repeated
+    /// the request; this member counts as the sender, and it alone handles the copy. Third, with [`Entry::to`], a
+    /// request that goes to its next taker, which handles it.
     ///
     /// [`SchemaRules::idempotency`]: accp_registry::SchemaRules::idempotency
     Repeat,
@@ -108,8 +109,8 @@ pub enum EntryKind {
     Dropped,
     /// Refused for good, with this code; the frame took no `seq`.
     Refused(ErrorCode),
-    /// The host has lost what stood here and was never relayed. It took the entries around it from a
-    /// member ([`Input::Recover`](crate::Input::Recover)).
+    /// The host has lost the entry at this position, which was never relayed. The host took the entries around it
+    /// from a member ([`Input::Recover`](crate::Input::Recover)).
     Lost,
 }
 
@@ -120,8 +121,9 @@ impl EntryKind {
     }
 }
 
-/// Returns whether the handlers of a member get an entry like this: a frame for that member, a frame of
-/// another member for all, a request that was handed on to that member, or the copy of an answer that was made for it.
+/// Returns whether the handlers of a member get an entry like this. They get a frame for that member, a frame of
+/// another member for all, a request that was handed on to that member, and a copy of an answer that was made for
+/// that member.
 pub(crate) fn is_for(
     member: MemberId,
     kind: EntryKind,

@@ -177,9 +177,10 @@ impl fmt::Display for MemberId {
 
 /// The first epoch that no id can name.
 const EPOCHS: u32 = 1_000_000;
-/// Ids that an epoch has at least.
+/// The least number of ids in an epoch.
 const IN_EPOCH: u64 = 998;
-/// Epochs that a peer may always make a generator skip. It may also take half of those that are left.
+/// The number of epochs that a peer may make a generator skip in any case. It may skip more, up to half of the
+/// epochs that are left.
 const SKIPPED: u32 = 1000;
 
 /// Returns the number whose decimal digits are the 12 hexadecimal digits of these bits.
@@ -197,11 +198,11 @@ pub(crate) fn decimal(bits: u64) -> Option<u64> {
 #[derive(Debug, Clone)]
 pub(crate) struct MidSource {
     member: MemberId,
-    /// From 1. The ids are used up when it has reached the epochs of the member.
+    /// The epoch, from 1. When it equals the number of epochs of the member, the ids are used up.
     epoch: u32,
-    /// 0 to 999.
+    /// The counter of ids of frames with a `seq`: 0 to 999, upwards.
     counter: u16,
-    /// 1000 to 1.
+    /// The counter of ids of entries without a `seq`: 1000 to 1, downwards.
     control: u16,
     /// The counter of link frames. Their ids are never compared with other ids.
     link: u32,

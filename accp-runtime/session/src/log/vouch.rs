@@ -1,11 +1,10 @@
 //! The identity of a log, its running hash, and what its host vouches for.
 //!
-//! Each relayed entry has a running hash: the hash of the entry before it, and of the entry. Other
-//! entries have none, so a member, which sees only relayed entries, computes the same hashes as the
-//! host. With each entry the host sends a proof that only its secret can make. A member keeps the
-//! last proof and gives it back in its hello. By the proof, a host whose store is an old copy
-//! recognises that it made entries beyond its own position. It also recognises that a log is not
-//! its own.
+//! Each relayed entry has a running hash, made from the hash of the relayed entry before it and from the entry
+//! itself. Other entries have none, so a member, which sees only relayed entries, computes the same hashes as the
+//! host. With each entry the host sends a proof that only its secret can make. A member keeps the last proof and
+//! gives it back in its hello. By the proof, a host whose store is an old copy recognises that it made entries
+//! beyond its own position. It also recognises that a log is not its own.
 
 use std::fmt;
 
@@ -13,7 +12,7 @@ use accp_registry::Hash;
 
 /// The secret of a log. Only the host of the session has it.
 ///
-/// A peer that has it can make the host believe that it was rolled back, and so stop the host.
+/// A peer that has this secret can make the host believe that it was rolled back, and so stop the host.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LogKey([u8; 32]);
 
@@ -78,7 +77,7 @@ impl fmt::Debug for LogKey {
     }
 }
 
-/// The identity of a log: two logs of one name have different ones.
+/// The identity of a log. The logs of two sessions with the same name have different identities.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LogId([u8; 16]);
 
@@ -190,7 +189,7 @@ pub(crate) struct Vouched {
 }
 
 impl Vouched {
-    /// Returns whether this is the hash.
+    /// Returns whether the pairs belong to an entry with this hash.
     pub(crate) fn is_of(&self, hash: &Hash) -> bool {
         self.sum == sum(hash)
     }

@@ -1,8 +1,8 @@
 //! A member whose host knows only the draft.
 //!
-//! Such a host gives neither the number of the member nor positions. So this side keeps a log of its
-//! own: the frames that it takes, in the order of their numbers, and its own frames once the host has
-//! taken them. It asks for a missing number (E3003). It reports numbers that the host cannot send again
+//! Such a host gives neither the number of the member nor positions. So this side keeps a log of its own: the
+//! frames that it takes, in the order of their numbers, and its own frames once the host has taken them. If a
+//! number is missing, this side asks for it (E3003). If the host cannot send the number again, this side reports it
 //! as missed.
 
 mod silence;
@@ -29,8 +29,8 @@ use crate::wire::stamp::About;
 use accp_context::Time;
 use accp_frame::{AgentId, ErrorCode, Intent, Map};
 
-/// Hellos in a row with a lower number than that of this side, after which it concludes that its host
-/// was restored from an older copy. One hello alone may be late.
+/// The number of hellos in a row with a lower number than that of this side, after which this side concludes that
+/// its host was restored from an older copy. One hello alone may be late.
 const BACK: u32 = 3;
 
 /// Numbers from here on are invalid: no session gets so far.
@@ -41,7 +41,7 @@ const NUMBERS: u64 = 1 << 47;
 pub(crate) struct DraftHost {
     /// The last number that this side has taken.
     pub number: u64,
-    /// The frames that it has taken (draft section 3.7, item 1).
+    /// The frames that this side has taken (draft section 3.7, item 1).
     seen: SeenSet,
     /// The number that this side has asked for again.
     asked: Option<u64>,
@@ -73,7 +73,7 @@ pub(crate) struct DraftHost {
 }
 
 impl DraftHost {
-    /// Restores the data of such a host from the store of the side.
+    /// Restores what this side knows about such a host from the store of the side.
     pub(crate) fn of(stored: &Stored) -> Self {
         Self {
             number: stored.outbox_sequence.saturating_sub(1),
@@ -96,8 +96,8 @@ impl DraftHost {
         self.silent = 0;
     }
 
-    /// Returns whether a frame answers one of this side. The copy of an answer has a number that this
-    /// side has already taken.
+    /// Returns whether a frame answers a frame of this side. The copy of an answer has a number that this side has
+    /// already taken.
     fn is_answer(&self, frame: &Scanned<'_>, me: MemberId) -> bool {
         let asked = frame.cid().and_then(|cid| self.seen.get(cid));
         asked.is_some_and(|asked| asked.sender == me)
@@ -242,8 +242,8 @@ impl Member {
         }
     }
 
-    /// Returns the refusal of a frame of this side, if the given frame is one. A host that knows only
-    /// the draft names the refused frame by `cid`, as an agent names the frame that it answers. But an
+    /// Returns the error in this frame if the frame refuses a frame of this side. A host that knows only the draft
+    /// names the refused frame by `cid`, and an agent names the frame that it answers in the same way. But an
     /// agent's answer has a later number than the frame that it answers.
     fn refusal(&self, frame: &Scanned<'_>) -> Option<PeerError> {
         if frame.intent != Intent::FAIL || frame.header.operation != "error" {
@@ -372,7 +372,7 @@ impl Member {
         self.side.batch.get().outbox_sequence = Some(number + 1);
     }
 
-    /// Asks for the frames from this number on: once, and at the next retry by a hello.
+    /// Asks once for the frames from this number on. At the next retry, the hello asks for them again.
     fn lacks(&mut self, number: u64, now: Time) {
         self.hello.arm(self.side.clock.timers());
         let Some(draft) = &mut self.draft else { return };

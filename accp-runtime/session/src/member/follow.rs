@@ -22,7 +22,7 @@ use crate::wire::scan::Scanned;
 use accp_context::Time;
 use accp_frame::Intent;
 
-/// Entries that go to a host, which has lost them, at a time.
+/// The greatest number of entries that this side sends at a time to a host that has lost them.
 const LOST_ENTRIES: usize = 256;
 
 impl Member {
@@ -90,7 +90,7 @@ impl Member {
         }
     }
 
-    /// Keeps the voucher of the host for the log as far as this side holds it.
+    /// Keeps the voucher of the host for the log up to the position that this side holds.
     fn keep(&mut self, voucher: Voucher) {
         self.voucher = Some(voucher);
         self.side.batch.get().voucher = Some(voucher);

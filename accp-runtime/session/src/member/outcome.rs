@@ -1,4 +1,4 @@
-//! What becomes of the frames that a member has sent.
+//! The outcome of each frame that a member has sent.
 use accp_registry::ErrorCode;
 
 use super::Member;
@@ -14,8 +14,8 @@ use crate::wire::scan::Scanned;
 use accp_frame::Intent;
 
 impl Member {
-    /// Reports the frames that the host has dropped: they would be in the log by now. Until the host
-    /// has answered a hello, its log may be another one.
+    /// Reports the frames that the host has dropped: otherwise they would be in the log by now. It does so only
+    /// after the host has answered a hello, because the log of the host may have changed before.
     pub(crate) fn conclude(&mut self) {
         if !self.is_greeted() {
             return;
@@ -32,8 +32,8 @@ impl Member {
         }
     }
 
-    /// Reports a frame that the host has consumed and that is not in the log so far. If this side may
-    /// have missed its entry, it asks the host.
+    /// Reports a frame that the host has consumed and that is not in the log so far. If this side may have missed
+    /// the entry of the frame, it asks the host instead.
     pub(crate) fn settled(&mut self, taken: Consumed) {
         if taken.accepted {
             self.forget(taken.frame, Event::Acknowledged);
@@ -50,7 +50,7 @@ impl Member {
     /// has some of them, and the host has dropped others. It has never taken the rest.
     pub(crate) fn take_answers(&mut self, hello: &Hello) {
         let asked = &hello.asks;
-        // If nothing was dropped, the whole log counts.
+        // If the host has dropped none of the frames, its whole log counts.
         let up = hello.up.filter(|_| !hello.gone.is_empty());
         let until = up.unwrap_or(hello.position);
         let asks_again = self.outbox.log_ends_at(until);
@@ -79,8 +79,8 @@ impl Member {
         }
     }
 
-    /// Removes a frame from the outbox for good. A frame in parts is reported once, under the id of its
-    /// first part: when the host has taken the last part, or when it has not taken one of them.
+    /// Removes a frame from the outbox for good. A frame in parts is reported once, under the id of its first part:
+    /// when the host has taken the last part, or when it has not taken one of the parts.
     pub(crate) fn forget(&mut self, frame: Outgoing, event: impl FnOnce(Mid) -> Event) {
         let next = self.number_to_keep();
         let batch = self.side.batch.get();
@@ -167,8 +167,8 @@ impl Member {
         }
     }
 
-    /// Sends a frame again under a new id, and returns the id. The old id is its cause, except for a
-    /// duplicate. When the ids are used up, the frame is given up.
+    /// Sends a frame again under a new id, and returns the id. The frame then names its old id as its cause
+    /// (`aid`), except for a duplicate. When the ids are used up, this side gives the frame up.
     pub(crate) fn retry(&mut self, old: &Mid, code: ErrorCode) -> Option<Mid> {
         if !self.outbox.frames().any(|frame| frame.mid == *old) {
             return None;

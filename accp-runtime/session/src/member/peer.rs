@@ -12,8 +12,8 @@ use crate::wire::scan::Scanned;
 use crate::wire::stamp::Stamp;
 
 impl Member {
-    /// Takes a frame from the host. A member does not judge it; a frame that it cannot read comes
-    /// again.
+    /// Takes a frame from the host. A member does not judge the frame. If the member cannot read it, the host sends
+    /// it again.
     pub(crate) fn receive(&mut self, frame: &[u8], now: Time) {
         let Ok(text) = std::str::from_utf8(frame) else {
             return;
@@ -34,7 +34,7 @@ impl Member {
         }
     }
 
-    /// Takes a hello of the host, which answers or is back.
+    /// Takes a hello of the host, which is an answer, or says that the host is back.
     pub(super) fn greeted(&mut self, hello: &Hello, now: Time) {
         if hello.draft {
             self.greeted_by_draft(hello, now);
@@ -79,16 +79,17 @@ impl Member {
         }
     }
 
-    /// Returns whether this side takes no frames now, because its handlers lag behind. If they wait
-    /// for room in the outbox, a host that knows only the draft makes this room by a frame among
-    /// those of others, so this side takes frames all the same.
+    /// Returns whether this side takes no frames now, because its handlers lag behind. There is an exception at a
+    /// host that knows only the draft. If the handlers wait for room in a full outbox, only frames from that host
+    /// can make this room, so this side goes on taking frames.
     pub(super) fn is_busy(&self) -> bool {
         let is_full = self.outbox.waiting() >= self.side.options.outbox;
         self.side.is_busy() && !(self.draft.is_some() && is_full)
     }
 
-    /// Returns the number to keep when a frame has left the outbox: at a host that knows only the
-    /// draft the number after the last that this side has taken, else that of its first frame.
+    /// Returns the number to keep in the store when a frame has left the outbox. At a host that knows only the
+    /// draft, this is the number after the last one that this side has taken. Otherwise it is the number of the
+    /// first frame in the outbox.
     pub(super) fn number_to_keep(&mut self) -> u64 {
         match &mut self.draft {
             Some(draft) => {
@@ -100,9 +101,9 @@ impl Member {
     }
 }
 
-/// Returns whether the host will drop a frame because its chain was cancelled. At a host that knows
-/// only the draft, this side may lack the frames that tell which chain is below which, so it counts
-/// only on the chain that the frame names.
+/// Returns whether the host will drop a frame because its chain was cancelled. At a host that knows only the draft,
+/// this side may lack frames that begin chains within other chains. So it looks only at the chain that the frame
+/// names.
 pub(super) fn is_gone(chains: &Chains, is_draft: bool, frame: &Scanned<'_>) -> bool {
     if is_draft {
         chains.is_named(frame)

@@ -92,7 +92,7 @@ impl Member {
             self.word.retry.rest();
             return;
         }
-        // After a restart this waits until the host has answered the hello.
+        // After a restart, the message waits until the host has answered the hello.
         if !std::mem::take(&mut self.word.is_due) && self.word.retry.at().is_some() {
             return;
         }

@@ -1,4 +1,4 @@
-//! Frames for a host that is reached without a session, as by HTTP.
+//! Makes frames for a host that a sender reaches without a session, for example by HTTP.
 
 use std::borrow::Cow;
 
@@ -23,10 +23,10 @@ pub struct EncodedFrames {
 }
 
 /// Returns the frames of a message as a session would send them (draft section 7.2): values that are too long for a
-/// frame go by reference, and what announces them comes first. The frames lack `mid` and `seq`.
+/// frame go by reference, and the frames that announce these values come first. The frames lack `mid` and `seq`.
 ///
-/// This is for senders without a session, as by a POST of HTTP. `member` is the number of the sender in the
-/// session, and `last_put` that of the last value that it has put.
+/// This is for senders without a session, for example by a POST of HTTP. `member` is the number of the sender in
+/// the session, and `last_put` is the number of the last value that the sender has put.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -41,11 +41,11 @@ pub(crate) struct Encoder<'s> {
 /// The forms in which the other side can take a message that is too large for one frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// It reads values by reference.
+    /// The other side reads values by reference.
     References,
-    /// It puts parts together, too.
+    /// The other side also puts parts together.
     Parts,
-    /// The peer knows only the draft, so the frame itself has all values.
+    /// The other side knows only the draft, so the frame itself has all values.
     Draft,
 }
 
@@ -238,7 +238,7 @@ impl Encoder<'_> {
     fn envelope(&self, outbound: &Outbound<'_>) -> Envelope<'static> {
         let mut extra = Map::new();
         match &outbound.to {
-            // A field of the frame may name the agent, so this waits for the fields.
+            // A field of the frame may name the agent, so the caller decides this once the fields are written.
             To::Unsaid | To::Taker => {}
             To::Anybody => {
                 extra.insert(TO, Value::Null);
@@ -431,7 +431,7 @@ fn externalise_largest(
     }
 }
 
-/// Returns the number of the last value that these messages announce, at least `last`.
+/// Returns the number of the last value that these messages announce, or `last` if that is greater.
 pub(crate) fn last_put_of(frames: &[Encoded], last: u64) -> u64 {
     frames
         .iter()

@@ -64,8 +64,8 @@ impl<'s> Codec<'s> {
     /// value has to be read from the store.
     ///
     /// # Errors
-    /// As [`DynamicFrame::decode`], and E1004 when a reference leads to a value of another type than that
-    /// of its field.
+    /// As [`DynamicFrame::decode`], and E1004 when a reference leads to a value that does not have the type of its
+    /// field.
     pub fn decode<'a>(&self, frame: &'a str) -> Result<DynamicFrame<'a>, DecodeError> {
         let side = self.session.side();
         // Step 1 of section 7.3: the text is checked against the whole grammar.

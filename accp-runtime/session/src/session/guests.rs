@@ -43,9 +43,9 @@ use accp_context::Time;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 impl Session {
-    /// Host: lets an agent in that lives in the process of the host, and returns the number of its member. The
-    /// host relays nothing to it from now on, until it says hello on a link. An agent that is a guest
-    /// already goes on under new message ids.
+    /// Host: lets an agent in that lives in the process of the host, and returns the number of its member. The host
+    /// relays nothing to this member from now on, until the member says hello on a link. An agent that is a guest
+    /// already continues under new message ids.
     ///
     /// # Errors
     /// [`InputError::Join`], [`InputError::Send`] on a host that was rolled back, and
@@ -77,7 +77,7 @@ impl Session {
         Ok(())
     }
 
-    /// Host: notes that the agent of a member does not live in this process any more. It stays a member.
+    /// Host: notes that the agent of a member no longer lives in this process. The member stays in the session.
     pub fn end_guest(&mut self, member: MemberId) {
         if let Role::Host(host) = &mut self.role {
             host.end_guest(member);
@@ -98,8 +98,8 @@ impl Session {
     /// host, and their bytes are in the same batch.
     ///
     /// # Errors
-    /// As [`SendError`] says; then nothing has changed. [`SendError::Denied`] has what a member would be
-    /// told. [`SendError::NotJoined`] when the member is no guest, and on a member.
+    /// As [`SendError`] says; then nothing has changed. [`SendError::Denied`] has the error that a member would
+    /// get. [`SendError::NotJoined`] when the member is no guest, and on a member.
     pub fn send_as(
         &mut self,
         member: MemberId,
@@ -109,9 +109,10 @@ impl Session {
         self.of_host(now)?.send_as(member, outbound, now)
     }
 
-    /// Host: keeps how far a guest has handled the log, as one text, which takes the place of the text
-    /// before (an empty one removes it), and sends its reply. Both are in one batch, or neither is. Returns the
-    /// message id of the reply; `None` if its chain was cancelled meanwhile, because then it is left out.
+    /// Host: keeps how far a guest has handled the log, as one text, and sends the reply of the guest. The text
+    /// replaces the last one; an empty text removes it. The text and the reply are in one batch, or neither is.
+    /// Returns the message id of the reply. Returns `None` without a reply, or if the chain of the reply was
+    /// cancelled meanwhile: then the reply is left out.
     ///
     /// # Errors
     /// As [`send_as`](Self::send_as); then the text is not kept.
@@ -125,8 +126,8 @@ impl Session {
         self.of_host(now)?.handled_as(member, inbox, reply, now)
     }
 
-    /// Host: returns an entry of the log as a handler of a guest gets it; `None` if it is not for one. The
-    /// caller says whether a handler may have had it before.
+    /// Host: returns an entry of the log as a handler of this guest gets it; `None` if the entry is not for the
+    /// guest. `again` says whether a handler may have had the entry before.
     pub fn inbound_for(&mut self, member: MemberId, entry: &Entry, again: bool) -> Option<Inbound> {
         match &mut self.role {
             Role::Host(host) => host.inbound_for(member, entry, again),
@@ -140,8 +141,8 @@ impl Session {
         inbound.has_expired(self.options().skew, now)
     }
 
-    /// Host: takes a frame from the outbox of a side that an agent had before it was a guest, as
-    /// [`post`](Self::post) does, under the next number.
+    /// Host: takes a frame that an agent left in its outbox when it still had a side of its own, before it became a
+    /// guest. The frame goes the way of [`post`](Self::post), under the next number.
     ///
     /// # Errors
     /// [`InputError::HostOnly`] on a member.

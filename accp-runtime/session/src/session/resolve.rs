@@ -102,8 +102,8 @@ pub enum Resolved {
 /// Data to look up in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Need {
-    /// The session of the item; `None` for the session of the resolver. In another session the same
-    /// side is meant: for a host the host's side, for a member the side of its agent.
+    /// The session of the item; `None` for the session of the resolver. In another session, the item is on the same
+    /// side: for a host on the host's side, for a member on the side of its agent.
     pub session: Option<String>,
     /// The item that is needed.
     pub item: Item,
@@ -130,7 +130,7 @@ pub enum Found {
         /// True if the value has expired.
         expired: bool,
     },
-    /// The store has nothing, and has discarded nothing.
+    /// The store does not have the item, and has not discarded it either.
     Nothing,
     /// The store has discarded the item.
     Gone,
@@ -168,8 +168,8 @@ impl Resolver {
         }
     }
 
-    /// Returns the reference that is read now, without its `$`: the given reference, or one that it
-    /// led to. After an error it is the reference at fault.
+    /// Returns the reference that is read now, without its `$`: the given reference, or a reference that it led to.
+    /// After an error, this is the reference at fault.
     pub fn key(&self) -> &str {
         &self.key
     }

@@ -37,9 +37,9 @@ impl Session {
         }
     }
 
-    /// Host: takes the bytes of a value that a member has announced by `sync:put`, outside of its link,
-    /// as a PUT of HTTP brings them. The caller has made sure that this member sent them. They are kept
-    /// once the next batch is committed.
+    /// Host: takes the bytes of a value that a member has announced by `sync:put`, outside of its link, as a PUT of
+    /// HTTP brings them. The caller has made sure that this member sent the bytes. The bytes are kept once the next
+    /// batch is committed.
     ///
     /// # Errors
     /// [`InputError::HostOnly`] on a member.
@@ -59,11 +59,11 @@ impl Session {
 
     /// Sends a frame and returns its message id: [`Input::Send`](crate::Input::Send).
     ///
-    /// An application may say anything but what the session says itself (E5001, with what to call
-    /// instead). About the link: `ack`, `ping` and `pong` with any operation, `sync:registry`,
-    /// `sync:bytes` and `qry:bytes`. About the session: `sync:open`, `sync:join`, `sync:leave`,
-    /// `sync:grant`, `sync:expire`, `sync:put`, `sync:schemas`, `sync:level`, `sync:veto` and
-    /// `sync:checkpoint`.
+    /// An application may not send the frames that the session itself sends (E5001; for frames about the session,
+    /// the error names what to call instead). About the link, these are `ack`, `ping` and `pong` with any
+    /// operation, `sync:registry`, `sync:bytes`, `sync:serves`, `sync:bye` and `qry:bytes`. About the session,
+    /// these are `sync:open`, `sync:join`, `sync:leave`, `sync:grant`, `sync:expire`, `sync:put`, `sync:takes`,
+    /// `sync:schemas`, `sync:level`, `sync:veto` and `sync:checkpoint`.
     ///
     /// # Errors
     /// As [`SendError`] says; then nothing has changed.
@@ -88,8 +88,8 @@ impl Session {
         self.replied(position, replies, now).map(drop)
     }
 
-    /// As [`handled`](Self::handled). Returns the message id of the last reply; `None` without a reply, or if its
-    /// chain was cancelled, because then it is left out.
+    /// As [`handled`](Self::handled). Returns the message id of the last reply. Returns `None` without a reply, or
+    /// if the chain of the reply was cancelled: then the reply is left out.
     ///
     /// # Errors
     /// See [`handled`](Self::handled).
@@ -117,8 +117,8 @@ impl Session {
     }
 
     /// Returns whether a member still owes an answer to this request: the request is for that member alone, and no
-    /// answer is in the log or waits here to go out. A host asks for itself and for its guests, a member for
-    /// itself.
+    /// answer is in the log or waits here to go out. On a host, the member is the host or one of its guests. On a
+    /// member, it is the member itself.
     pub fn is_owed(&self, member: MemberId, inbound: &Inbound) -> bool {
         let Ok(frame) = Scanned::of_entry(inbound.text()) else {
             return false;
@@ -127,10 +127,10 @@ impl Session {
         is_asked && !matches!(&self.role, Role::Member(own) if own.has_answered(&frame))
     }
 
-    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is.
-    /// Its handler must not get it then. A frame may wait for its handler long after the host has
-    /// accepted it: on a slow link, or in the store of a side that starts again. A store keeps the
-    /// mark apart from that of a handled frame ([`Due::Lapsed`](crate::Due::Lapsed)).
+    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is over. In that
+    /// case the handler must not get the frame. A frame may wait for its handler long after the host has accepted
+    /// it: on a slow link, or in the store of a side that starts again. A store keeps this mark apart from the mark
+    /// of a handled frame ([`Due::Lapsed`](crate::Due::Lapsed)).
     pub fn lapse(&mut self, inbound: &Inbound, now: Time) -> bool {
         let side = self.side_mut();
         let is_over = inbound.has_expired(side.options.skew, now);

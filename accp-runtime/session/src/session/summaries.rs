@@ -17,16 +17,16 @@ impl Session {
         frames.map(|(at, text)| (*at, &**text))
     }
 
-    /// Host: supplies a summary of the last checkpoint, which a model may have written. The next
-    /// checkpoint carries it to all sides, cut to 100 tokens, and it then takes the place of the
-    /// first summary ([`Rules::summarizer`](crate::Rules::summarizer)) wherever no context shows
-    /// that one yet: in a merge of checkpoints, and behind `$warm.ckpt_1.summary`. So nobody waits
-    /// for a model. A second text takes the place of the first.
+    /// Host: supplies a summary of the last checkpoint, which a model may have written. The next checkpoint carries
+    /// the summary to all sides, cut to 100 tokens. It then replaces the first summary
+    /// ([`Rules::summarizer`](crate::Rules::summarizer)) wherever no context shows the first one yet: in a merge of
+    /// checkpoints, and behind `$warm.ckpt_1.summary`. So nobody waits for a model. If this function is called
+    /// twice for a checkpoint, the second text counts.
     ///
-    /// A value in warm state is verbatim or absent (draft section 5.3). So a word that looks like a
-    /// value has to stand in a frame that left, to the letter. A word looks like a value if it has a
-    /// digit, `_`, `@` or `\`, or both `/` and `.`: numbers, amounts, dates, codes, addresses, paths.
-    /// Numbers that are spelt out (`twelve`) pass.
+    /// A value in warm state is verbatim or absent (draft section 5.3). So each word of the summary that looks like
+    /// a value must occur, letter by letter, in a frame that left. A word looks like a value if it has a digit,
+    /// `_`, `@` or `\`, or both `/` and `.`: numbers, amounts, dates, codes, addresses, paths. Numbers that are
+    /// spelt out (`twelve`) are not checked.
     ///
     /// ```
     /// # use std::sync::Arc;

@@ -14,7 +14,7 @@ use crate::state::effect::Effect;
 use crate::state::seen::Ids;
 use crate::wire::scan::Scanned;
 
-/// When snapshots are due. They take at most as many bytes as the log itself.
+/// Decides when snapshots are due, so that all snapshots together take at most as many bytes as the log itself.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {
     entries: u64,
@@ -42,7 +42,7 @@ struct Fold<S, J> {
     /// The running hash at the position of the fold.
     #[serde(default)]
     hash: Option<Hash>,
-    /// For a member that starts from the fold: the voucher of the host for the log up to it.
+    /// For a member that starts from the fold: the voucher of the host for the log up to the fold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     proof: Option<String>,
     /// The ids that frames have taken, if version is [`WITH_IDS`].
@@ -174,7 +174,7 @@ impl Side {
     }
 }
 
-/// The reason why a session could not be restored: its store gave back other data than it got.
+/// The reason why a session could not be restored: its store gave back data that differs from what it was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoreError {
     position: u64,

@@ -19,7 +19,8 @@ impl Side {
         self.options.registry = Arc::new(registry);
     }
 
-    /// Reports what breaks between the registry of a peer and that of this side, and returns the first [`SHOWN`] changes.
+    /// Reports the changes between the registry of a peer and that of this side that break a reader. Returns the
+    /// first [`SHOWN`] of them.
     pub(crate) fn compare_schemas(&mut self, peer: MemberId, theirs: &Registry) -> Vec<Change> {
         let changes = inline::clashes(theirs, &self.options.registry);
         let shown = changes.iter().take(SHOWN).cloned().collect();

@@ -21,7 +21,7 @@ use accp_frame::Intent;
 
 /// The greatest number of open chains of a member; beyond it, its oldest chain counts as finished.
 const OPEN: usize = 256;
-/// Open chains that the host may have started.
+/// The greatest number of open chains of the host.
 const OPEN_OF_HOST: usize = 4096;
 /// The greatest number of cancelled chains that a session remembers of each member.
 const CANCELLED: usize = 1024;
@@ -64,7 +64,7 @@ struct Chain {
     /// The position of the first frame.
     position: u64,
     above: Option<Mid>,
-    /// The next frames of the chain.
+    /// The known frames of the chain, without the first one.
     frames: Vec<Mid>,
     /// The requests of the chain that are for one member and have no answer yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -102,7 +102,7 @@ impl Chains {
         self.look_up(frame).0
     }
 
-    /// As [`is_cancelled`](Self::is_cancelled). Also returns the number of chains that were looked at.
+    /// As [`is_cancelled`](Self::is_cancelled). Also returns the number of chains that it looked up.
     pub(crate) fn look_up(&self, frame: &Scanned<'_>) -> (bool, usize) {
         let mut looks = 0;
         let is_cancelled = !self.cancelled.is_empty()
@@ -138,8 +138,8 @@ impl Chains {
         self.frames.get(mid).map_or(mid, |known| &known.chain)
     }
 
-    /// Returns whether a frame names the chain of a cancellation as its own. A side whose log has gaps
-    /// knows no more for certain.
+    /// Returns whether the chain that the frame itself names was cancelled. A side whose log has gaps cannot know
+    /// more for certain.
     pub(crate) fn is_named(&self, frame: &Scanned<'_>) -> bool {
         of(frame).is_some_and(|chain| self.cancelled.owner(chain).is_some())
     }
@@ -183,14 +183,14 @@ impl Chains {
         positions
     }
 
-    /// Returns the members that may send this frame, beside the host and supervisors. Where a chain has
-    /// requests for one member each, only that member ends them, or sends pieces of an answer. The member that
-    /// began the chain may stream into it.
+    /// Returns the members that may send this frame, besides the host and supervisors. If requests in a chain are
+    /// each for one member, only that member may answer its request or stream pieces of the answer. The member that
+    /// began the chain may stream into it, too.
     pub(crate) fn answerers(&self, frame: &Scanned<'_>, from: MemberId) -> Answerers {
         if !frame.ends() && frame.intent != Intent::STREAM {
             return Answerers::All;
         }
-        // An answer without a `cid` names its request alone.
+        // If an answer has no `cid`, only its `aid` names the request.
         let named = frame.cid().cloned();
         let named = named.or_else(|| Some(self.chain_of(&frame.aid()?).clone()));
         let chain = named.and_then(|chain| self.open.get(&chain));
@@ -213,7 +213,7 @@ impl Chains {
         self.holder(frame) == Some(member)
     }
 
-    /// Returns whether the chain of a request has room for one more that is for one member.
+    /// Returns whether the chain of a request has room for one more request that is for one member.
     pub(crate) fn has_room(&self, frame: &Scanned<'_>) -> bool {
         let chain = of(frame).and_then(|chain| self.open.get(chain));
         chain.is_none_or(|chain| chain.asked.len() < ASKED)
@@ -326,8 +326,9 @@ impl Chains {
         }
     }
 
-    /// Ends the requests that a frame answers, and the chain unless requests for one member are left. Of these, the
-    /// frame answers the one that it names, or else those of the member that began the chain.
+    /// Ends the requests that a frame answers, and also the chain unless it still has requests for one member.
+    /// Among the requests for one member, the frame answers the request that it names, or else all requests of the
+    /// member that began the chain.
     fn end(&mut self, frame: &Scanned<'_>, chain: &Mid) {
         let answered = frame.aid();
         let taken = &mut self.taken;

@@ -30,7 +30,7 @@ impl Effect {
         Self::with(frame, |update| shared.check(update, SharedState::MAX_BYTES))
     }
 
-    /// Does the same for a frame that a host has accepted or sends.
+    /// As [`of`](Self::of), for a frame that a host has accepted or sends.
     pub(crate) fn of_judged(frame: &Scanned<'_>, shared: &SharedState) -> Result<Self, Refusal> {
         Self::with(frame, |update| {
             shared.check_judged(update, SharedState::MAX_BYTES)

@@ -1,4 +1,4 @@
-//! The place of a reference's value (draft sections 5.1 and 7.3, step 2).
+//! Finds the value that a reference names (draft sections 5.1 and 7.3, step 2).
 use std::fmt;
 
 use accp_registry::ErrorCode;
@@ -8,7 +8,7 @@ use crate::reference::{ColdKey, Reference, Target};
 use crate::state::State;
 use accp_frame::Value;
 
-/// The place of the value that a reference names.
+/// Where the value of a reference is.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Located {

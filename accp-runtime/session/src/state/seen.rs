@@ -8,7 +8,7 @@ use crate::interface::output::Seen;
 use crate::log::by_member::ByMember;
 use crate::log::mid::{MemberId, Mid, decimal};
 
-/// The place that a consumed message id has taken.
+/// The sender and the `seq` of a consumed message id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConsumedId {
     pub sender: MemberId,
@@ -33,8 +33,8 @@ pub(crate) struct SeenSet {
     names: BTreeMap<Box<str>, ConsumedId>,
 }
 
-/// Ids of one sender, each one more than the last, with numbers that are equally far apart: by one
-/// where each sender has its own numbers, by two where two senders count together in turn.
+/// Consecutive ids of one sender, whose numbers (`seq`) have a constant distance: 1 where each sender has its own
+/// numbers, 2 where two senders share a numbering and take turns.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(from = "RunParts", into = "RunParts")]
 struct Run {
@@ -123,7 +123,7 @@ impl Run {
         })
     }
 
-    /// Adds the place if it is the next one of the run, and returns whether it was.
+    /// Extends the run by this id if it is the next one of the run, and returns whether it was.
     fn grow(&mut self, offset: u64, place: ConsumedId) -> bool {
         if offset != u64::from(self.length) || self.length == u32::MAX {
             return false;

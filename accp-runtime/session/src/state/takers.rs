@@ -5,13 +5,13 @@ use crate::state::{Party, State};
 use crate::wire::scan::Scanned;
 use accp_frame::Intent;
 
-/// Stands among the heads of a member for all requests that no other head names.
+/// The head that stands for all requests that no other head of a member names.
 pub(crate) const OTHERS: &str = "*";
 /// The greatest number of heads of a member, and the greatest length of one.
 const HEADS: usize = 64;
 const HEAD_BYTES: usize = 256;
 
-/// How well a member fits a request. The first is chosen.
+/// How well a member fits a request, the best fit first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
     Named,
@@ -63,8 +63,8 @@ impl Party {
 }
 
 impl State {
-    /// Returns whether a member other than the asker takes a request with this head, or may say so later: it is in the
-    /// session, and has not said what it takes.
+    /// Returns whether a member other than the asker takes a request with this head, or may still say so. A member
+    /// may still say so if it is in the session and has not said yet what it takes.
     pub(crate) fn may_be_taken(&self, asker: MemberId, head: &str) -> bool {
         let mut others = self.members().filter(|(member, _)| *member != asker);
         others.any(|(member, party)| {

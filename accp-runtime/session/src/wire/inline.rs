@@ -1,4 +1,5 @@
-//! Schemas, values and the last checkpoint in frames, for a peer that knows only the draft. Other peers fetch them.
+//! Puts schemas, values and the last checkpoint into frames for a peer that knows only the draft. Other peers fetch
+//! them.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use accp_frame::{Limits, Map, Registry, Value};
 /// memory.
 const REPLACED: usize = 64;
 
-/// Returns the schemas that a peer lacks whose registry has this hash, or a hash that begins with
-/// these digits. A peer with another registry than the standard one gets all.
+/// Returns the schemas that a peer lacks. `theirs` is the hash of the peer's registry, or its first digits. A peer
+/// that has neither this registry nor the standard one gets all schemas.
 pub(crate) fn lacking(own: &Registry, hash: Hash, theirs: &str) -> Vec<(String, Value<'static>)> {
     let has = |hash: Hash| !theirs.is_empty() && hash.to_string().starts_with(theirs);
     if has(hash) {
@@ -52,8 +53,8 @@ fn value_of(schema: &Json) -> Value<'static> {
     Value::from_data(&schema).into_owned()
 }
 
-/// Returns the registry from the schemas that a peer has sent, with those whose codes the other registry lacks. The
-/// peer knows only the draft.
+/// Returns a registry with the schemas that a peer of the draft alone has sent, without those whose codes the other
+/// registry already has.
 ///
 /// # Errors
 /// The fault of the schemas.
@@ -90,14 +91,15 @@ pub(crate) fn delta_of(bytes: &[u8]) -> Result<Delta, String> {
 /// Returns the registry that a peer sent whole.
 ///
 /// # Errors
-/// What is wrong with it.
+/// What is wrong with the registry.
 pub(crate) fn whole(delta: &Delta) -> Result<Registry, String> {
     let registry = delta.apply(&Registry::empty(), DeltaPolicy::default());
     registry.map_err(|error| error.to_string())
 }
 
-/// Returns the changes from one registry to another that break a reader. Nobody knows which of the two is the older one. So a
-/// schema counts only if it breaks in either order: a schema or an optional field that one of them lacks may have been added.
+/// Returns the changes from one registry to another that break a reader. Nobody knows which of the two registries
+/// is older. So a schema counts only if it breaks a reader in both directions: a schema or an optional field that
+/// only one registry has may simply be newer.
 pub(crate) fn clashes(one: &Registry, other: &Registry) -> Vec<Change> {
     let breaking = |from, to| {
         let mut changes = diff(from, to);

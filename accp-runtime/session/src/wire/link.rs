@@ -21,9 +21,9 @@ pub(crate) const PIECE: usize = 24 * 1024;
 /// A link frame that was received.
 #[derive(Debug)]
 pub(crate) enum Link {
-    /// The sender of this frame holds every position up to `held`. A host also acknowledges the
-    /// receiver's frames up to `of`, which took the `seq` `at`. The log has the accepted ones among
-    /// them by position `up`, the last relayed position.
+    /// The sender of this frame holds every position up to `held`. A host also acknowledges the receiver's frames
+    /// up to `of`, which took the `seq` `at`. The accepted ones among these frames are in the log by position `up`,
+    /// the last relayed position.
     Ack {
         of: Option<Mid>,
         at: Option<u64>,
@@ -85,10 +85,11 @@ pub(crate) struct Hello {
     pub seen: Option<u64>,
     /// From the host: the number of the last value that the member has put.
     pub puts: Option<u64>,
-    /// From a member: frames of its own whose entries it may have missed. From the host: the same.
+    /// From a member: frames of its own whose entries it may have missed. From the host: the list that the member
+    /// sent.
     pub asks: Vec<Mid>,
-    /// From the host: those of them that the log has, and those that it does not have although they
-    /// took a number.
+    /// From the host: the frames of `asks` that the log has (`has`), and those that took a number but are not in
+    /// the log (`gone`).
     pub has: Vec<Mid>,
     pub gone: Vec<Mid>,
     /// From the host: the position up to which the log shows why frames are gone, if that is not
@@ -109,7 +110,7 @@ pub(crate) struct Hello {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct PeerError {
-    /// The frame that the refusal is about; `None` when that could not be read.
+    /// The id of the frame that the refusal is about; `None` when the id could not be read.
     pub of: Option<Mid>,
     /// The code.
     pub code: ErrorCode,
@@ -342,7 +343,8 @@ impl PeerError {
         self.code == ErrorCode::SEQUENCE_GAP
     }
 
-    /// Reads an error. A peer may leave out the schema; then the params are read as far as they go.
+    /// Reads an error. A peer may leave out the schema. Then this reads the params that are there; only the code is
+    /// necessary.
     pub(crate) fn read(frame: &str, of: Option<Mid>) -> Result<Self, DecodeError> {
         let message = DynamicFrame::decode(frame, Registry::shared())?;
         let get = |name: &str| message.payload.get(name);

@@ -1,6 +1,6 @@
-//! Extensions of the draft in the values of a frame: the mark `"` before a text, the `#` before a float, and
-//! the form `{_:[[k,v]]}` of a map whose keys cannot be keys of a frame. A peer that knows only the draft would
-//! read other values.
+//! Finds and replaces values in a frame that use an extension of the draft: the mark `"` before a text, the `#`
+//! before a float, and the form `{_:[[k,v]]}` of a map whose keys cannot be keys of a frame. A peer that knows only
+//! the draft would read such values wrongly.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,8 +11,9 @@ use accp_registry::{Type, lexical};
 use crate::reference::read_value;
 use crate::wire::scan::Scanned;
 
-/// Returns the frame at this position of the log for a peer that knows only the draft. A reference to the place
-/// in the log, as in `zip:$cold.p57.zip`, replaces each value with an extension; the peer asks the host for it.
+/// Returns the frame at this position of the log for a peer that knows only the draft. A reference to the place in
+/// the log, as in `zip:$cold.p57.zip`, replaces each value with an extension. The peer asks the host for that
+/// value.
 pub(crate) fn referred(
     text: &Arc<str>,
     position: u64,
@@ -72,7 +73,7 @@ struct Param {
     ty: Option<Type>,
 }
 
-/// Returns the params of a frame, but the one that names its schema.
+/// Returns the params of a frame, except the one that names its schema.
 fn params(text: &str, registry: &Registry) -> Vec<Param> {
     let (Ok(frame), Ok(scanned)) = (Frame::parse(text), Scanned::of_entry(text)) else {
         return Vec::new();

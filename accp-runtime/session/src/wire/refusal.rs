@@ -60,7 +60,7 @@ impl Refusal {
         }
     }
 
-    /// Refuses an id that this member's generator makes.
+    /// Refuses an id from the range of ids that belongs to another member.
     pub(crate) fn foreign(owner: MemberId) -> Self {
         let expected = format!("a message id of your own: those that begin with {owner} are taken");
         Self {
@@ -77,7 +77,8 @@ impl Refusal {
         }
     }
 
-    /// Refuses a later part, because the first part of its frame has not come. It may be under way.
+    /// Refuses a later part, because the first part of its frame has not come. The first part may still be under
+    /// way.
     pub(crate) fn first_part_before() -> Self {
         let expected = "the first part of the frame before this one";
         Self::new(ErrorCode::TIMEOUT, expected)

@@ -10,7 +10,7 @@ pub(crate) const RESERVED: [&str; 9] = [
 
 /// A frame as its sender wrote it, with the pairs that the host adds.
 ///
-/// The host's pairs stand behind those of the sender:
+/// The host's pairs come after those of the sender:
 /// `@a>req:plan{}[mid:101000001001,seq:1,pos:7,by:101,for:102,prev:4,tok:12,cut:true]`. For a member that
 /// knows them, `sum` and `proof` follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

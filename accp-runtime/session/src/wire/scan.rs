@@ -136,8 +136,8 @@ impl<'a> Scanned<'a> {
         self.envelope.causation_id.as_deref().map(Mid::parse)
     }
 
-    /// Returns whether the frame ends what the frame `asked` began: `done`, `fail` or `end` with that id as `aid`,
-    /// or without an `aid` in the chain of that frame.
+    /// Returns whether the frame ends what the frame `asked` began. Such a frame is `done`, `fail` or `end`. Its
+    /// `aid` is the id of that frame, or it has no `aid` and is in the chain of that frame.
     pub(crate) fn answers(&self, asked: &Mid, chain: &Mid) -> bool {
         let is_about = match self.aid() {
             Some(aid) => aid == *asked,
@@ -159,7 +159,7 @@ impl<'a> Scanned<'a> {
         }
     }
 
-    /// Returns an id from the extra pairs of the metadata. An id of digits reads as an integer.
+    /// Returns an id from the extra pairs of the metadata. An id that has only digits was read as an integer.
     pub(crate) fn extra_mid(&self, key: &str) -> Option<Mid> {
         match self.envelope.extra.get(key)? {
             Value::String(text) => Some(Mid::parse(text)),

@@ -45,8 +45,9 @@ impl Stamp<'_> {
     /// that its frames up to this one, which took the `seq` 12, have arrived, and that those among them
     /// that were accepted are in the log up to position 56.
     ///
-    /// A peer that knows only the draft reads `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`:
-    /// its frame has taken that number. Without an id, another frame has taken it.
+    /// For a peer that knows only the draft, the pairs are
+    /// `[mid:..,seq:12,ts:..,cid:101000001001,of:101000001001]`: the frame of the peer has taken this `seq`. An
+    /// `ack` without an id says that another frame has taken it.
     pub(crate) fn ack(&self, of: Option<(&Mid, u64, u64)>) -> String {
         let Self {
             agent,

@@ -20,7 +20,7 @@ fn take<T>(order: &mut PiecesInOrder<T>, index: i64, item: T) -> Result<Vec<T>, 
 }
 
 proptest! {
-    /// Each piece is read once, in order, however they come, and the first under an index counts.
+    /// However the pieces arrive, each is read once and in order, and the first one with an index counts.
     #[test]
     fn pieces_are_read_in_order(came in proptest::collection::vec(0..12_i64, 0..40)) {
         let mut order = PiecesInOrder::new();

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use tiktoken_rs::{CoreBPE, cl100k_base_singleton, o200k_base_singleton};
 
-/// The texts that a thread takes at once.
+/// The number of texts that a thread takes at once.
 const TURN: u64 = 1000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -87,7 +87,7 @@ fn compare(bpe: Bpe, reference: &CoreBPE, text: &str) -> Result<(), &'static str
     }
     let mut growing = GrowingCount::new(bpe);
     let mut rest = text;
-    // Parts that grow, so that borders fall anywhere.
+    // The parts become longer and longer, so that their borders fall on many different places.
     for wide in 1.. {
         let border = rest
             .char_indices()

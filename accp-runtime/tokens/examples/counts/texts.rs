@@ -1,4 +1,4 @@
-//! Texts of many kinds, each from its seed.
+//! Makes texts of many kinds, each from a seed.
 
 /// Numbers from a seed.
 struct Numbers(u64);
@@ -21,7 +21,7 @@ impl Numbers {
     }
 }
 
-/// Pieces at whose borders the patterns decide.
+/// Texts that are put together to test the borders between pieces.
 pub(crate) const BORDERS: [&str; 61] = [
     " ",
     "  ",
@@ -173,7 +173,7 @@ fn part(text: &mut String, numbers: &mut Numbers, vocabulary: &[String]) {
     }
 }
 
-/// Letters; one of so many is a capital, if any.
+/// Appends random letters. One letter in `capitals` is a capital; 0 means none.
 fn word(text: &mut String, numbers: &mut Numbers, length: usize, capitals: usize) {
     for _ in 0..length {
         let capital = capitals > 0 && numbers.below(capitals) == 0;

@@ -1,16 +1,17 @@
 //! The classes of characters that the patterns of both encodings tell apart.
 
-/// What a character is for the patterns. The numbers stand in the table.
+/// The class of a character, as the patterns tell characters apart. The table of classes has these numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Class {
-    /// Everything that is none of the others.
+    /// Any character that is in no other class.
     Other = 0,
     /// `\p{Ll}`
     Lower = 1,
     /// `\p{Lu}` and `\p{Lt}`
     Upper = 2,
-    /// `\p{Lm}` and `\p{Lo}`: letters that stand in both halves of a word.
+    /// `\p{Lm}` and `\p{Lo}`: letters that can be in both halves of a word (`U` and `L` in the patterns of
+    /// `split`).
     Letter = 3,
     /// `\p{M}`
     Mark = 4,
@@ -18,12 +19,12 @@ pub(crate) enum Class {
     Number = 5,
     /// `\r` and `\n`
     Newline = 6,
-    /// `\s` without these two.
+    /// `\s` without `\r` and `\n`.
     Space = 7,
 }
 
 impl Class {
-    /// The class with this number in the table.
+    /// Returns the class with this number in the table.
     pub(crate) const fn numbered(number: u8) -> Self {
         match number {
             1 => Self::Lower,

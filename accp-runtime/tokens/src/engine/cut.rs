@@ -1,12 +1,13 @@
-//! Places of a text that no piece crosses, whatever stands before and behind.
+//! Finds cuts: places of a text that no piece crosses, whatever text comes before and after.
 
 use super::class::Class;
 use super::unicode::class;
 
-/// Returns the last cut of a text, if it stands at a byte or behind, or one character before.
+/// Returns the last cut of a text that is at or after the byte `from`, or directly before the last character.
 ///
-/// The pieces before it are the same with what follows and without, and those behind it with what was before and without: each
-/// alternative of the patterns ends at the character behind the cut, and none looks further.
+/// The text before the cut has the same pieces whatever follows the cut, and the text after it has the same pieces
+/// whatever comes before. For each alternative of the patterns ends at the character after the cut, and none looks
+/// further ahead.
 pub(crate) fn last_cut(text: &str, from: usize) -> Option<usize> {
     let mut starts = text.char_indices().rev().map(|(at, _)| at);
     let mut behind = starts.next()?;
@@ -22,23 +23,25 @@ pub(crate) fn last_cut(text: &str, from: usize) -> Option<usize> {
     None
 }
 
-/// Whether there is always a cut between the characters at two bytes, which stand side by side.
+/// Returns whether there is always a cut between two neighbouring characters, which begin at these bytes.
 fn is_cut(text: &[u8], before: usize, behind: usize) -> bool {
     let (Some((left, _)), Some((right, _))) = (class(text, before), class(text, behind)) else {
         return false;
     };
     match (left, right) {
-        // Pieces with numbers have nothing else.
+        // A piece with numbers contains nothing else.
         (Class::Number, Class::Number) => false,
         (Class::Number, _) => true,
-        // Of white space before a character that is none, the last is a piece of its own; at the end of a text it is not.
+        // If a run of white space is followed by another character, the last space of the run is a piece of its
+        // own. At the end of a text, it belongs to the run. So the cut before a number is certain only if no space
+        // comes before it.
         (_, Class::Number) => left != Class::Space,
-        // Only a run of white space has such a space behind its first character.
+        // Such a space can be after the first character of a piece only if the piece is a run of white space.
         (_, Class::Space) => !left.is_space(),
-        // No word has a newline.
+        // No word contains a newline, but runs of symbols and of white space can.
         (_, Class::Newline) => left.is_letter(),
-        // Of what is not a letter, a word has marks and contractions alone. Behind newlines symbols have only the
-        // slash.
+        // Apart from letters, a word can contain only marks and contractions. After its newlines, a run of symbols
+        // can contain only slashes.
         (Class::Newline, Class::Other) => text.get(behind) != Some(&b'/'),
         (_, Class::Other) => left.is_letter() && text.get(behind) != Some(&b'\''),
         // A newline is not the prefix of a word.

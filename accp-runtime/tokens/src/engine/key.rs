@@ -1,14 +1,14 @@
-//! The bytes of a candidate token as two words, and the place of a token in a table.
+//! Keys of tokens: the bytes of a candidate token as two words, and the place of a token in a table.
 //!
 //! The command that makes the tables includes this file, so that both agree on the place.
 
-/// The longest key that is held in two words. Longer ones are hashed from their bytes.
+/// The longest token whose key is two words. Longer tokens are hashed from their bytes.
 pub(crate) const WINDOW: usize = 16;
 
 const SEEDS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd1b5_4a32_d192_ed03];
 const SPREAD: u64 = 0xff51_afd7_ed55_8ccd;
 
-/// Sixteen bytes of a text in little-endian order, zeros behind its end.
+/// Returns sixteen bytes of a text in little-endian order, with zeros after the end of the text.
 #[inline]
 pub(crate) fn window(text: &[u8], at: usize) -> u128 {
     if let Some(bytes) = text.get(at..).and_then(<[u8]>::first_chunk) {
@@ -16,7 +16,7 @@ pub(crate) fn window(text: &[u8], at: usize) -> u128 {
     }
     let Some(rest) = text.get(at..) else { return 0 };
     if let Some(bytes) = text.last_chunk() {
-        // The bytes before `at` leave, and zeros come in behind.
+        // The shift removes the bytes before `at`, and adds zeros at the end.
         let shift = 8 * (WINDOW - rest.len()) as u32;
         return u128::from_le_bytes(*bytes).checked_shr(shift).unwrap_or(0);
     }
@@ -41,13 +41,13 @@ pub(crate) fn first8(window: u64, length: usize) -> u64 {
     window & (u64::MAX >> ((64 - 8 * length as u32) & 63))
 }
 
-/// The hash of a key of at most [`WINDOW`] bytes.
+/// Returns the hash of a key of at most [`WINDOW`] bytes.
 #[inline]
 pub(crate) fn hash(key: u128) -> u64 {
     fold(key as u64 ^ SEEDS[0], (key >> 64) as u64 ^ SEEDS[1])
 }
 
-/// The hash of a longer key.
+/// Returns the hash of a longer token.
 pub(crate) fn hash_long(bytes: &[u8]) -> u64 {
     let parts = (0..bytes.len()).step_by(WINDOW);
     parts.fold(0, |hash, at| {
@@ -59,13 +59,13 @@ pub(crate) fn hash_long(bytes: &[u8]) -> u64 {
     })
 }
 
-/// The bucket of a hash, whose pilot leads to the place.
+/// Returns the bucket of a hash. The pilot of the bucket leads to the place.
 #[inline]
 pub(crate) fn bucket(hash: u64, buckets: u32) -> usize {
     below(hash >> 32, buckets)
 }
 
-/// The place of a hash, given the pilot of its bucket.
+/// Returns the place of a hash, given the pilot of its bucket.
 #[inline]
 pub(crate) fn place(hash: u64, pilot: u16, slots: u32) -> usize {
     let moved = (hash ^ u64::from(pilot).wrapping_mul(SEEDS[1])).wrapping_mul(SPREAD);

@@ -1,19 +1,21 @@
-//! Counts of short pieces that are not tokens, as they were counted before.
+//! A cache of the token counts of short pieces.
 //!
-//! Frames have few names and use them over and over, with the same signs before them: `|task` is two tokens each time.
+//! Frames have few names and use them over and over, with the same signs before them: `|task`, for example, is two
+//! tokens each time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bits of the place. A slot keeps the rest of the bits of the key, so there is room for the length and the count.
+/// The number of bits that choose the slot of a key. A slot keeps only the other bits of the key, so it also has
+/// room for the length and the count.
 const PLACE: u32 = 14;
-/// Odd, so that two keys never have the same product.
+/// An odd number, so that two keys never have the same product.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// A place for each of the last pieces. A slot is one word, so threads share it without a lock: whatever
-/// another thread writes there, a slot that has this key has its count.
+/// Slots for the counts of recent pieces. A slot is one word, so threads share the slots without a lock: if a slot
+/// has the mark of a piece, it also has the count of that piece, whichever thread wrote it.
 pub(crate) struct Memo([AtomicU64; 1 << PLACE]);
 
-/// Where the count of a piece is kept, and what marks it.
+/// The index of the slot for a piece, and the mark that the slot has if it holds this piece.
 #[derive(Clone, Copy)]
 pub(crate) struct Slot {
     place: usize,
@@ -21,7 +23,7 @@ pub(crate) struct Slot {
 }
 
 impl Memo {
-    // Only statics are made of it, which never stand on a stack.
+    // Only statics have this type, so the array is never on a stack.
     #[allow(clippy::large_stack_arrays)]
     pub(crate) const fn new() -> Self {
         Self([const { AtomicU64::new(0) }; 1 << PLACE])
@@ -37,14 +39,14 @@ impl Memo {
         }
     }
 
-    /// Returns the count of a piece if it is kept.
+    /// Returns the count of a piece if the slot holds it.
     #[inline]
     pub(crate) fn get(&self, slot: Slot) -> Option<usize> {
         let kept = self.0[slot.place].load(Ordering::Relaxed);
         (kept & !0xf == slot.mark).then_some((kept & 0xf) as usize)
     }
 
-    /// Keeps the count of a piece, in the place of another one.
+    /// Stores the count of a piece. It replaces the piece that was in the slot.
     pub(crate) fn keep(&self, slot: Slot, count: usize) {
         self.0[slot.place].store(slot.mark | count as u64, Ordering::Relaxed);
     }

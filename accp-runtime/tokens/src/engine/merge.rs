@@ -1,15 +1,16 @@
-//! The tokens of a piece that is not a token.
+//! Finds the tokens of a piece that is not a token itself.
 //!
-//! The encoding joins bytes into tokens: of all neighbours that make a token, those of the lowest rank are joined, the first of
-//! them if several have this rank, until no two neighbours make a token. This is the same as a walk from left to right,
-//! because of two facts (the crate `bpe` found this way):
+//! The encoding joins bytes into tokens. Of all neighbours that make a token, it joins those with the lowest rank,
+//! and of several with this rank the first. It repeats this until no two neighbours make a token. A walk from left
+//! to right leads to the same tokens, because of two facts (the crate `bpe` found this way):
 //!
-//! - Every token was made of two parts, always the same two, because its bytes alone are joined into it.
-//! - Tokens in a row are what a text is joined into if and only if each two neighbours are what their bytes are joined
-//!   into. For the first join that goes over a border between two tokens has the two parts at this border, and
-//!   would go over it with these two tokens alone.
+//! - Every token was joined from two parts. They are always the same two, because only the bytes of the token
+//!   decide how these bytes are joined.
+//! - A sequence of tokens is the result for a text if and only if each two neighbours are the result for their own
+//!   bytes. For the first join across a border between two tokens joins the two parts at this border, and it would
+//!   do so for these two tokens alone, too.
 //!
-//! So the walk takes the longest token that its neighbour on the left allows, and goes back where none does.
+//! So the walk takes the longest token that fits its neighbour on the left, and goes back where no token fits.
 
 use super::key;
 use super::table::{LONGEST, Table};
@@ -17,7 +18,7 @@ use super::table::{LONGEST, Table};
 /// The longest piece whose tokens are kept on the stack.
 const SHORT: usize = 128;
 
-/// What the walk needs beside the table. It is made with the first piece that is not a token.
+/// The indexes that the walk needs beside the table. They are built for the first piece that is not a token.
 pub(crate) struct Merges {
     pairs: Pairs,
     lengths: Lengths,
@@ -34,8 +35,9 @@ impl Merges {
         }
     }
 
-    /// Tells where the tokens of a piece end, in order, a stretch at a time, until it is told to stop: the byte at which the stretch
-    /// begins, and the tokens with their ends from there.
+    /// Calls `tell` with the tokens of a piece, in order, until `tell` returns false. The tokens of a long piece
+    /// come in several stretches. `tell` gets the byte at which the stretch begins, and the tokens, each with its
+    /// end counted from that byte.
     pub(crate) fn walk(
         &self,
         table: &Table,
@@ -58,8 +60,8 @@ impl Merges {
         }
     }
 
-    /// Returns the tokens of a piece that is one byte and one token behind it, such as a word behind a sign. Most short pieces
-    /// are.
+    /// Returns the tokens of a piece that consists of one byte and one token after it, such as a word after a sign.
+    /// Most short pieces are like this.
     fn behind_sign(&self, table: &Table, piece: &[u8]) -> Option<[Token; 2]> {
         let first = *piece.first()?;
         if first.is_ascii_alphanumeric() || piece.len() > key::WINDOW {
@@ -71,11 +73,12 @@ impl Merges {
         hold.then_some([(sign, 1), (word, piece.len() as u32)])
     }
 
-    /// Covers a long piece a stretch at a time, so that it takes little memory and can stop.
+    /// Finds the tokens of a long piece a stretch at a time, so that it takes little memory and can stop early.
     ///
-    /// The next stretch begins with a token before the end of the one before, and has to begin with the same token. Then
-    /// the two tokens at the border are neighbours in the stretch before, which shows that they hold. If it
-    /// begins with another token, the stretch before is made twice as long.
+    /// The next stretch begins at a border of tokens before the end of the current stretch. Its first token must be
+    /// the token that the current stretch has after this border. Then the two tokens at the border are neighbours
+    /// in the current stretch, which shows that they fit together. If the next stretch begins with another token,
+    /// the current stretch is made again, twice as long.
     fn walk_long(
         &self,
         table: &Table,
@@ -115,8 +118,8 @@ impl Merges {
         tokens
     }
 
-    /// Finds the tokens of a text, given room for as many as it has bytes, and a bit for each border. Returns how
-    /// many there are.
+    /// Finds the tokens of a text and returns their number. `tokens` must have room for one token per byte, and
+    /// `open` must have a bit for each border between bytes.
     fn cover(&self, table: &Table, text: &[u8], tokens: &mut [Token], open: &mut [u64]) -> usize {
         let mut count: usize = 0;
         let mut start = 0;
@@ -124,7 +127,7 @@ impl Merges {
         loop {
             let end = start + length;
             let before = tokens.get(count.wrapping_sub(1)).copied();
-            // The bit of a border is gone if no tokens cover the text behind it.
+            // The bit of a border is cleared once it is known that no tokens cover the text after the border.
             let fits = open[end / 64] >> (end % 64) & 1 == 1
                 && before.is_none_or(|(before, _)| self.pairs.hold(table, before, token));
             if fits {
@@ -146,21 +149,21 @@ impl Merges {
                     .map_or(0, |last| tokens[last].1 as usize);
                 (token, length) = (before, end - start);
             } else {
-                // Every byte is a token, so there is always a way.
+                // Every byte is a token, so the walk always finds tokens before it gets here.
                 return count;
             }
         }
     }
 }
 
-/// The bytes of a long piece that are covered at once.
+/// The number of bytes of a long piece in one stretch.
 const WIDE: usize = 4096;
-/// The end of a stretch is covered again with what follows.
+/// The number of bytes at the end of a stretch that belong to the next stretch, too.
 const AGAIN: usize = 4 * LONGEST;
 
-/// The tokens that two tokens make.
+/// An index of the tokens that two tokens make.
 struct Pairs {
-    /// Open addressing: 14 bits of the hash above the 18 bits of the token.
+    /// A hash table with open addressing. A slot has the token in its low 18 bits, and 14 bits of the hash above.
     slots: Box<[u32]>,
     shift: u32,
 }
@@ -195,7 +198,7 @@ impl Pairs {
         ((hash >> self.shift) as usize, (hash >> 20) as u32 & 0x3fff)
     }
 
-    /// Returns the token that two tokens make.
+    /// Returns the token that two tokens make, if there is one.
     #[inline]
     fn joined(&self, table: &Table, left: u32, right: u32) -> Option<u32> {
         let (mut at, mark) = self.place(left, right);
@@ -214,10 +217,11 @@ impl Pairs {
         }
     }
 
-    /// Whether two tokens are what their bytes are joined into: no join over their border comes before the joins
-    /// that made them. It takes these back, the last first, and looks at the two parts at the border each time.
+    /// Returns whether the encoding makes these two tokens of their bytes. It does if no join across their border
+    /// comes before the joins that made them. This function takes those joins back, the last one first, and looks
+    /// at the two parts at the border each time.
     fn hold(&self, table: &Table, mut left: u32, mut right: u32) -> bool {
-        // A join over the border comes first if its rank is below.
+        // A join across the border comes first if its rank is below this limit.
         let mut limit = u32::MAX;
         let (mut inner, mut outer) = (table.parts(left).1, table.parts(right).0);
         loop {
@@ -225,7 +229,8 @@ impl Pairs {
             if joined.is_some_and(|token| token < limit) {
                 return false;
             }
-            // A byte is its own part. Of equal joins the one on the left comes first.
+            // The parts of a one-byte token are the token itself. Of joins with the same rank, the left one comes
+            // first.
             if inner != left && (left > right || outer == right) {
                 limit = left;
                 left = inner;
@@ -241,15 +246,16 @@ impl Pairs {
     }
 }
 
-/// Which lengths the tokens have that begin with the same bytes. A bit may also come from other bytes with the same hash.
+/// The lengths of the tokens that begin with the same bytes, as bits in hash tables. A bit may also come from other
+/// bytes with the same hash.
 struct Lengths {
-    /// By three bytes: 3 and 4.
+    /// For the first three bytes: the lengths 3 and 4.
     three: Box<[u8]>,
-    /// By five bytes: 5 to 7.
+    /// For the first five bytes: the lengths 5 to 7.
     five: Box<[u8]>,
-    /// By eight bytes: 8 to 16, and whether there are longer ones.
+    /// For the first eight bytes: the lengths 8 to 16, and whether there are longer tokens.
     eight: Box<[u16]>,
-    /// By sixteen bytes: 17 to 128, from the lowest bit.
+    /// For the first sixteen bytes: the lengths 17 to 128. The lowest bit stands for 17.
     long: Box<[u128]>,
 }
 
@@ -279,7 +285,7 @@ impl Lengths {
         lengths
     }
 
-    /// Returns the longest token that begins at a byte and is shorter than a length.
+    /// Returns the longest token that begins at a byte and is shorter than `below`, with its length.
     fn longest(&self, table: &Table, text: &[u8], at: usize, below: usize) -> (u32, usize) {
         let window = key::window(text, at);
         let most = (text.len() - at).min(below - 1);
@@ -336,12 +342,12 @@ fn of_lengths(table: &Table, window: u128, bits: u32, most: usize) -> Option<(u3
     None
 }
 
-/// So many bits, at most 128.
+/// Returns a number whose lowest `count` bits are set, at least 1 and at most 128 bits.
 fn ones(count: usize) -> u128 {
     u128::MAX >> (128 - count.clamp(1, 128))
 }
 
-/// The place of the first bytes of a window, at most eight, in a table of a power of two.
+/// Returns the place in a table with 2^`BITS` entries for the first `LENGTH` bytes of a window, at most eight.
 #[inline]
 fn spread<const LENGTH: usize, const BITS: u32>(window: u128) -> usize {
     let key = key::first8(window as u64, LENGTH).wrapping_mul(SPREAD);

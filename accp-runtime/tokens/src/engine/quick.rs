@@ -1,11 +1,12 @@
-//! The pieces of most texts, without a look at single bytes: words and numbers of ASCII that end within a window.
-//! `split` has the patterns; a test holds both to the same cuts.
+//! A fast way to find the pieces of most texts: words and numbers of ASCII that end within a window. It does not
+//! look at single bytes. `split` has the patterns, and a test checks that both find the same cuts.
 
 use super::key::WINDOW;
 use super::split;
 
-/// Returns where the piece ends that begins at a byte before the end of the text, given the window there.
-// As a call it takes a tenth more instructions.
+/// Returns the end of the piece that begins at the byte `at`, before the end of the text. `window` is the window at
+/// `at`.
+// Without inlining, this takes a tenth more instructions.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize, window: u128) -> usize {
@@ -24,7 +25,7 @@ pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize, window: u128)
             Kind::Symbol | Kind::Newline if matches!(prefix, Kind::Symbol) => {
                 Some(split::symbols::<CASED>(text, at + 1))
             }
-            // Behind the end of the text a window has zeros, which are symbols.
+            // After the end of the text, a window has zeros, which count as symbols.
             Kind::Symbol if first == b' ' && at + 1 < text.len() => {
                 Some(split::symbols::<CASED>(text, at + 2))
             }
@@ -34,7 +35,7 @@ pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize, window: u128)
     end.unwrap_or_else(|| split::piece_end::<CASED>(text, at))
 }
 
-/// What a byte is.
+/// The kind of a byte. `Beyond` is every byte outside ASCII.
 #[derive(Clone, Copy)]
 enum Kind {
     Letter,
@@ -66,8 +67,9 @@ static KINDS: [Kind; 256] = {
     kinds
 };
 
-/// Returns where a word ends, given a window that begins with its first letter and has a prefix less than others.
-// As a call it takes a tenth more instructions.
+/// Returns the end of the word that begins at the byte `at`. `window` begins with the first letter, and has
+/// `prefix` bytes less than other windows. `None` if this function cannot find the end.
+// Without inlining, this takes a tenth more instructions.
 #[allow(clippy::inline_always)]
 #[inline(always)]
 fn word<const CASED: bool>(text: &[u8], at: usize, window: u128, prefix: usize) -> Option<usize> {
@@ -86,16 +88,16 @@ fn word<const CASED: bool>(text: &[u8], at: usize, window: u128, prefix: usize) 
     }
 }
 
-/// Makes a function that looks at all bytes of a number at once.
+/// Makes a function that looks at all bytes of an integer at once.
 macro_rules! stops {
     ($name:ident, $bytes:ty) => {
-        /// Marks the bytes before which a word ends: those that are not letters, and capitals behind small letters. The mark is
-        /// the highest bit. What stands behind the first mark says nothing.
+        /// Marks the bytes at which a word ends: bytes that are not letters, and capitals after small letters. The
+        /// mark is the highest bit of the byte. Only the first mark is reliable.
         #[inline]
         fn $name<const CASED: bool>(bytes: $bytes) -> $bytes {
             const ONES: $bytes = <$bytes>::MAX / 0xff;
             const HIGH: $bytes = ONES << 7;
-            // The same letters in lower case, and nothing else that looks like one.
+            // Capitals become small letters, and no other byte of ASCII becomes one.
             let small = (bytes | ONES << 5) & !HIGH;
             let reach = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
             let letters = reach & !bytes & HIGH;
@@ -112,7 +114,7 @@ macro_rules! stops {
 stops!(stops, u128);
 stops!(stops8, u64);
 
-/// `\p{N}{1,3}`, behind the first.
+/// Returns the end of `\p{N}{1,3}`, given the byte after the first digit. `None` before a byte outside ASCII.
 #[inline]
 fn digits(text: &[u8], behind: usize) -> Option<usize> {
     let mut end = behind;
@@ -126,10 +128,11 @@ fn digits(text: &[u8], behind: usize) -> Option<usize> {
     Some(end)
 }
 
-/// Whether a piece of two or three bytes at the beginning of a window is digits of ASCII: all of these are tokens.
+/// Returns whether a piece of two or three bytes at the beginning of a window has only digits of ASCII. All such
+/// pieces are tokens.
 #[inline]
 pub(crate) fn is_number(window: u128, length: usize) -> bool {
     let last = (window >> (8 * (length - 1))) as u8;
-    // A piece that begins with a digit and ends with one of ASCII has nothing else.
+    // A piece that begins with a digit and ends with a digit of ASCII has only digits.
     (window as u8).is_ascii_digit() && last.is_ascii_digit()
 }

@@ -1,7 +1,7 @@
 //! The patterns of both encodings, which cut a text into pieces. No token crosses a cut.
 //!
-//! Each function says what its alternative of the pattern takes. The first alternative that fits wins, as in the
-//! engine of the reference. Alternatives of `cl100k_base`:
+//! Each function names the alternative of the pattern that it matches. The first alternative that fits wins, as in
+//! the engine of the reference. Alternatives of `cl100k_base`:
 //!
 //! ```text
 //! '(?i:[sdmt]|ll|ve|re) | [^\r\n\p{L}\p{N}]?\p{L}+ | \p{N}{1,3} | ?[^\s\p{L}\p{N}]+[\r\n]*
@@ -18,8 +18,8 @@
 use super::class::Class;
 use super::unicode::class;
 
-/// Returns where the piece ends that begins at a byte before the end of the text. `CASED` is for `o200k_base`,
-/// whose words have capitals at their beginning only.
+/// Returns the end of the piece that begins at the byte `at`, before the end of the text. `CASED` is for
+/// `o200k_base`, whose words have capitals at their beginning only.
 pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize) -> usize {
     let Some((first, length)) = class(text, at) else {
         return text.len();
@@ -39,7 +39,7 @@ pub(crate) fn piece_end<const CASED: bool>(text: &[u8], at: usize) -> usize {
     let symbol = if first.is_symbol() {
         Some(behind)
     } else if text.get(at) == Some(&b' ') {
-        // The symbol behind the space stands in the same piece.
+        // The symbol after the space belongs to the same piece.
         class(text, behind)
             .filter(|(class, _)| class.is_symbol())
             .map(|(_, length)| behind + length)
@@ -80,7 +80,8 @@ fn plain_word(text: &[u8], at: usize, first: Class, behind: usize) -> Option<usi
 fn cased_word(text: &[u8], at: usize, first: Class, behind: usize) -> Option<usize> {
     let end = match first {
         Class::Newline | Class::Number => None,
-        // A mark is a prefix before a word, and also begins a word. The first alternative tries both ways first.
+        // A mark can be the prefix of a word, and can also begin a word. The first alternative tries both before
+        // the second alternative is tried.
         Class::Mark => match cased(text, behind) {
             Cased::Whole(end) => Some(end),
             Cased::Capitals(_) | Cased::None => match cased(text, at) {
@@ -110,7 +111,7 @@ enum Cased {
 
 fn cased(text: &[u8], start: usize) -> Cased {
     let mut end = start;
-    // Behind the last character that is in both halves.
+    // The end of the last character that can be in both halves.
     let mut both = None;
     while let Some((class, length)) = class(text, end) {
         match class {
@@ -127,14 +128,14 @@ fn cased(text: &[u8], start: usize) -> Cased {
         }
     }
     match both {
-        // `U*` gives back the capitals behind, so that `L+` has a character.
+        // `U*` gives the capitals after this character back, so that `L+` can match the character.
         Some(end) => Cased::Whole(end),
         None if end > start => Cased::Capitals(end),
         None => Cased::None,
     }
 }
 
-/// `\p{N}{1,3}`, behind the first.
+/// Returns the end of `\p{N}{1,3}`, given the end of the first number.
 fn numbers(text: &[u8], behind: usize) -> usize {
     let mut end = behind;
     for _ in 0..2 {
@@ -146,7 +147,7 @@ fn numbers(text: &[u8], behind: usize) -> usize {
     end
 }
 
-/// `[^\s\p{L}\p{N}]+[\r\n/]*`, behind the first symbol. Only `o200k_base` has the `/`.
+/// Returns the end of `[^\s\p{L}\p{N}]+[\r\n/]*`, given the end of the first symbol. Only `o200k_base` has the `/`.
 pub(crate) fn symbols<const CASED: bool>(text: &[u8], behind: usize) -> usize {
     let end = run(text, behind, Class::is_symbol);
     let tail = text.get(end..).unwrap_or_default();
@@ -156,7 +157,7 @@ pub(crate) fn symbols<const CASED: bool>(text: &[u8], behind: usize) -> usize {
     end + tail.count()
 }
 
-/// `\s*[\r\n]+|\s+(?!\S)|\s+`; for `cl100k_base` `\s+$` goes before.
+/// `\s*[\r\n]+|\s+(?!\S)|\s+`. In `cl100k_base`, the alternative `\s+$` comes before these.
 pub(crate) fn spaces<const CASED: bool>(text: &[u8], at: usize) -> usize {
     let mut end = at;
     let mut newline = None;

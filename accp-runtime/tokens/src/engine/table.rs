@@ -1,21 +1,22 @@
 //! The tokens of an encoding, as they stand in the binary.
 //!
-//! A file has a head of 129 rows, one for each length of a token: where its pilots begin, how many there are, where its
-//! records begin, how many there are; each a `u32` in little-endian order. A record is the bytes of a token and its rank
-//! in three bytes. A perfect hash leads to the one record that a key can be in: the hash chooses a bucket, and
-//! its pilot, a `u16`, sends each key of the bucket to a record of its own. So there is nothing to build or to unpack, and a
-//! lookup reads one pilot and one record.
+//! A file begins with a head of 129 rows, one for each length of a token. A row has four numbers, each a `u32` in
+//! little-endian order: where its pilots begin, how many pilots there are, where its records begin, and how many
+//! records there are. A record is the bytes of a token and its rank in three bytes. A perfect hash leads to the one
+//! record that a key can be in: the hash chooses a bucket, and the pilot of the bucket, a `u16`, leads each key of
+//! the bucket to a record of its own. So there is nothing to build or to unpack, and a lookup reads one pilot and
+//! one record.
 //!
-//! Row 0 has, in the place of records, the two parts of each token in the order of ranks, in five bytes: 20 bits each. A byte
-//! is its own part.
+//! Row 0 has no tokens. Its records are the two parts of each token, in the order of ranks: five bytes for a token,
+//! with 20 bits for each part. Both parts of a one-byte token are the token itself.
 
 use super::key;
 
 /// The longest token of both encodings.
 pub(crate) const LONGEST: usize = 128;
-/// The bytes of a rank.
+/// The number of bytes of a rank.
 const RANK: usize = 3;
-/// The bytes of two parts.
+/// The number of bytes of the two parts of a token.
 const PARTS: usize = 5;
 
 /// The tokens of one length.
@@ -79,7 +80,8 @@ impl Table {
         self.rank_at(at + length)
     }
 
-    /// Returns the rank of the token that has this length and stands at the beginning of a window.
+    /// Returns the rank of the token of this length at the beginning of a window; `None` if the bytes are not a
+    /// token.
     #[inline]
     pub(crate) fn rank(&self, window: u128, length: usize) -> Option<u32> {
         if length <= 8 {
@@ -104,7 +106,7 @@ impl Table {
         self.rows[0].slots as usize
     }
 
-    /// Returns the two tokens that a token is joined from. A byte is its own part.
+    /// Returns the two tokens that a token is joined from. For a one-byte token, both are the token itself.
     #[inline]
     pub(crate) fn parts(&self, token: u32) -> (u32, u32) {
         let at = self.rows[0].records + token as usize * PARTS;
@@ -119,14 +121,14 @@ impl Table {
         self.rank8(byte.into(), 1).unwrap_or(0)
     }
 
-    /// Returns a window at the beginning of each token of a length, some of them twice.
+    /// Returns the window of each token of a length. Some tokens come twice.
     pub(crate) fn windows(&self, length: usize) -> impl Iterator<Item = u128> {
         let row = self.rows[length];
         let slots = 0..row.slots as usize;
         slots.map(move |slot| key::window(self.bytes, row.records + slot * (length + RANK)))
     }
 
-    /// Returns the rank of each token of a length, found by its bytes.
+    /// Looks up each token of a length by its bytes, and returns the ranks that it finds.
     #[cfg(test)]
     pub(crate) fn ranks(&self, length: usize) -> impl Iterator<Item = u32> {
         let row = self.rows[length];
@@ -147,7 +149,7 @@ impl Table {
             .flatten()
     }
 
-    /// The only record that can hold a key with this hash.
+    /// Returns the start of the only record that can hold a key with this hash.
     #[inline]
     fn record(&self, hash: u64, length: usize) -> Option<usize> {
         let row = self.rows.get(length)?;

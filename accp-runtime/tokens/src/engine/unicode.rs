@@ -2,7 +2,8 @@
 
 use super::class::Class;
 
-/// For each 128 characters the number of their block, and then the blocks. The command `token_tables` makes it.
+/// The classes of all characters: first the number of the block for every 128 characters, then the blocks. The
+/// example `token_tables` makes this file.
 static CLASSES: &[u8] = include_bytes!("../../tables/classes.bin");
 const BLOCKS: usize = 0x11_0000 >> 7;
 

@@ -1,4 +1,4 @@
-//! What something that is not text is, as far as its price goes.
+//! Media in a list: pictures, documents, sounds, videos and files, with the facts that decide their price.
 
 use super::probe;
 
@@ -7,17 +7,17 @@ use super::probe;
 pub enum Detail {
     /// A small copy of the picture.
     Low,
-    /// What a provider takes when nothing is said.
+    /// The default of the provider.
     #[default]
     Auto,
-    /// The usual reading.
+    /// The picture in the usual size.
     High,
-    /// The picture in its own size, as far as the model can.
+    /// The picture in its own size, up to the limit of the model.
     Original,
 }
 
 impl Detail {
-    /// Returns the detail with this name in requests; `auto` for others.
+    /// Returns the detail with this name in requests; `auto` for any other name.
     ///
     /// ```
     /// use accp_tokens::Detail;
@@ -35,7 +35,7 @@ impl Detail {
     }
 }
 
-/// Something that a model reads and that is not text, as far as its price goes.
+/// Something that a model reads beside the text of a message, with the facts that decide its price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Medium {
@@ -48,23 +48,22 @@ pub enum Medium {
     },
     /// A document with pages.
     Document {
-        /// How many; `None` if the bytes do not say it openly.
+        /// The number of pages; `None` if it cannot be read from the bytes.
         pages: Option<u32>,
     },
     /// A sound.
     Audio {
-        /// How long it is, in milliseconds; `None` if the bytes do not say it.
+        /// The length in milliseconds; `None` if it cannot be read from the bytes.
         millis: Option<u64>,
     },
-    /// Moving pictures.
+    /// A video.
     Video,
-    /// A file of plain text with so many bytes.
+    /// A file of plain text with this number of bytes.
     Text(u64),
 }
 
 impl Medium {
-    /// Returns the picture in these bytes. PNG, JPEG, GIF and WebP say their size; of the bytes only the header is
-    /// read.
+    /// Returns the picture in these bytes. The size of a PNG, JPEG, GIF or WebP is read from its header.
     ///
     /// ```
     /// use accp_tokens::{Detail, Medium};
@@ -78,7 +77,7 @@ impl Medium {
         Self::Image { pixels, detail }
     }
 
-    /// Returns the document in these bytes. Its pages are counted if it is a PDF that lists them openly.
+    /// Returns the document in these bytes. Pages are counted only in a PDF that lists them in uncompressed form.
     ///
     /// ```
     /// use accp_tokens::Medium;
@@ -92,7 +91,7 @@ impl Medium {
         }
     }
 
-    /// Returns the sound in these bytes. A WAV file says how long it is.
+    /// Returns the sound in these bytes. Only for a WAV file is the length known.
     ///
     /// ```
     /// use accp_tokens::Medium;

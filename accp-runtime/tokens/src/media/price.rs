@@ -1,4 +1,4 @@
-//! The price of a picture, a page and a second of sound, in tokens: one table.
+//! The prices of a picture, of a page and of a second of sound, in tokens.
 //!
 //! | Models | A picture of W x H pixels | Source |
 //! |---|---|---|
@@ -27,6 +27,7 @@
 //! |---|---|---|
 //! | a picture whose size only the provider can see (a URL, an id, an unknown header) | as one of 1,024 x 1,024 | an estimate |
 //! | a page of a PDF | 3,000 for Claude: the upper end of "1,500 to 3,000"; 1,500 else: a picture of the page and half as much text | Anthropic, PDF support; an estimate |
+//! | a page of a PDF for Gemini | 258 | Google |
 //! | a document without a known number of pages | as one of 10 pages | an estimate |
 //! | a second of sound | 10; 32 for Gemini | OpenAI, Managing costs: a token is 100 ms; Google |
 //! | a sound of unknown length | as one of 60 seconds | an estimate |
@@ -35,19 +36,19 @@
 
 use super::medium::{Detail, Medium};
 
-/// The picture that an unknown one counts as.
+/// The size in pixels that counts for a picture of unknown size.
 const UNKNOWN: (u32, u32) = (1_024, 1_024);
-/// Pages of a document that does not say its number.
+/// The number of pages that counts for a document with an unknown number of pages.
 const PAGES: u64 = 10;
-/// Seconds of a sound or a video that does not say its length.
+/// The seconds that count for a sound or a video of unknown length.
 const SECONDS: u64 = 60;
 /// Tokens of a second of video.
 const VIDEO: u64 = 300;
-/// Bytes of plain text to a token.
+/// Bytes of plain text per token.
 const BYTES: u64 = 4;
 
-/// What a provider bills for what is not text. The formulas, their sources and dates stand in one table at the head of
-/// this type's file and in `docs/context.md`.
+/// The prices of a provider for pictures, documents, sounds and other media. The formulas, their sources and dates
+/// stand in one table at the head of this type's file and in `docs/context.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MediaPrices {
     image: Image,
@@ -57,29 +58,30 @@ pub struct MediaPrices {
     second: u64,
 }
 
-/// The formula of a picture.
+/// The formula for the price of a picture.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Image {
-    /// So many tokens, and so many more for each tile.
+    /// `base` tokens, and `tile` more for each tile.
     Tiles { base: u64, tile: u64 },
     /// Patches of 32 pixels.
     Patches {
-        /// The most at `high`.
+        /// The greatest number of patches at `high`.
         most: u32,
-        /// The most at `original`.
+        /// The greatest number of patches at `original`.
         original: u32,
         /// Whether `auto` is `original`.
         auto_is_original: bool,
         /// Tokens for a hundred patches.
         hundred: u64,
     },
-    /// A token for 750 pixels, with an edge and tokens at most.
+    /// One token for 750 pixels, at most `most` tokens. The picture is scaled so that its long edge is at most
+    /// `edge`.
     Area { edge: u32, most: u64 },
-    /// Patches of 28 pixels, with an edge and patches at most.
+    /// At most `most` patches of 28 pixels. The picture is scaled so that its long edge is at most `edge`.
     Small { edge: u32, most: u32 },
-    /// Tiles of 768 pixels.
+    /// Tiles of 768 pixels, each with this number of tokens.
     Large(u64),
-    /// Always the same.
+    /// Always the same number of tokens.
     Flat(u64),
 }
 
@@ -96,7 +98,7 @@ impl MediaPrices {
         Self::of(Image::Tiles { base, tile })
     }
 
-    /// Patches at so many tokens a hundred.
+    /// Returns prices by patches, with `hundred` tokens for a hundred patches.
     pub(crate) const fn patches(hundred: u64) -> Self {
         Self::of(Image::Patches {
             most: 1_536,
@@ -106,7 +108,7 @@ impl MediaPrices {
         })
     }
 
-    /// Patches of the models that know `original`.
+    /// Returns prices by patches for the models that know `original`.
     pub(crate) const fn fine_patches(auto_is_original: bool) -> Self {
         Self::of(Image::Patches {
             most: 2_500,
@@ -134,13 +136,13 @@ impl MediaPrices {
         }
     }
 
-    /// What is taken where no formula is known.
+    /// Returns the prices for models without a known formula.
     pub(crate) const fn flat() -> Self {
         Self::of(Image::Flat(1_600))
     }
 
-    /// Returns the prices of OpenAI's gpt-4o and gpt-4.1, which hold for a list in a form of OpenAI while no model is
-    /// named.
+    /// Returns the prices of OpenAI's gpt-4o and gpt-4.1. They also apply to a list in a form of OpenAI if no model
+    /// is named.
     ///
     /// ```
     /// use accp_tokens::{Detail, MediaPrices, Medium};
@@ -153,7 +155,7 @@ impl MediaPrices {
         Self::tiles(85, 170)
     }
 
-    /// Returns the prices of Claude before 4.7, which hold for a list in Anthropic's form while no model is named.
+    /// Returns the prices of Claude before 4.7. They also apply to a list in Anthropic's form if no model is named.
     ///
     /// ```
     /// use accp_tokens::{Detail, MediaPrices, Medium};
@@ -226,7 +228,7 @@ impl Image {
     }
 }
 
-/// Returns the size scaled down so that its long edge is at most this.
+/// Returns the size, scaled down if necessary so that its long edge is at most `edge`.
 fn fitted(size: (f64, f64), edge: f64) -> (f64, f64) {
     scaled(size, (edge / size.0.max(size.1)).min(1.0))
 }
@@ -243,7 +245,7 @@ fn squares((width, height): (f64, f64), side: f64) -> u64 {
     along(width).saturating_mul(along(height))
 }
 
-/// Returns how many patches a picture has after it was scaled down to at most so many.
+/// Returns how many patches a picture has after it was scaled down to at most `most` patches.
 fn patches(size: (f64, f64), edge: f64, most: u32) -> u64 {
     let all = squares(size, edge);
     if all <= u64::from(most) {
@@ -257,7 +259,7 @@ fn patches(size: (f64, f64), edge: f64, most: u32) -> u64 {
     squares(size, edge).min(u64::from(most))
 }
 
-/// Returns a count that is at least 0 and far below 2^53.
+/// Converts a whole number that is at least 0 and far below 2^53.
 fn whole(number: f64) -> u64 {
     #[allow(
         clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! What the bytes of a picture, a document or a sound say of their size.
+//! Reads the size of a picture, a document or a sound from its bytes.
 
 /// Returns the width and the height of a picture in pixels.
 pub(super) fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
@@ -7,8 +7,8 @@ pub(super) fn pixels(bytes: &[u8]) -> Option<(u32, u32)> {
     along(size.width).zip(along(size.height))
 }
 
-/// Returns the number of pages of a PDF. `None` if it keeps its pages in compressed objects and does not say their
-/// number at its beginning.
+/// Returns the number of pages of a PDF. `None` if the PDF keeps its pages in compressed objects and does not state
+/// their number at its beginning.
 pub(super) fn pages(bytes: &[u8]) -> Option<u32> {
     if !bytes.starts_with(b"%PDF-") {
         return None;
@@ -52,7 +52,7 @@ pub(super) fn millis(bytes: &[u8]) -> Option<u64> {
     }
 }
 
-/// Returns what stands behind each occurrence of a word.
+/// Returns the bytes after each occurrence of a word.
 fn after<'b>(bytes: &'b [u8], word: &'b [u8]) -> impl Iterator<Item = &'b [u8]> {
     let found = bytes.windows(word.len()).enumerate();
     let found = found.filter(move |(_, window)| *window == word);

@@ -14,15 +14,15 @@ pub(super) struct Known {
 /// How well an encoding fits a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// The model counts in it.
+    /// The model itself uses the encoding.
     Own,
-    /// The model takes more tokens, by so many percent, as the source says.
+    /// The model takes more tokens than the encoding counts: `least` to `most` percent more, according to `source`.
     Measured {
         least: u32,
         most: u32,
         source: &'static str,
     },
-    /// Nobody has published how the two compare.
+    /// Nobody has published how the encoding compares with the model's own.
     Unmeasured,
 }
 
@@ -33,7 +33,7 @@ impl Fit {
         most: 22,
         source: "16, 21 and 30 % more tokens than GPT-4o were published for Claude 3.5 Sonnet in May 2025",
     };
-    /// Claude from 4.7 on: 1.0 to 1.35 times as many tokens as before.
+    /// Claude from 4.7 on: 1.0 to 1.35 times as many tokens as the models before.
     const CLAUDE_4_7: Self = Self::Measured {
         least: 22,
         most: 64,
@@ -44,10 +44,11 @@ impl Fit {
 
 type Row = (&'static [&'static str], MediaPrices);
 
-/// Models that count in `o200k_base`, as tiktoken's `model.py` lists them, each before those whose name it begins with.
+/// Models that count in `o200k_base`, as tiktoken's `model.py` lists them. A longer name stands before the names
+/// that it begins with.
 ///
-/// A name matches itself, and itself followed by `-`, or by the `:` or `@` of a router, and more. A name that ends in `.` matches any continuation: the
-/// minor versions of a generation.
+/// A name matches the model of that name. It also matches when `-`, or the `:` or `@` of a router, and more text
+/// follow the name. A name that ends in `.` matches any continuation: the minor versions of a generation.
 pub(super) const O200K: [Row; 11] = [
     (&["gpt-4o-mini"], MediaPrices::tiles(2_833, 5_667)),
     (
@@ -94,7 +95,7 @@ pub(super) const UNPUBLISHED: [Row; 2] = [
     (&["gpt-6", "gpt-6."], MediaPrices::fine_patches(true)),
 ];
 
-/// The beginnings of the names of other vendors' models; a digit or one of `-`, `.`, `:` follows.
+/// The beginnings of the names of other vendors' models. In a name, a digit or one of `-`, `.`, `:` follows.
 pub(super) const OTHERS: [&str; 22] = [
     "gemini",
     "gemma",
@@ -123,7 +124,7 @@ pub(super) const OTHERS: [&str; 22] = [
 /// The families of Claude.
 const CLAUDE: [&str; 6] = ["opus", "sonnet", "haiku", "instant", "fable", "mythos"];
 
-/// Names of models of other vendors, to suggest one of.
+/// Names of other vendors' models, for suggestions in errors.
 pub(super) const EXAMPLES: [&str; 14] = [
     "claude-opus-4-7",
     "claude-opus-4-5",
@@ -175,7 +176,8 @@ pub(super) fn known(name: &str) -> Option<Known> {
     Some(own(Bpe::o200k_base, fit, media))
 }
 
-/// Returns the model under a fine-tuning or behind the names of routers: `azure/gpt-4o`, `openrouter/openai/gpt-4o`.
+/// Returns the model's own name, without the parts of a fine-tuning or of routers: `azure/gpt-4o`,
+/// `openrouter/openai/gpt-4o`.
 pub(super) fn base(model: &str) -> &str {
     let model = model.rsplit_once('/').map_or(model, |(_, model)| model);
     match model.strip_prefix("ft:") {

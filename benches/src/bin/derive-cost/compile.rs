@@ -12,7 +12,7 @@ use crate::AnyError;
 pub struct Cost {
     /// From start to end, in seconds.
     pub time: f64,
-    /// What the processors did: see [`Counter`].
+    /// The work of the processors, in the unit of [`Counter`].
     pub work: f64,
 }
 
@@ -74,8 +74,8 @@ pub struct Rustc {
 }
 
 impl Rustc {
-    /// Lets cargo compile a crate whose files are new, with its dependencies, and takes the command from what cargo
-    /// says.
+    /// Lets cargo compile a crate with new files, and its dependencies. Takes the command of rustc from the output
+    /// of cargo.
     pub fn of(folder: &Path, arguments: &[&str], name: &str) -> Result<Self, AnyError> {
         let output = cargo(folder)
             .args(arguments)
@@ -129,7 +129,7 @@ impl Rustc {
     }
 }
 
-/// Runs a command of the shell. With a file for `perf`, its work is in instructions.
+/// Runs a command of the shell. The work is counted in instructions if there is a file for `perf`, else in seconds.
 fn measured(folder: &Path, command: &str, instructions: Option<&Path>) -> Result<Cost, AnyError> {
     let perf = instructions.map_or(String::new(), |file| {
         format!("perf stat -x, -e instructions:u -o '{}'", file.display())

@@ -8,13 +8,14 @@
 //!
 //! The second command is quick. Each list may be empty; serde is always there. With no modes, only the generators run.
 //!
-//! The program writes a crate for each peer and shape. Each crate encodes and decodes each of its types once, so that
-//! generic code is counted too. Cargo builds the dependencies and an empty crate, and says how it runs rustc for the
-//! crate. Then the program writes the crate and runs this command itself, so that only rustc is measured. The peers take turns, and the least of each counts, because
-//! the machine disturbed it least.
+//! The program writes a crate for each peer and shape. Each crate encodes and decodes each of its types once, so
+//! that generic code is counted too. First the crates are empty: Cargo builds them with their dependencies, and
+//! prints the rustc command of each crate. Then the program writes the sources and runs that command itself, so
+//! that only rustc is measured. The peers take turns, and the least cost of each peer counts, because the machine
+//! disturbed that run least.
 //!
-//! prost and buffa get their source before that, from their own generators, as `accp generate` does. What a generator
-//! takes itself stands below each table.
+//! Before that, the generators of prost and buffa write their sources, as `accp generate` does. The time of each
+//! generator is printed below each table.
 
 mod compile;
 mod peers;
@@ -97,7 +98,7 @@ impl Arguments {
     }
 }
 
-/// Returns the words of a list, which must be among these.
+/// Returns the words of a list. Each word must be one of `all`.
 fn chosen<'a>(list: &'a str, all: &[&str]) -> Result<Vec<&'a str>, AnyError> {
     let words: Vec<&str> = list.split(',').filter(|word| !word.is_empty()).collect();
     match words.iter().find(|word| !all.contains(word)) {
@@ -135,7 +136,7 @@ fn main() -> Result<(), AnyError> {
     Ok(())
 }
 
-/// Returns the commands that compile the crates of a shape, which are empty still: one for each mode and peer.
+/// Returns the commands that compile the crates of a shape, one for each mode and peer. The crates are still empty.
 fn commands(
     folder: &Path,
     shape: &Shape,
@@ -149,8 +150,8 @@ fn commands(
     modes.iter().map(of_mode).collect()
 }
 
-/// Prints what each peer costs for a shape, and whether ours meet their goal, which is for the second ratio: other
-/// programs disturb it less.
+/// Prints what each peer costs for a shape, and whether our crates meet their goal. The goal is for the second
+/// ratio, which other programs disturb less.
 fn table(
     commands: &[Vec<Rustc>],
     arguments: &Arguments,
@@ -197,7 +198,7 @@ fn table(
     Ok(())
 }
 
-/// Lets the generators write their sources, and returns what they say of their times.
+/// Lets the generators write their sources. Returns the line that tells their times.
 fn generate(folder: &Path, shape: &Shape, rounds: usize) -> Result<String, AnyError> {
     let output = compile::cargo(folder)
         .args(["run", "--quiet", "--package", "generate", "--"])

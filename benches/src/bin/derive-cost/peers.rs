@@ -1,16 +1,16 @@
-//! The crates that are compiled.
+//! The crates that are compiled, one for each peer and shape.
 
 use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::{fs, io};
 
-/// What a crate has.
+/// The types of a crate.
 pub enum Shape {
-    /// So many structs of 8 fields.
+    /// This many structs of 8 fields.
     Structs(usize),
-    /// One struct of so many fields.
+    /// One struct with this many fields.
     Fields(usize),
-    /// One enum of so many names, and a struct with it.
+    /// One enum with this many names, and a struct with a field of it.
     Names(usize),
 }
 
@@ -75,7 +75,7 @@ const FIELDS: [Field; 8] = [
 pub struct Peer {
     pub name: &'static str,
     pub is_ours: bool,
-    /// How `--peers` and the crates call it.
+    /// The name of the peer in `--peers` and in the names of its crates.
     pub krate: &'static str,
     dependencies: &'static str,
     /// Returns the text of the crate.
@@ -177,7 +177,7 @@ pub fn write_workspace(folder: &Path, root: &Path, shapes: &[Shape]) -> io::Resu
         folder.join("Cargo.toml"),
         format!("[workspace]\nresolver = \"3\"\nmembers = {members:?}\n"),
     )?;
-    // The lock file of the bench fixes the versions of the crates that both use.
+    // The lock file of the bench fixes the versions of the crates that both workspaces use.
     let lock = folder.join("Cargo.lock");
     if !lock.exists() {
         fs::copy(
@@ -212,7 +212,7 @@ fn write_crate(
     fs::write(folder.join("src").join(file), source)
 }
 
-/// Returns a number in letters, so that all rules for names leave it alone.
+/// Returns a number in letters, so that no rule for names changes the text.
 fn letters(at: usize) -> String {
     [at / 676 % 26, at / 26 % 26, at % 26]
         .map(|digit| char::from(b'a' + digit as u8))

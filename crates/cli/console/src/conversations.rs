@@ -20,7 +20,7 @@ pub struct FormatIn {
     format_in: Option<Format>,
 }
 
-/// Makes the parser for the name of one of these formats.
+/// Makes the parser for the names of the formats for which `fits` returns true.
 pub fn formats(
     fits: impl Fn(&Format) -> bool,
 ) -> impl clap::builder::TypedValueParser<Value = Format> {
@@ -30,7 +30,7 @@ pub fn formats(
     PossibleValuesParser::new(values).map(|name| Format::named(&name).unwrap_or(Format::OpenAi))
 }
 
-/// Makes the failure for a fault of the input at its place.
+/// Makes the failure for a fault on this line of the input.
 pub fn at(name: &str, line: u64, message: impl std::fmt::Display) -> Failure {
     Failure::Input(format!("{name}:{line}: {message}"))
 }
@@ -55,9 +55,9 @@ pub fn each_conversation(
     })
 }
 
-/// Restores the conversations of a file of frames one at a time. Hands over the name of the file,
-/// the line on which the conversation ended, and the conversation. Without a side file, the one
-/// beside the frames is read, if there is one.
+/// Restores the conversations of a file of frames one at a time. Hands over the name of the file, the line on which
+/// the conversation ended, and the conversation. Without `externals`, it reads the side file that stands beside the
+/// frames, if there is one.
 pub fn each_restored(
     input: Input,
     path: &Path,

@@ -9,18 +9,18 @@ use accp_recordings::{SideFile, SideFileError, Values};
 use crate::outcome::Failure;
 use crate::output::{NewFile, PRIVATE};
 
-/// Returns the side file that belongs to a file of frames.
+/// Returns the path of the side file that belongs to a file of frames.
 pub fn path_for(frames: &Path) -> PathBuf {
     let mut name = frames.as_os_str().to_owned();
     name.push(".externals.jsonl");
     name.into()
 }
 
-/// A side file that takes its place at [`finish`](Self::finish), never before.
+/// A new side file. It appears at its path, or replaces an old file there, only at [`finish`](Self::finish).
 #[derive(Debug)]
 pub struct ExternalsFile {
     path: PathBuf,
-    /// The values that were put so far.
+    /// The values that were written so far.
     pub file: SideFile<NewFile>,
 }
 
@@ -40,7 +40,7 @@ impl ExternalsFile {
         self.file.failed().map_err(Failure::at(&self.path))
     }
 
-    /// Completes the file and puts it in its place.
+    /// Completes the file and moves it to its path.
     pub fn finish(self) -> Result<(), Failure> {
         let finished = self.file.finish().and_then(NewFile::finish);
         finished.map_err(Failure::at(&self.path))

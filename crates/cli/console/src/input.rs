@@ -13,7 +13,7 @@ use crate::output;
 /// The number of bytes of a line that are kept: enough to see that a frame is over its limit.
 const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
 
-/// What every character of a frame is.
+/// How messages describe the characters that a frame may have.
 pub const PRINTABLE: &str = "printable ASCII (a text value writes other characters as %XX)";
 
 /// The byte order mark that some editors write at the start of a file. It is no part of a line.
@@ -88,7 +88,7 @@ impl Input {
         Ok(())
     }
 
-    /// Reads the whole input as text, and returns it behind its name.
+    /// Reads the whole input as text. Returns the name of the input and the text.
     pub fn text(self) -> Result<(String, String), Failure> {
         let (name, bytes) = self.bytes(u64::MAX)?;
         let text = String::from_utf8(bytes).map_err(|error| {
@@ -98,7 +98,7 @@ impl Input {
         Ok((name, text))
     }
 
-    /// Reads the input up to this many bytes, and returns them behind its name.
+    /// Reads at most `most` bytes of the input. Returns the name of the input and the bytes.
     pub fn bytes(mut self, most: u64) -> Result<(String, Vec<u8>), Failure> {
         self.skip_mark()?;
         let mut bytes = Vec::new();
@@ -140,7 +140,8 @@ impl<'l> Line<'l> {
     /// Returns the line as text.
     ///
     /// # Errors
-    /// The place of the first byte that is not UTF-8. Say that a frame has [`PRINTABLE`] there.
+    /// Returns the place of the first byte that is not UTF-8. A report on a frame should say that [`PRINTABLE`] is
+    /// expected there.
     pub fn text(self) -> Result<&'l str, Utf8Error> {
         std::str::from_utf8(self.bytes)
     }

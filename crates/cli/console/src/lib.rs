@@ -1,4 +1,4 @@
-//! What the commands of ACCP share: how they read input, write output and end.
+//! The parts that the commands of ACCP share: how they read input, write output and end.
 //!
 //! A command reads files or stdin and writes to stdout; reports go to stderr. The exit code is 0 if
 //! all is fine, 1 if the input is at fault, and 2 for misuse and for failures.

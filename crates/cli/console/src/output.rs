@@ -35,7 +35,7 @@ pub fn note(message: impl fmt::Display) {
     record(for_people(&message.to_string()));
 }
 
-/// Prints a text with colours on stderr, as [`note`] does one without.
+/// Prints a text with colours and a line break on stderr. If stderr is closed, the command goes on.
 pub fn show(text: &Styled) {
     record(&text.0);
 }
@@ -55,7 +55,7 @@ pub fn for_people(text: &str) -> Cow<'_, str> {
     escaped(text, |c| c == '\n' || is_in_a_word(c))
 }
 
-/// Escapes a text as [`for_people`] does, also where it would begin another line.
+/// Escapes a text as [`for_people`] does, and also its line breaks, so that it stays on one line.
 pub fn on_one_line(text: &str) -> Cow<'_, str> {
     escaped(text, is_in_a_word)
 }
@@ -75,7 +75,7 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns whether a character can stand in a word, behind its first letter.
+/// Returns whether a character can occur in a word after its first letter.
 fn is_in_a_word(c: char) -> bool {
     !c.is_ascii() && String::from_iter(['a', c]).escape_debug().eq(['a', c])
 }
@@ -114,7 +114,7 @@ impl Output {
     }
 
     /// Opens the file, or stdout if there is no path or the path is `-`. A file gets this mode, [`PRIVATE`] or
-    /// [`SHARED`], also where it takes the place of another.
+    /// [`SHARED`], even if it replaces a file with another mode.
     pub fn to(path: Option<&Path>, mode: u32) -> Result<Self, Failure> {
         match path {
             Some(path) if path != Path::new("-") => {
@@ -162,7 +162,7 @@ impl Output {
         out.finish()
     }
 
-    /// Returns whether the output is stdout, where written text is out at once.
+    /// Returns whether the output is stdout. What was written to stdout cannot be taken back.
     pub fn is_stdout(&self) -> bool {
         matches!(self.sink, Sink::Stdout(_))
     }
@@ -195,7 +195,7 @@ impl Output {
         written.map_err(|error| self.failure(error))
     }
 
-    /// Flushes stdout. A file is not in its place yet.
+    /// Flushes stdout. Does nothing for a file, which appears at its path only at [`finish`](Self::finish).
     pub fn flush(&mut self) -> Result<(), Failure> {
         let flushed = match &mut self.sink {
             Sink::Stdout(stdout) => stdout.flush(),
@@ -204,8 +204,7 @@ impl Output {
         flushed.map_err(|error| self.failure(error))
     }
 
-    /// Ends a command that met this number of faults. Its file takes its place only when there are
-    /// none.
+    /// Ends a command that met this number of faults. A file appears at its path only if there are no faults.
     pub fn conclude(mut self, faults: u64) -> Outcome {
         match self.sink {
             Sink::File(_) if faults > 0 => {
@@ -234,7 +233,7 @@ impl Output {
     }
 }
 
-/// A file that takes its place only when it is complete.
+/// A new file that appears at its path only when it is complete.
 #[derive(Debug)]
 pub struct NewFile(Target);
 
@@ -270,7 +269,7 @@ impl NewFile {
         Ok(Self(Target::Beside(BufWriter::new(file), target)))
     }
 
-    /// Puts the file in its place.
+    /// Completes the file and moves it to its path.
     pub fn finish(self) -> io::Result<()> {
         match self.0 {
             Target::Beside(file, target) => {

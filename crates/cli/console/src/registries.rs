@@ -1,4 +1,4 @@
-//! The registries of a command.
+//! The registries that a command loads: those of its option `--registry`, and the standard profiles.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ impl RegistryArgs {
         !self.registry.is_empty()
     }
 
-    /// Loads the schemas of all given registries, and the standard profiles that they do not
-    /// replace. Says which they do replace.
+    /// Loads the schemas of all given registries, and the standard profiles that these registries do not replace.
+    /// Prints a note for each profile that they replace.
     pub fn load(&self) -> Result<Registry, Failure> {
         let registry = merged(&self.registry)?;
         note_replaced(registry.replaced());

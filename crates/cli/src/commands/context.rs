@@ -1,4 +1,4 @@
-//! `accp context`: a conversation inside the window of its model.
+//! `accp context`: keeps a conversation inside the window of its model.
 
 mod change;
 mod check;
@@ -228,7 +228,7 @@ fn list(input: Input, form: Option<Form>) -> Result<MessageList, Failure> {
     list.map_err(|fault| at_fault(&name, &fault))
 }
 
-/// Reads the text of a list. Returns the name of the input, and the text or its finding.
+/// Reads the text of a list. Returns the name of the input, and the text or the reason why it is not a list.
 fn text(input: Input) -> Result<(String, Result<String, Finding>), Failure> {
     let (name, bytes) = input.bytes(MOST + 1)?;
     let fault = |text: String| Finding {

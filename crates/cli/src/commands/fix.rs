@@ -82,8 +82,8 @@ pub(crate) fn run(args: &Args) -> Outcome {
     out.conclude(faults)
 }
 
-/// Repairs a line, and checks the frame as `accp check` does. An error that the check finds comes
-/// with the frame in which its place counts.
+/// Repairs a line, and checks the frame as `accp check` does. An error of the check comes with the repaired frame,
+/// because the place of the error counts in that frame.
 fn fix(
     line: Line<'_>,
     registry: Option<&Registry>,

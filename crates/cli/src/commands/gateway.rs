@@ -1,4 +1,4 @@
-//! `accp gateway`: between agents and the API of a model.
+//! `accp gateway`: runs a gateway between agents and the API of a model.
 
 mod ledger;
 

@@ -138,8 +138,8 @@ impl Args {
         )
     }
 
-    /// Returns a text about the output, with the command as it runs from here. The first line of the output has it as
-    /// it runs from the folder of the crate.
+    /// Replaces the command in a text about the output. The first line of the output has the command as it runs from
+    /// the folder of the crate. The user needs it as it runs from the current folder.
     fn as_from_here(&self, text: &str) -> String {
         let (Some(path), Some(registry)) = (self.registry_path(), &self.registry) else {
             return text.to_owned();

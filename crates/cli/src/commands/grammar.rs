@@ -1,5 +1,5 @@
-//! `accp grammar`: the grammars of frames and of packets, the pest grammars made from them and from
-//! ABNF of one's own, and grammars of the frames of a registry.
+//! `accp grammar`: the grammars of frames and of packets, the pest grammars made from them and from a user's own
+//! ABNF, and grammars of the frames of a registry.
 
 pub(super) mod export;
 mod own;

@@ -1,4 +1,4 @@
-//! `accp ready`: is a hub there?
+//! `accp ready`: asks a running hub whether it takes requests.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! `accp send` and `accp ask`: one frame to a running hub.
+//! `accp send` and `accp ask`: send one frame to a running hub.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(crate) struct AskArgs {
     hub: HubArgs,
 }
 
-/// The time in which a hub says that nobody has answered, once the time of `ask` is over.
+/// How much longer than its `--timeout` the command `ask` waits, so that the hub can report that nobody has answered.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Runs `accp send`.

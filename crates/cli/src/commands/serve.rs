@@ -1,4 +1,4 @@
-//! `accp serve`: a hub.
+//! `accp serve`: runs a hub.
 
 mod admission;
 pub(super) mod log;
@@ -88,7 +88,7 @@ pub(crate) struct Args {
 /// The number of connections below which the command warns.
 const FEW: usize = 4_096;
 
-/// Where the sessions are.
+/// The store that keeps the sessions.
 #[derive(Debug, Clone)]
 enum StoreLocation {
     File(PathBuf),
@@ -207,7 +207,7 @@ fn with_others(server: Server, public: Option<&str>, idle: Duration) -> Server {
         .mount("/a2a", a2a)
 }
 
-/// Reads the file of settings, and puts the options in their place.
+/// Reads the file of settings. Options of the command line replace settings of the file.
 fn settings(args: &Args) -> Result<Config, Failure> {
     let mut config = match &args.config {
         None => Config::default(),
@@ -249,7 +249,7 @@ fn settings(args: &Args) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Makes the runtime of the commands that wait.
+/// Makes the runtime for commands that run asynchronous code.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()

@@ -154,8 +154,8 @@ pub(crate) fn marked(tokens: &FrameTokens) -> [String; 4] {
         })
 }
 
-/// Formats a row of the table. Rows are written as the frames come, so the widths are fixed. The
-/// marks stand in a column of their own.
+/// Formats a row of the table. Rows are written as the frames come, so the widths are fixed. The marks have a column
+/// of their own.
 fn row(line: &str, cells: [String; 4]) -> String {
     let mut row = format!("{line:>8}");
     for cell in cells {

@@ -1,4 +1,5 @@
-//! What a hub answers: frames and lines of a log, as they come, each within bounds of length and time.
+//! Reads the answer of a hub as it arrives: frames, or lines of a log. Each line has a bound for its length and its
+//! time.
 
 use std::fmt;
 use std::io::{self, BufRead as _, BufReader};
@@ -75,7 +76,7 @@ pub(super) struct Lines {
     body: BufReader<BodyReader<'static>>,
     base: String,
     time: Duration,
-    /// Whether the next line may begin at any time.
+    /// True for a log that is followed: then the next line may begin after any time.
     follow: bool,
 }
 
@@ -137,7 +138,7 @@ pub(super) fn late(base: &str, time: Duration) -> Failure {
     ))
 }
 
-/// Makes the failure for a body that has not come to its end.
+/// Makes the failure for a body that breaks off before its end.
 pub(super) fn broken(base: &str, time: Duration, error: &io::Error) -> Failure {
     let cause = error.get_ref().and_then(|cause| cause.downcast_ref());
     let is_late = matches!(cause, Some(ureq::Error::Timeout(_)));

@@ -1,4 +1,4 @@
-//! Values that are too long for their frame: they go to the hub ahead of it (draft sections 3.3 and 3.4).
+//! Sends values that are too long for their frame to the hub, before the frame (draft sections 3.3 and 3.4).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use accp_console::outcome::Failure;
 
 /// The most bytes of a frame, up to its metadata, that is surely within the limits in tokens.
 const SHORT: usize = 150;
-/// The most characters of a value that stands in its frame.
+/// The most characters of a value that stays in its frame.
 const LONG: usize = 50;
 /// The most bytes of a description of a session by the hub.
 const STATE_BYTES: u64 = 16 << 20;
@@ -26,7 +26,8 @@ const STATE_BYTES: u64 = 16 << 20;
 /// The frames that must be sent before a frame, because they carry its long values.
 #[derive(Default)]
 pub(super) struct Uploads {
-    /// The sender and the number of its last value; `None` if nothing has to be sent first.
+    /// The sender, and the number of the last value that it had put before these; `None` if nothing has to be sent
+    /// first.
     sender: Option<(AgentId<'static>, u64)>,
     /// The frames that announce the values, without `mid` and `seq`.
     announcements: Vec<String>,
@@ -38,14 +39,14 @@ pub(super) struct Uploads {
 /// A sender, as its session knows it.
 struct Sender {
     member: MemberId,
-    /// The number of the last value that it has put.
+    /// The number of the last value that the sender has put.
     last_put: u64,
     counter: Bpe,
 }
 
 impl Hub<'_> {
-    /// Sends the values of a frame that are too long for it, before the frame. If the frame has a number of its own,
-    /// it gets a greater one.
+    /// Sends those values of a frame that are too long for the frame. If the frame has a number of its own, the
+    /// announcements of the values take that number and the next ones, and the frame gets the number after them.
     pub(super) fn upload_values(
         &self,
         head: &str,
@@ -96,7 +97,7 @@ impl Hub<'_> {
         values.try_for_each(|value| self.put(agent, value))
     }
 
-    /// Returns whether the sender has put other values since.
+    /// Returns whether the sender has put other values since `uploads` was made.
     fn is_late(&self, uploads: &Uploads) -> Result<bool, Failure> {
         let Some((agent, last_put)) = &uploads.sender else {
             return Ok(false);
@@ -241,7 +242,7 @@ fn sender_in(state: &Json, agent: &AgentId<'_>) -> Option<Sender> {
     })
 }
 
-/// Returns the words of an error with its code, which some of them have.
+/// Returns the text of an error with its code. Some errors have the code in their text already.
 fn with_code(code: ErrorCode, error: &dyn std::fmt::Display) -> String {
     let (code, words) = (code.to_string(), error.to_string());
     if words.contains(&code) {

@@ -1,4 +1,4 @@
-//! `accp aacp`: checking and reading packets.
+//! Tests of `accp aacp`: checking and reading packets.
 
 mod bridge;
 mod encode;

@@ -1,4 +1,4 @@
-//! `accp aacp encode --english`, `route` and `registry`.
+//! Tests of `accp aacp encode --english`, `route` and `registry`.
 
 use serde_json::{Value as Json, json};
 
@@ -19,7 +19,7 @@ fn folder() -> Folder {
     Folder::with(&[("answers.jsonl", &text)])
 }
 
-/// Returns the exit code, and what stands on stdout.
+/// Runs a command on an instruction. Returns its exit code and the last object on stdout.
 fn ask(folder: &Folder, command: &str, english: &str, more: impl Words) -> (Option<i32>, Json) {
     let command = ["aacp", command, "--english", english];
     let run = folder.run((command, "--format json --registry r.aacp", more), "");

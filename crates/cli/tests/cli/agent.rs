@@ -1,4 +1,4 @@
-//! `accp agent`: how it runs its command, and how it ends it.
+//! Tests of `accp agent`: how it runs its command, and how it ends the command.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};

@@ -1,4 +1,4 @@
-//! What Cargo makes of the crates and files that the command writes.
+//! Tests that Cargo builds the crates and the files that the command writes.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

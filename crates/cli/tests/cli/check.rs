@@ -1,4 +1,4 @@
-//! `accp check`.
+//! Tests of `accp check`.
 
 use serde_json::json;
 
@@ -350,8 +350,8 @@ fn a_session_is_checked_over_its_frames() {
     ");
 }
 
-/// The frames of a session keep the rules that its host checks, also if the file begins in the
-/// middle, and under both numberings.
+/// Frames that keep the rules of a session pass, even if the file begins in the middle of the session, and under both
+/// numberings.
 #[test]
 fn the_frames_of_a_session_pass() {
     let one = |agent: &str, mid: u64, seq: u64, more: &str| {

@@ -1,4 +1,4 @@
-//! What tests check of the result of a command. A check that fails shows the command line and all that it printed.
+//! Checks of the result of a command. A check that fails shows the command line and all that the command printed.
 
 use super::Run;
 

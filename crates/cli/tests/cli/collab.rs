@@ -98,7 +98,7 @@ fn codes(object: &Json) -> Vec<&str> {
         .collect()
 }
 
-/// Takes a member out that differs from run to run.
+/// Removes a member from an object and returns it. The member differs from run to run.
 fn take(object: &mut Json, key: &str) -> String {
     let value = object.as_object_mut().unwrap().remove(key).unwrap();
     value.as_str().unwrap().to_owned()

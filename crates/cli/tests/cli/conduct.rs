@@ -198,8 +198,8 @@ fn a_dash_is_stdin_and_stdout() {
     assert_eq!((run.code, run.stdout), (Some(0), format!("{GOOD}\n")));
 }
 
-/// A file from another system is read alike by every command: other line ends and a byte order mark
-/// do not count, and bytes that are not UTF-8 are a fault with their place.
+/// Every command reads a file from another system in the same way: other line ends and a byte order mark do not
+/// count, and bytes that are not UTF-8 are a fault with their place.
 #[test]
 fn files_from_other_systems() {
     let frame = "@a>req:plan{x:1}[mid:m,seq:1]\r\n";

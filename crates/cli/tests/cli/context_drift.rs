@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::cli::Folder;
 
-/// Returns the rules of another agent, more than a summary has room for.
+/// Returns a list of rules, more than a summary has room for.
 fn rules() -> Vec<String> {
     let parts = [
         "roof", "floor", "door", "window", "gutter", "frame", "hinge", "wall", "step", "shelf",

@@ -1,4 +1,4 @@
-//! `accp convert`.
+//! Tests of `accp convert`.
 
 use std::fs;
 
@@ -171,7 +171,7 @@ fn a_faulty_file_is_told_by_its_place() {
     }
 }
 
-/// Frames that are cut, or of which one is missing, do not restore to a shorter conversation.
+/// If frames are cut or one is missing, they are refused, and do not restore to a shorter conversation.
 #[test]
 fn cut_frames_are_noticed() {
     let folder = Folder::with(&[("in.jsonl", &example())]);
@@ -240,7 +240,7 @@ fn documents_show_what_the_command_prints() {
     );
 }
 
-/// Frames in another order, or with one twice, are not a conversation.
+/// Frames in a wrong order are refused, and so is a frame that comes twice.
 #[test]
 fn shuffled_frames_are_noticed() {
     let frames = accp("convert", example()).stdout;

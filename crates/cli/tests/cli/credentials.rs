@@ -1,4 +1,4 @@
-//! Tokens of hubs, and who else can read them.
+//! Tests of the tokens that commands show to a hub: where a token comes from, and the warning if others can read it.
 
 use std::fs;
 use std::path::{Path, PathBuf};

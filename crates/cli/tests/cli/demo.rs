@@ -1,4 +1,4 @@
-//! `accp demo`.
+//! Tests of `accp demo`.
 
 use crate::cli::{Folder, accp};
 
@@ -280,7 +280,7 @@ fn debug_tells_every_frame() {
     // The sender sends the request once. The host keeps it and relays it to four members, who keep it. The sender is
     // one of the four.
     let asked = about("research requests tool: tool_name web_search");
-    // The host's voucher for its log differs each time, because its secret does.
+    // The host's voucher for its log differs each time, because the host's secret differs.
     let asked = asked.iter().map(|line| match line.split_once(",sum:") {
         Some((before, rest)) if rest.len() == 56 => format!("{before},sum:..,proof:..]"),
         _ => (*line).to_owned(),

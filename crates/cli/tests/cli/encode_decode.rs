@@ -1,4 +1,4 @@
-//! `accp encode` and `accp decode`.
+//! Tests of `accp encode` and `accp decode`.
 
 use serde_json::{Value as Json, json};
 

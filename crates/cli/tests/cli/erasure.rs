@@ -1,4 +1,4 @@
-//! `accp session erase`, and what `--redact` leaves out.
+//! Tests of `accp session erase`, and of what `--redact` leaves out.
 
 use std::fs;
 

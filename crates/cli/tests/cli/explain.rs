@@ -1,4 +1,4 @@
-//! `accp explain`.
+//! Tests of `accp explain`.
 
 use accp_runtime::{DynamicFrame, ErrorCode, Registry};
 use serde_json::json;

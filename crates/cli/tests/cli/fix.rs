@@ -1,4 +1,4 @@
-//! `accp fix`.
+//! Tests of `accp fix`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Recorded conversations in the formats of other programs.
+//! Tests that commands read recorded conversations in the formats of other programs.
 
 use serde_json::{Value as Json, json};
 
@@ -148,8 +148,7 @@ const FOREIGN: [(&str, &str, &str); 4] = [
     ),
 ];
 
-/// A message that no person wrote does not become a turn of the user. The frames of a log give the
-/// log again.
+/// A message that no person wrote does not become a turn of the user. The frames of a log restore to the same log.
 #[test]
 fn a_log_of_a_framework_is_converted_with_its_roles() {
     let said = [

@@ -102,7 +102,7 @@ fn mcp_and_a2a_speak_for_the_agent_of_the_token_alone() {
     let hub = TestHub::with("", &[DEV, EVE]);
     let (dev, eve) = (hub.client_of(DEV), hub.client_of(EVE));
     let session = dev.begin("/mcp/lunch/dev");
-    // The last entry about the agent at its start is the one about the requests that it takes, so the test waits for it.
+    // When the agent starts, the entry about the requests that it takes comes last, so the test waits for this entry.
     let read = |_| logs(&hub.folder.path().join("hub.accp"));
     let before = (0..10_000).map(read).find(|all| all.contains("sync:takes"));
 
@@ -262,7 +262,7 @@ fn a_withdrawn_token_ends_what_is_open_on_every_route() {
     stays.until("goal:soup");
 }
 
-/// Returns each route with a safe method, of a session and an agent.
+/// Returns the routes of a session and an agent that have a safe method.
 fn safe_routes(session: &str, agent: &str) -> Vec<String> {
     let of_session = [
         "frames",

@@ -1,4 +1,5 @@
-//! `accp gateway` as a process of its own, before a provider of a few lines: it is killed, and goes on.
+//! Tests of `accp gateway` as a process of its own, in front of a small provider. A gateway that is killed goes on
+//! when it starts again.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::{Folder, Run, Words as _, command, finish};
 
-/// A message of HTTP: its head, and its body by its length.
+/// Reads a message of HTTP: its head, and a body of the length that the head states.
 fn read_message(stream: &TcpStream) -> Option<(String, String)> {
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
@@ -30,12 +31,14 @@ fn read_message(stream: &TcpStream) -> Option<(String, String)> {
     Some((head, String::from_utf8(body).ok()?))
 }
 
-/// Starts a provider that answers each request with a count, and says what it got.
+/// Starts a provider that answers each request without content, but with a count of tokens. Returns its URL, and a
+/// receiver of the requests.
 fn provider() -> (String, Receiver<String>) {
     provider_with(|_| json!([]))
 }
 
-/// Starts a provider that answers with the content that a request gets, and a count.
+/// Starts a provider that answers a request with the content that `content` returns for it, and with a count of
+/// tokens.
 fn provider_with(content: fn(&str) -> Json) -> (String, Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -104,7 +107,7 @@ impl Gateway {
         self.asked(body).0
     }
 
-    /// Returns the session of a request, and its answer.
+    /// Sends a request, and returns its session and its answer.
     fn asked(&self, body: &str) -> (String, Json) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let head = format!(
@@ -130,7 +133,7 @@ impl Gateway {
     }
 }
 
-/// Returns a request after so many calls of a tool, whose results are records.
+/// Returns a request whose list has `calls` calls of a tool. The results of the tool are records.
 fn request(calls: usize) -> String {
     let mut messages = vec![json!({"role": "user", "content": "Which slots are free?"})];
     for call in 0..calls {
@@ -143,7 +146,7 @@ fn request(calls: usize) -> String {
         messages.push(json!({"role": "user", "content": [
             {"type": "tool_result", "tool_use_id": format!("c{call}"), "content": rows}]}));
     }
-    // A cache keeps no list of fewer than 1,024 tokens, and the gateway makes none smaller than that.
+    // A cache keeps no list of fewer than 1,024 tokens, and the gateway shortens no list below that size.
     let system = "You book tables. ".repeat(400);
     json!({"model": "claude-m", "max_tokens": 9, "system": system, "messages": messages})
         .to_string()
@@ -182,7 +185,7 @@ fn a_gateway_that_is_killed_goes_on_with_the_same_lists() {
     }
 }
 
-/// Asks for a line of the first result once, and then for a slot.
+/// Returns the answer of a model that first reads a line of the first result, then calls `slots` once, and then ends.
 fn reading(body: &str) -> Json {
     let json: Json = serde_json::from_str(body).unwrap();
     let has = |id: &str| body.contains(&format!("\"id\":\"{id}\""));

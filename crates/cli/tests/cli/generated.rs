@@ -1,4 +1,4 @@
-//! `accp generate`, `accp grammar`, `accp completions` and `accp man`.
+//! Tests of `accp generate`, `accp grammar`, `accp completions` and `accp man`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `accp grammar export`.
+//! Tests of `accp grammar export`.
 
 use crate::cli::{Folder, Run, Words, accp};
 

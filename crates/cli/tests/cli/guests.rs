@@ -1,4 +1,4 @@
-//! Agents that reach a hub by MCP and A2A: what each costs, and what they get when the hub is killed.
+//! Tests of agents that reach a hub by MCP and A2A: what each costs, and what they get when the hub is killed.
 
 use std::path::Path;
 
@@ -150,7 +150,7 @@ fn weigh(hub: &Running, folder: &Path) -> Weight {
     }
 }
 
-/// Returns how much more a hub takes after 200 agents have come in this way, and after 400.
+/// Returns how much the memory and the files of a hub have grown after 200 agents have entered it, and after 400.
 fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     let folder = tempfile::tempdir().unwrap();
     let (hub, url) = Running::hub("hub.accp", folder.path());
@@ -167,7 +167,7 @@ fn crowd(enters: impl Fn(&str, usize)) -> [Weight; 2] {
     })
 }
 
-/// Lets an agent with this number in at a hub.
+/// A way in which the agent with this number enters the hub at this URL.
 type Enters = fn(&str, usize);
 
 fn posts(url: &str, number: usize) {
@@ -182,7 +182,7 @@ fn opens_a_model(url: &str, number: usize) {
     Model::opens(url, &format!("agent{number}"));
 }
 
-/// The client has no session of MCP, so it is refused, and no agent opens.
+/// The client has no session of MCP, so the hub refuses it, and opens no agent.
 fn asks_for_tools(url: &str, number: usize) {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" });
     let post = http().post(format!("{url}/mcp/main/agent{number}"));
@@ -209,8 +209,8 @@ fn sends_a_message(url: &str, number: usize) {
     assert!(said.contains("TASK_STATE_"), "{said}");
 }
 
-/// An agent costs as much by MCP and A2A as by POST, and a constant that docs/limits.md states. Most of that is
-/// the session of MCP, which belongs to the client. Twice as many agents cost twice as much.
+/// By MCP and A2A an agent costs what it costs by POST, plus a constant that docs/limits.md states. Most of this
+/// constant is the session of MCP, which belongs to the client. Twice as many agents cost twice as much.
 #[test]
 fn an_agent_costs_the_same_however_it_comes() {
     const KIB: u64 = 1024;

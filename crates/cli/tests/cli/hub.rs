@@ -1,4 +1,4 @@
-//! A hub, and the commands that talk to it.
+//! Tests of a hub, and of the commands that talk to it.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;

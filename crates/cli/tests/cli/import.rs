@@ -1,4 +1,4 @@
-//! `accp session import`.
+//! Tests of `accp session import`.
 
 use serde_json::{Value as Json, json};
 
@@ -166,7 +166,8 @@ fn an_import_that_stopped_is_completed() {
     assert!(is_whole("empty.db"));
 }
 
-/// A session that has another log than the recording keeps its name.
+/// If the file has a session of the same name with another log, that session keeps its name, and the new one gets a
+/// number.
 #[test]
 fn another_recording_gets_another_name() {
     let other = |word: &str| {

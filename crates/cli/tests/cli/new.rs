@@ -1,4 +1,4 @@
-//! `accp new`: a crate that holds frames.
+//! Tests of `accp new`, which makes a crate that holds frames.
 
 use std::fs;
 

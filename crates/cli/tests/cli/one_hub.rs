@@ -1,4 +1,4 @@
-//! Only one hub may have a file of sessions. Other commands may still read or copy the file.
+//! Tests that only one hub may have a file of sessions. Other commands may still read or copy the file.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What `docs/operations.md` and the files for operators promise.
+//! Tests of the promises in `docs/operations.md` and in the files for operators.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use super::hub::Running;
 use super::{command, finish, workspace};
 
-/// A text that may stand only in frames, values, tokens and paths, and never in a log.
+/// A text that may occur only in frames, values, tokens and paths, and never in a log.
 const SECRET: &str = "xyzzy";
 
 fn http() -> ureq::Agent {

@@ -1,4 +1,4 @@
-//! `accp primer`.
+//! Tests of `accp primer`.
 
 use accp_tokens::{Bpe, TokenCounter as _};
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! Files with content are for their owner alone, whichever command makes them.
+//! Tests that files with content are for their owner alone, whichever command makes them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -172,7 +172,7 @@ fn the_registry_of_instructions_is_its_owner_s() {
     assert_eq!(open_to_others(&folder, "r.aacp"), [""; 0]);
 }
 
-/// A folder that agents share stays open to them, and the private files of a participant beside it do not.
+/// Agents share a folder, so its files stay open to other users. The private files of a participant beside it do not.
 #[test]
 fn a_shared_folder_stays_shared() {
     let folder = inputs(&[]);

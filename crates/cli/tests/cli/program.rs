@@ -1,4 +1,4 @@
-//! The command, run as its users run it. The tests of `accp-lab` have this file, too.
+//! Runs the command as its users run it. The tests of `accp-lab` include this file, too.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

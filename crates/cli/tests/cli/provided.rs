@@ -1,5 +1,5 @@
-//! The output of `accp convert --format-out` passes `accp context check`, or is refused with the place and a
-//! cure.
+//! Tests that the output of `accp convert --format-out` passes `accp context check`, or is refused with the place and
+//! a cure.
 
 use accp_memory::{Form, MessageList, check};
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! The README of this crate: its commands print the output that it shows.
+//! Tests the README of this crate: its commands print the output that it shows.
 
 use std::env;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `accp registry`.
+//! Tests of `accp registry`.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn lint_shows_every_mistake_with_place_and_cure() {
     ");
 }
 
-/// Every command that reads a registry names the byte and the cure.
+/// For a registry that is not UTF-8, every command that reads a registry names the byte and the cure.
 #[test]
 fn a_registry_that_is_not_utf_8() {
     let folder = Folder::with(&[]);

@@ -1,4 +1,4 @@
-//! `accp session`: reads of a store, and faults in it.
+//! Tests of `accp session`: reads of a store, and faults in the store.
 
 use std::fmt::Write as _;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Hostile input to commands: servers that are not hubs, servers that attack, and damaged files.
+//! Tests of commands with hostile input: servers that are not hubs, servers that attack, and damaged files.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -21,8 +21,7 @@ const PIECE: &str =
 /// Characters on which a terminal acts: a title, a colour, C1 in UTF-8, a change of direction, and marks.
 const HARM: &str = "\u{1b}]0;owned\u{7}\u{1b}[31m\u{9b}2J\u{202e}\u{200f}\u{61c}\u{2066}\r";
 
-/// Checks that the output of a command has none of these characters as they are, and that it shows them
-/// escaped.
+/// Checks that the output of a command shows the characters of [`HARM`] only in escaped form.
 fn assert_harmless(run: &Run) {
     let said = format!("{}{}", run.stdout, run.stderr);
     for harm in HARM.chars() {

@@ -1,4 +1,4 @@
-//! `accp tokens`.
+//! Tests of `accp tokens`.
 
 use serde_json::json;
 

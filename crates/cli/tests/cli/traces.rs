@@ -1,4 +1,4 @@
-//! Traces for a collector of OpenTelemetry.
+//! Tests of the traces that a hub sends to a collector of OpenTelemetry.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -6,10 +6,11 @@ use std::sync::mpsc;
 
 use super::hub::Running;
 
-/// A text that may stand only in a frame and a token, and never in a span.
+/// A text that may occur only in a frame and a token, and never in a span.
 const SECRET: &str = "xyzzy";
 
-/// Takes one batch of spans, and returns its path and its bytes.
+/// Starts a collector that takes one batch of spans. Returns its URL, and a receiver of the head and the bytes of the
+/// batch.
 fn collector() -> (String, mpsc::Receiver<(String, Vec<u8>)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

@@ -1,4 +1,4 @@
-//! The lines of the shell in the README and in how-to pages, as their readers type them.
+//! Runs the shell commands of the README and of how-to pages, as their readers type them.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! `accp agent`: the answers of a command, and its ends.
+//! Tests of `accp agent`: the answers of its command, and the ways in which the command ends.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -56,7 +56,7 @@ fn process(test: &TestHub, name: &str) -> u32 {
     })
 }
 
-/// Waits until something is there.
+/// Waits until `look` returns something, but not longer than `time`.
 pub(crate) fn within<T>(time: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + time;
     loop {

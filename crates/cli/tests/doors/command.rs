@@ -1,4 +1,4 @@
-//! The command, on a session whose registry is not the standard one.
+//! Tests of the command on a session whose registry is not the standard one.
 
 use super::processes::{Hub, accp};
 

@@ -1,5 +1,5 @@
-//! Cases that new users met first: an agent whose name was used before, programs that end at once, texts near the
-//! limits of a frame, failures under an own registry, and two registries that differ.
+//! Tests of cases that new users met first: an agent whose name was used before, programs that end at once, texts
+//! near the limits of a frame, failures with a user's own registry, and two registries that differ.
 
 use std::borrow::Cow;
 use std::future::IntoFuture as _;
@@ -14,7 +14,8 @@ use super::REGISTRY;
 use super::processes::{HUB, TestHub, connect};
 use super::table::lab::{NoteDone, NoteReq};
 
-/// Lengths around the limits: a value that stands in a frame, a frame, a part of a value, a transfer.
+/// Lengths of texts around four limits: of a value inside a frame, of a frame, of a part of a value, and of a
+/// transfer.
 const LENGTHS: [usize; 12] = [
     0, 1, 50, 51, 16_000, 16_400, 24_600, 26_000, 64_000, 66_000, 100_000, 1_000_000,
 ];
@@ -31,13 +32,14 @@ fn note(text: impl Into<Cow<'static, str>>) -> NoteReq<'static> {
     }
 }
 
-/// Returns a text of so many characters, of which many are longer in a frame than in a program.
+/// Returns a text of `length` characters. A frame escapes many of them, so the text is longer in a frame than in a
+/// program.
 fn text_of(length: usize) -> String {
     let words = "The guest waits; soup, for two: \"grün\", 4|5 {hot}\n";
     words.chars().cycle().take(length).collect()
 }
 
-/// Answers each note by its own text.
+/// Answers each note with the note's text.
 fn echo(agent: &Agent) {
     agent.serve(|note: NoteReq<'static>, cx| async move {
         let NoteReq { text, more, .. } = note;
@@ -62,7 +64,7 @@ async fn own_hub(store: impl Store + Send + 'static) -> OwnHub {
     OwnHub::open_with(options, store).await.unwrap()
 }
 
-/// Plays a part.
+/// The main function of a program that a test starts. `part` says what the program does.
 pub(crate) async fn play(part: &str) {
     match part {
         // The program has a hub and two agents in its process.
@@ -276,7 +278,7 @@ async fn a_question_that_nobody_takes_is_an_error_at_once() {
     assert_eq!(chat.unwrap().content, "soup?");
 }
 
-/// When an agent is removed, its questions go to the next agent, with the mark that another has had them.
+/// When an agent is removed, its questions go to the next agent, with a mark that an agent has had them before.
 #[tokio::test]
 async fn an_agent_that_is_taken_out_hands_its_questions_on() {
     let hub = own_hub(MemoryStore::new()).await;

@@ -392,7 +392,7 @@ fn log(rows: &[Row], writer: Age) -> Vec<String> {
         &hub,
         &format!("evolution {} reader", writer.other().word()),
     );
-    // Handlers run side by side, and the agent says `ready` somewhere among them.
+    // Handlers run concurrently, so the agent may say `ready` before, between or after the lines of its handlers.
     let expected = rows.iter().filter(|row| row.said(writer).is_some()).count();
     let mut heard = BTreeMap::new();
     while heard.len() < expected {

@@ -1,4 +1,4 @@
-//! Requests over HTTP, written byte by byte as any program may write them.
+//! Tests of requests over HTTP, written byte by byte as any program may write them.
 
 use std::collections::BTreeSet;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -10,7 +10,7 @@ use accp_runtime::{DynamicFrame, ErrorCode, Registry, Value};
 
 use super::processes::Hub;
 
-/// A registry of one's own that leaves the standard profiles as they are.
+/// A registry with a schema of its own. It leaves the standard profiles as they are.
 pub(crate) const OWN: &str = r#"{ "schemas": { "note": {
     "code": "NOTE", "fields": ["text", "size"], "types": { "text": "text", "size": "integer" },
     "frames": [ { "intent": "req", "operation": "note" } ]
@@ -93,7 +93,7 @@ impl Chunked {
     }
 }
 
-/// A request without chunks, and its whole answer.
+/// Sends a request without chunks. Returns the status and the body of its answer.
 pub(crate) fn request(hub: &Hub, head: &str, body: &str) -> (u16, String) {
     let mut socket = TcpStream::connect(hub.address()).unwrap();
     // A test that waits in vain fails here, not at the end of the whole run.

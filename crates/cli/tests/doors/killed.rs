@@ -1,5 +1,5 @@
-//! A program that asks, one that answers, and their hub. At each line of the script, each of the three is killed and
-//! started again.
+//! Tests a program that asks, a program that answers, and their hub. At each line of the script, each of the three is
+//! killed and started again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,11 +15,12 @@ use super::table::lab::{NoteDone, NoteReq};
 const ASKER: [&str; 10] = [
     "connect", "begin", "queue", "send", "ask", "long", "put", "check", "close", "closed",
 ];
-/// The lines among them that send a frame. Its number is the field `size` of the frame.
+/// The lines of [`ASKER`] that send a frame. The field `size` of the frame is the number of its line in this list,
+/// from 1.
 const SENDS: [&str; 5] = ["queue", "send", "ask", "long", "put"];
 /// The lines of the program that answers, except those of its handler.
 const ANSWERER: [&str; 2] = ["connect", "serve"];
-/// Each run of the asking program begins with a frame that has a number from here on.
+/// Each run of the asking program begins with a frame whose number is larger than this.
 const LIVES: i64 = 1000;
 /// The target of a program that is not to be killed.
 const NO_LINE: &str = "-";
@@ -64,7 +65,8 @@ impl Script {
     }
 }
 
-/// Plays a part: `asker` or `answerer`, and the line at which it stops.
+/// The main function of a program that a test starts. `part` is `asker` or `answerer`, and the line at which the
+/// program stops.
 pub(crate) async fn play(part: &str) {
     let (part, target) = part.split_once(' ').unwrap();
     let script = Script {
@@ -80,7 +82,7 @@ async fn ask(script: Script) {
     script.at("connect").await;
     let dev = connect("dev", true).await.unwrap();
     script.at("begin").await;
-    // Frames that an earlier life left in the outbox come before this frame in the log. So from here on the log shows
+    // Frames that an earlier run left in the outbox come before this frame in the log. So from here on the log shows
     // which lines were carried out.
     let life = LIVES + i64::from(std::process::id());
     let begun = dev.send(note(life)).await.unwrap().position.unwrap();
@@ -211,7 +213,7 @@ impl TestHub {
                 ("dev", "req", "note") => {
                     let mid = envelope.msg_id.unwrap();
                     let known = asked.insert(number(&frame).unwrap(), mid.clone());
-                    // A request that is handed on stands in the log again, under its id.
+                    // A request that is handed on is in the log again, under the same id.
                     let is_same = known.is_none_or(|known| known == mid);
                     assert!(is_same, "{what}: {frame:?} is there twice");
                 }

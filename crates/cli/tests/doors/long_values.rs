@@ -1,4 +1,5 @@
-//! Values of the command that are too long for a frame: the token counts of the frames in the log (draft section 3.4).
+//! Tests of `accp send` and `accp ask` with values that are too long for a frame: they count the tokens of the frames
+//! in the log (draft section 3.4).
 
 use accp_runtime::{Frame, FrameTokenLimits, FrameTokens, Within};
 use accp_tokens::Bpe;

@@ -1,4 +1,4 @@
-//! A request for one agent, named by a field that the registry declares, or by the metadata.
+//! Tests of a request for one agent, which a field of the registry or the metadata names.
 
 use std::time::Duration;
 
@@ -14,14 +14,14 @@ const REGISTRY: &str = r#"{ "schemas": { "order": {
     ]
 } } }"#;
 
-/// Answers an order by the name of the agent.
+/// A script that answers an order with the name of the agent.
 const ANSWERS: &str = "echo '@$0>done:order{dish:by_$0|schema:OR}'";
 
 fn cook(hub: &Hub, name: &str) -> Cook {
     Cook::start_as(hub, name, "", &ANSWERS.replace("$0", name))
 }
 
-/// Returns the frames of the log with this in them.
+/// Returns the frames of the log that contain this text.
 fn frames(hub: &Hub, part: &str) -> Vec<String> {
     let mut frames = hub.frames();
     frames.retain(|frame| frame.contains(part));
@@ -123,7 +123,8 @@ fn a_question_that_names_nobody_has_one_agent_at_a_time() {
     });
 }
 
-/// `DELETE` takes an agent out. One that still runs connects again, and is in the session as before.
+/// `DELETE` removes an agent from the session. An agent that still runs connects again, and is in the session as
+/// before.
 #[test]
 fn an_agent_that_is_taken_out_while_it_runs_comes_back() {
     let folder = tempfile::tempdir().unwrap();

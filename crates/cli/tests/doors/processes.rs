@@ -1,4 +1,4 @@
-//! Processes of their own: hubs, and agents that are programs.
+//! Starts hubs, and agents that are programs, as processes of their own.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -32,7 +32,7 @@ fn finish(command: &mut Command) -> (bool, String) {
     (done.status.success(), output.concat())
 }
 
-/// A hub in a folder, on a port that stays its own when it starts again.
+/// A hub in a folder. It keeps its port when it starts again.
 pub(crate) struct Hub {
     folder: std::path::PathBuf,
     port: u16,
@@ -40,7 +40,7 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
-    /// Takes a port, and starts nothing.
+    /// Chooses a port, but does not start the hub.
     pub(crate) fn new(folder: &Path) -> Self {
         Self::with(folder, REGISTRY)
     }
@@ -128,7 +128,7 @@ impl Hub {
         self.accp(args).1
     }
 
-    /// Returns the frames in the log that a program has sent.
+    /// Returns the frames about notes in the log.
     pub(crate) fn log(&self) -> Vec<String> {
         let mut frames = self.frames();
         frames.retain(|frame| frame.contains(":note{"));
@@ -149,14 +149,14 @@ impl Drop for Hub {
     }
 }
 
-/// A hub, and the folder in which it and programs have their stores.
+/// A hub, and the folder in which the hub and the programs have their stores.
 pub(crate) struct TestHub {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) hub: Hub,
 }
 
 impl TestHub {
-    /// Takes a folder and a port, and starts nothing.
+    /// Makes a folder and chooses a port, but does not start the hub.
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let hub = Hub::new(folder.path());
@@ -188,7 +188,7 @@ pub(crate) const PART: &str = "DOORS_PART";
 pub(crate) const HUB: &str = "DOORS_HUB";
 
 impl Program {
-    /// Starts a program in a folder. `part` is the test that it runs.
+    /// Starts a program in a folder. `part` says what the program does.
     pub(crate) fn start(folder: &Path, hub: &Hub, part: &str) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args("--exact doors::agents::plays_a_part --nocapture --test-threads=1".words())
@@ -235,7 +235,7 @@ impl Drop for Program {
     }
 }
 
-/// Connects an agent to the hub of its program, with a store that it keeps or not.
+/// Connects an agent to the hub of its program. The agent's store is a file if `keeps`, and memory otherwise.
 pub(crate) async fn connect(name: &'static str, keeps: bool) -> Result<Agent, Error> {
     // The folder of the hub and its agents has the registry of the hub.
     let registry = std::fs::read_to_string("registry.json").unwrap();

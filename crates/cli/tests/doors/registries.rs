@@ -1,4 +1,5 @@
-//! The registry of a session at each door: how an agent learns it, and who refuses one that was tampered with.
+//! Tests of the registry of a session at each door: how an agent learns it, and who refuses one that was tampered
+//! with.
 
 use accp_client::{Agent, Hub as Session};
 use accp_runtime::session::{Options, Outbound};

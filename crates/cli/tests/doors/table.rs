@@ -1,5 +1,6 @@
-//! The promises of a session at each of its doors. A scenario is written once, and runs through every door that offers
-//! it; the table of docs/conformance.md names the scenario for each requirement and door, or says why a door has none.
+//! Tests of the promises of a session at each of its doors. A scenario is written once, and runs through every door
+//! that offers it. The table of docs/conformance.md names the scenario for each requirement and door, or says why a
+//! door has none.
 //!
 //! The agent `dev` uses the door. The agent `lab` is a program of its own, which answers each note with the same text.
 
@@ -26,8 +27,8 @@ use super::processes::{Hub, Program};
 trait Door {
     /// The most bytes of a text that this door can send.
     const MOST: usize = 1_000_000;
-    /// The frames that make a checkpoint through this door, besides an answer: intents, and `hot` for a context that
-    /// is too large.
+    /// What makes a checkpoint through this door, besides an answer: the intents of frames, and `hot` for a context
+    /// that is too large.
     const TRIGGERS: &[&str] = &["esc", "comp", "hot"];
 
     /// Opens the door for the agent `dev`.
@@ -35,7 +36,8 @@ trait Door {
 
     /// Sends a message, given without its agent as `accp encode` takes it.
     ///
-    /// # Errors The door's error, if the frame does not enter the log.
+    /// # Errors
+    /// The door's error, if the frame does not enter the log.
     fn send(&mut self, setup: &Setup, message: &Json) -> Result<(), String>;
 
     /// Sends a message, and returns the params of its answer under full names, each reference with its value.
@@ -85,7 +87,8 @@ trait Door {
 trait ByHand: Door {
     /// Sends a frame, given without its metadata.
     ///
-    /// # Errors The door's error, if the frame does not enter the log.
+    /// # Errors
+    /// The door's error, if the frame does not enter the log.
     fn by_hand(&mut self, setup: &Setup, frame: &str) -> Result<(), String>;
 }
 
@@ -131,7 +134,7 @@ impl Setup {
         let told = self.hub.start_with(more);
         let mut lab = Program::start(self.folder.path(), &self.hub, "table lab");
         assert_eq!(lab.says(), "ready");
-        // A question that names nobody needs an agent that has said what it takes.
+        // A question that names no agent needs an agent that has said which requests it takes.
         within(Duration::from_secs(20), || {
             let frames = self.hub.frames();
             let says = frames.iter().any(|frame| frame.contains("sync:takes{"));
@@ -306,7 +309,7 @@ fn once<D: Door>() {
     let log = door.log(&setup);
     for n in 0..5 {
         let text = format!("@dev>req:note{{text:number_{n}|");
-        // The log has a request again, under its id, when it is handed on.
+        // A request that is handed on is in the log a second time, under the same id.
         let sent = log.iter().filter(|frame| frame.starts_with(&text));
         let mids = sent.map(|frame| Frame::parse(frame).unwrap().envelope().unwrap().msg_id);
         let mids: std::collections::BTreeSet<_> = mids.collect();
@@ -314,7 +317,8 @@ fn once<D: Door>() {
     }
 }
 
-/// Frames of the standard profiles pass beside those of the own registry: under short names, and without defaults.
+/// Frames of the standard profiles pass beside those of the session's own registry. They have short names, and leave
+/// out defaults.
 fn profiles<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);
@@ -429,7 +433,8 @@ fn grammar<D: ByHand>() {
             "{frame}: {said:?}"
         );
     }
-    // No schema lists this operation, but the grammar allows it. This agent may still say that it takes it.
+    // No schema lists this operation, but the grammar allows it. The agent `cook` has not said which requests it
+    // takes, so it may take this one.
     let ping = "@cook>ping:link{}[mid:abc999000001,seq:0,sid:team]";
     let head = "POST /accp/v1/frames\nContent-Type: application/accp";
     assert_eq!(super::http::request(&setup.hub, head, ping).0, 200);

@@ -1,4 +1,5 @@
-//! A union of a registry of one's own: at the commands, in a session between programs, and in the tools of a model.
+//! Tests of a union in a user's own registry: at the commands, in a session between programs, and in the tools of a
+//! model.
 
 #[allow(unreachable_pub, reason = "the types are those of a module of its own")]
 mod types;
@@ -78,7 +79,7 @@ fn the_commands_know_the_variants() {
             "{pay}: {said}"
         );
     }
-    // JSON becomes the frame, and the frame the JSON.
+    // The command encodes the JSON as the frame, and decodes the frame to the same JSON.
     let message = json!({
         "agent": "desk", "intent": "req", "operation": "order", "schema": "OD",
         "payload": { "dish": "soup", "pay": { "kind": "card", "number": "x" } },

@@ -1,7 +1,7 @@
 //! Asks an agent of A2A through a session: `cargo run -p accp-a2a --example a2a_remote -- URL QUESTION...`.
 //!
-//! The agent `chef` of the session stands for the agent at the URL. Prints, for each question, the pieces of
-//! the stream and the answer. A question that begins with `!` is cancelled once its task goes on.
+//! The agent `chef` of the session stands for the agent at the URL. For each question, the program prints the
+//! pieces of the stream and the answer. It cancels a question that begins with `!` once `chef` has sent a frame.
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::error::Error as StdError;
@@ -37,7 +37,7 @@ async fn ask(boss: &Agent, question: &str) -> Result<String, Failure> {
     Ok(pieces + &answer)
 }
 
-/// Asks a question that is cancelled once the other agent says something.
+/// Asks a question, and cancels it once `chef` has sent a frame.
 async fn cancel(boss: &Agent, question: &str) -> Result<(), Failure> {
     let after = boss.look(accp_runtime::session::Session::position).await? + 1;
     let asked = boss.ask::<ChatDone>(ChatReq::new(question.to_owned()));

@@ -1,6 +1,7 @@
 //! A session in this process, for clients of A2A: `cargo run -p accp-a2a --example a2a_server -- 7340`.
 //!
-//! The agent `cook` answers requests. Clients speak for the agent `guest`, whose URL the first line says.
+//! The agent `cook` answers requests. Clients speak for the agent `guest`. The first line of the output is its
+//! URL.
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::error::Error as StdError;
@@ -15,7 +16,7 @@ use tokio::net::TcpListener;
 
 type Failure = Box<dyn StdError + Send + Sync>;
 
-/// The agent for which clients speak. A server with callers that it knows puts a layer before the router.
+/// The agent for which clients speak. A server that checks who calls puts a layer before the router.
 struct Guest(Agent);
 
 impl Agents for Guest {

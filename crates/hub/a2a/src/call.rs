@@ -25,12 +25,12 @@ pub(crate) enum Answer {
     Stream(Box<(Task, TaskUpdates)>),
 }
 
-/// A call whose params are valid, as far as that shows without its session.
+/// A call whose params have passed all checks that need no session.
 pub(crate) enum Call {
     Send(ClientMessage),
     Stream(ClientMessage),
     Subscribe(String),
-    /// The task, and the most messages of it to return.
+    /// The id of the task, and how many of its messages to return at most.
     Get(String, Option<usize>),
     List(ListFilter),
     Cancel(String),

@@ -14,10 +14,10 @@ pub struct Config {
     /// The time for which a call that waits for the end of a task may wait: 60 seconds by default. After
     /// that the client gets the task as it is.
     pub wait: Duration,
-    /// The time after which an agent is dropped for whom no request comes: 30 minutes by default. It is dropped
+    /// An agent for which no request comes for this time is dropped: 30 minutes by default. An agent is dropped
     /// at once when the right of the principal that opened it ends. The next request opens it again.
     pub idle: Duration,
-    /// The bytes of a request: 1 MiB by default.
+    /// The most bytes of a request: 1 MiB by default.
     pub body: usize,
 }
 

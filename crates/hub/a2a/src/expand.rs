@@ -1,4 +1,4 @@
-//! Values instead of references, which only members of a session can read.
+//! Replaces references in frames by their values, because clients outside of the session cannot read references.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use accp_session::ReadError;
 use crate::frame::WIDE;
 use crate::log::Log;
 
-/// The bytes of all values in one answer: the largest value that a hub accepts.
+/// The most bytes of all values in one answer. The largest value that a hub accepts has this size.
 const BYTES: usize = 8 << 20;
-/// How many references are read for one answer.
+/// How many references are read for one answer at most.
 const READS: usize = 256;
-/// The fewest bytes for which a value counts, such as a number in a list.
+/// Each value counts as at least this many bytes, even a number in a list.
 const LEAST: usize = 8;
 
-/// How much one answer may hold in values that replace references. A value counts once for each place.
+/// Limits the values that replace references in one answer. A value counts once for each place where it is put.
 pub(crate) struct ValueQuota {
     bytes: usize,
     reads: usize,
@@ -38,8 +38,8 @@ impl ValueQuota {
         has_room
     }
 
-    /// Counts a value that stands in so many places. Returns whether it fits. The first value that does not fit ends
-    /// the reading, so that reading is limited, too.
+    /// Counts a value for each of these places. Returns whether it fits. After the first value that does not fit,
+    /// no more values are read, so that reading is limited, too.
     fn count_value(&mut self, value: &Value<'_>, places: usize) -> bool {
         let left = self.bytes.checked_sub(size(value).saturating_mul(places));
         self.bytes = left.unwrap_or_default();
@@ -105,7 +105,7 @@ async fn read(
     values
 }
 
-/// Counts the places of each reference.
+/// Counts in how many places each reference occurs.
 fn count(value: &Value<'_>, keys: &mut BTreeMap<String, usize>) {
     match value {
         Value::Ref(key) => *keys.entry(key.to_string()).or_default() += 1,

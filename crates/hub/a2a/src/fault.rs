@@ -9,7 +9,7 @@ use accp_frame::{DecodeError, ErrorCode};
 /// The reason why a call fails.
 pub(crate) enum Failure {
     Call(A2AError),
-    /// The caller gets no agent, at least not now.
+    /// The agent of the caller cannot be opened, at least not now.
     Agent(Error),
 }
 
@@ -19,7 +19,7 @@ impl From<A2AError> for Failure {
     }
 }
 
-/// The agent fails during the call.
+/// An error of the agent during the call.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Call(of_agent(&error))
@@ -34,14 +34,15 @@ pub(crate) fn of_push() -> A2AError {
     A2AError { message, ..error }
 }
 
-/// Refuses frames that are too many for now.
+/// Refuses a call because the agent sends too many frames for now.
 pub(crate) fn of_rate() -> A2AError {
     let facts = [("code", ErrorCode::POLICY_DENIED.to_string())];
     let text = "the agent sends too many frames: send the message again in a second, or in parts";
     A2AError::internal(text).with_details(vec![of_facts("RATE_LIMITED", facts)])
 }
 
-/// Refuses a part that is not a frame, with code, byte and expectation. The error holds nothing of the part.
+/// Refuses a part that is not a frame. The error says the code, the byte and what was expected, and quotes
+/// nothing of the part.
 pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
     let (code, at, expected) = (error.code(), error.at(), error.expected());
     let text = format!("{code} at byte {at}: expected {expected}");
@@ -49,7 +50,7 @@ pub(crate) fn of_frame(part: usize, error: &DecodeError) -> A2AError {
     of_part(part, &text, facts)
 }
 
-/// Refuses a part that is a frame which does not fit here.
+/// Refuses a part whose frame is valid but not allowed here.
 pub(crate) fn of_part<const N: usize>(
     part: usize,
     text: &str,
@@ -81,7 +82,7 @@ pub(crate) fn count(field: &str, number: Option<i32>) -> Result<Option<usize>, A
     number.map_err(|_| of_field(field, "expected a number from 0", []))
 }
 
-/// The session refuses a frame.
+/// Makes the error for a frame that the session refuses.
 pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
     let code = error.code();
     match (error, code) {
@@ -97,14 +98,14 @@ pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
     }
 }
 
-/// The agent fails.
+/// Makes the error for an agent that has failed.
 pub(crate) fn of_agent(error: &Error) -> A2AError {
     let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
     let facts = [("code", code.to_string())];
     A2AError::internal(error.to_string()).with_details(vec![of_facts("INTERNAL_ERROR", facts)])
 }
 
-/// The caller gets no such agent.
+/// Makes the error for a caller that is not let in as the agent.
 pub(crate) fn of_caller(error: &Error) -> A2AError {
     let refused = A2AError::invalid_request(error.to_string());
     match error.code() {

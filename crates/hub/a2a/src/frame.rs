@@ -6,10 +6,11 @@ use accp_session::Mid;
 /// The media type of a frame (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
 pub(crate) const TEXT: &str = "text/plain";
-/// The longest text, in bytes, that fits in a frame in any script. Longer text goes by reference.
+/// A text of at most this many bytes fits in a frame, in any script. Longer text goes by reference.
 pub(crate) const LONG: usize = 16 << 10;
 
-/// Options for frames in which values may have replaced references. The size of a request is limited before.
+/// Options for frames in which values may have replaced references. They need no limits, because the size of the
+/// request was checked before.
 pub(crate) const WIDE: DecodeOptions = DecodeOptions {
     limits: Limits::NONE,
     marks: true,

@@ -93,7 +93,7 @@ pub(crate) struct PartFrame {
     /// The index of the part.
     pub(crate) part: usize,
     outbound: Outbound<'static>,
-    /// The agent that a field of the frame names, as the one that the frame is for.
+    /// The addressee that a field of the frame names.
     names: Option<String>,
 }
 
@@ -169,10 +169,9 @@ impl Content {
         }
     }
 
-    /// Returns the name of the chain that this message of an agent begins. The same message of the agent gets the
-    /// same name, so that a client may send it again. The name begins with a letter with which no message id of a
-    /// session begins. The rest is digits, because these take half as many tokens, and each frame of the task has
-    /// the name.
+    /// Returns the name of the chain that this message begins. If the client sends the message again, it gets the
+    /// same name. The first letter of the name begins no message id of a session. The rest is digits, because
+    /// these take half as many tokens, and each frame of the task has the name.
     pub(crate) fn chain(&self, agent: &str, message_id: &str) -> String {
         let mut hash = Sha256::new();
         let mut add = |text: &str| {
@@ -219,8 +218,8 @@ impl Content {
     }
 }
 
-/// Reads one frame of a client. Of its metadata only the time to live counts. The sender is known already, so the
-/// frame is sent as one of this agent.
+/// Reads one frame of a client, and makes it a frame of this agent, whatever sender it names. Of its metadata
+/// only the time to live is used.
 fn frame(
     at: usize,
     text: &str,
@@ -278,7 +277,7 @@ fn frame(
     })
 }
 
-/// Returns the agent that a field of a request names, if the registry says that the request is for it.
+/// Returns the addressee of a request: the agent in the field that the registry declares for that.
 fn addressee(message: &DynamicFrame<'_>, registry: &Registry) -> Option<String> {
     let head = [message.intent.as_str(), &*message.operation];
     let schema = registry.schema_of(message.schema.as_deref()?, &head)?;
@@ -286,7 +285,7 @@ fn addressee(message: &DynamicFrame<'_>, registry: &Registry) -> Option<String> 
     message.payload.get(field)?.as_str().map(str::to_owned)
 }
 
-/// Returns the media type of a part without its parameters; without one, text is text.
+/// Returns the media type of a part, without its parameters. A part without a media type counts as plain text.
 pub(crate) fn media_type(part: &Part) -> &str {
     let named = part.media_type.as_deref().unwrap_or_default();
     match named.split(';').next().unwrap_or_default().trim() {

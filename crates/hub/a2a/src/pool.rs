@@ -124,8 +124,8 @@ impl<A: Agents> SlotGuard<'_, A> {
         Ok(member.await?.map(|_| Log::Hub(hub)))
     }
 
-    /// Waits until no other request sends a message for the agent. So a message that comes twice at once is
-    /// recognised the second time.
+    /// Waits until no other request sends a message for the agent. So if a client sends a message twice at once,
+    /// the second copy is recognised as a repetition.
     pub(crate) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.slot.turn.lock().await
     }
@@ -160,8 +160,8 @@ impl<A: Agents> SlotGuard<'_, A> {
         self.pool.agents.registry(self.who).await
     }
 
-    /// Keeps the slot for later requests. It ends when no request has used it for long, or when the right of the
-    /// principal who opened it ends.
+    /// Keeps the slot for later requests. The slot is removed when no request has used it for long, or when the
+    /// right of the principal who opened it ends.
     fn keep(&self) {
         self.slot.end.get_or_init(|| {
             let expiry = expire(

@@ -1,4 +1,4 @@
-//! What clients read of the tasks of one agent.
+//! Reads the tasks of one agent for clients.
 
 mod list;
 

@@ -1,4 +1,4 @@
-//! Agents of A2A in a session.
+//! Agents of A2A elsewhere that take part in a session.
 
 mod artifacts;
 mod client;
@@ -18,10 +18,10 @@ use task::TaskContext;
 
 /// An agent of a session that stands for an agent of A2A elsewhere.
 ///
-/// Each request (`req`) that comes to the agent becomes a task of the other agent. The answer is its `done`
-/// frame, or its words as `done:chat`, and a failure is `fail:error`. Pieces of its artifacts become frames
-/// of a stream. When the chain of the request is cancelled, the task is cancelled too. A request that is for
-/// another agent of the session does not come here.
+/// Each request (`req`) that comes to the agent becomes a task of the other agent. The reply is the `done` frame
+/// of the other agent, or its text as `done:chat`. If the task fails, the reply is `fail:error`. Pieces of
+/// artifacts become frames of a stream. When the chain of the request is cancelled, the task is cancelled too.
+/// The agent does not get requests for other agents of the session.
 ///
 /// ```no_run
 /// # use accp_a2a::{Remote, RemoteError};
@@ -48,10 +48,10 @@ pub struct RemoteConnect {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
-    /// Nobody answers at this address, or with something other than A2A, for this reason.
+    /// At this address nobody answers, or the answer is not one of A2A. The second text is the reason.
     #[error("no agent of A2A at {0}: {1}")]
     Unreachable(String, String),
-    /// The agent cannot be called the way this crate calls, for this reason.
+    /// The agent at this address has no interface that this crate can call. The second text is the reason.
     #[error("the agent at {0}: {1}")]
     Card(String, String),
     /// The agent refuses a call.
@@ -70,10 +70,10 @@ pub enum RemoteError {
 }
 
 impl Remote {
-    /// Lets an agent of a session stand for the agent of A2A at this URL. It reads its card, at this URL or
-    /// below it, and answers from then on.
+    /// Lets an agent of a session stand for the agent of A2A at this URL. This reads the card of the other agent,
+    /// at this URL or below it. From then on the agent of the session answers requests.
     ///
-    /// The agent answers as long as there is a handle of it: the `Remote` is one.
+    /// The agent answers as long as one of its handles exists. The `Remote` is such a handle.
     ///
     /// # Errors
     /// [`RemoteError::Unreachable`] and [`RemoteError::Card`] when there is no agent that speaks JSON-RPC

@@ -34,10 +34,11 @@ struct App<A> {
 /// | `POST /` | a call of JSON-RPC: `SendMessage`, `GetTask` and so on |
 /// | `GET /.well-known/agent-card.json` | the card of the agent |
 ///
-/// A request is for the agent of the [`Principal`] in its extensions, which a gate puts there that has
-/// checked who asks. [`TrustPath`](crate::TrustPath) reads it from the path, for servers where everybody may
-/// be anybody: the routes are then below `/{session}/{agent}`, where [`Config::url`] says. The agents are
-/// for clients of A2A alone: the router takes every frame that no other handler of an agent takes.
+/// A layer before the router checks who asks, and puts the [`Principal`] into the extensions of the request. The
+/// request is then for the agent of that principal. A server that trusts everybody uses
+/// [`TrustPath`](crate::TrustPath), which reads the principal from the path: the routes are then
+/// `/{session}/{agent}` below [`Config::url`]. Only clients of A2A should use these agents, because the router
+/// registers no handlers for them.
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {
@@ -110,7 +111,7 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
     let id = value.get("id").cloned().map(serde_json::from_value);
     let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
     let version = headers.get(a2a::SVC_PARAM_VERSION);
-    // A request without a version counts as one in the version of this hub.
+    // A request without a version counts as a request in the version of this hub.
     let version = version.map(|version| version.to_str().unwrap_or("?").trim());
     if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
         let error = A2AError::version_not_supported(other);

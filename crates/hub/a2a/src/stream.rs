@@ -7,7 +7,7 @@ use accp_session::{CancelToken, Entry, Inbound, PiecesInOrder};
 
 use crate::task::FrameRole;
 
-/// Holds back pieces until those before them have come. All other frames pass at once.
+/// Holds back each piece until all earlier pieces of its stream have come. Other frames pass at once.
 pub(crate) struct StreamOrder {
     registry: Arc<Registry>,
     order: PiecesInOrder<Entry>,
@@ -21,8 +21,8 @@ impl StreamOrder {
         }
     }
 
-    /// Takes the next frame of the task, and returns the frames that the client gets now. A piece that has to wait, or
-    /// that came before, gives none. The end of the task releases the pieces that wait.
+    /// Takes the next frame of the task, and returns the frames that the client gets now. For a piece that has to
+    /// wait, or that is a repetition, this returns no frames. The end of the task releases the pieces that wait.
     pub(crate) fn take(&mut self, entry: Entry, role: FrameRole) -> Vec<(Entry, FrameRole)> {
         let pieces = match role {
             FrameRole::Client | FrameRole::Agent => return vec![(entry, role)],

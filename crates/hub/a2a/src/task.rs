@@ -1,4 +1,4 @@
-//! The state of a task, by the log of its session.
+//! The state of a task, as it follows from the log of its session.
 
 use a2a::TaskState;
 use accp_frame::Intent;
@@ -7,7 +7,7 @@ use accp_session::{CancelToken, Entry, Inbound, Mid, Time};
 use crate::frame::TaskFrame;
 use crate::log::Log;
 
-/// A task: the chain that a request of the agent begins. All of it follows from the log.
+/// A task: the chain that a request of the agent begins. All data of a task follows from the log.
 #[derive(Debug, Clone)]
 pub(crate) struct TaskRecord {
     /// The name of the chain, which is the id of the task.
@@ -160,7 +160,7 @@ impl TaskRecord {
         Ok(entries)
     }
 
-    /// Returns whether a frame is in the chain of the task, from the agent that asks.
+    /// Returns whether this agent has sent a frame in this chain.
     pub(crate) fn is_of_client(chain: &Mid, agent: &str, frame: &TaskFrame<'_>) -> bool {
         frame.agent() == agent && frame.chain().as_ref() == Some(chain)
     }

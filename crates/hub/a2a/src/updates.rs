@@ -17,7 +17,7 @@ pub(crate) struct TaskUpdates {
     log: Frames,
     renderer: Renderer,
     pub(crate) record: TaskRecord,
-    /// Pieces of streams that wait for those before them.
+    /// Holds back pieces of streams until all earlier pieces have come.
     pieces: StreamOrder,
     /// The agents whose streams the client has begun to receive.
     begun: BTreeSet<String>,
@@ -61,7 +61,8 @@ impl TaskUpdates {
         Ok(None)
     }
 
-    /// The log has ended before the task, because the session was opened anew or data of it was erased.
+    /// Makes the error for a log that ends before its task, because the session was opened anew or data of it was
+    /// erased.
     fn log_ended(&self) -> Error {
         let id = &self.record.id;
         Error::Ended(format!(

@@ -89,8 +89,8 @@ impl<A: Agents> TaskWriter<'_, A> {
         Ok((agent, reader.ok_or_else(ended)?))
     }
 
-    /// Sends the frames of a message into the session. Returns its task as it stood before them, so that a stream
-    /// has each frame that follows from the message.
+    /// Sends the frames of a message into the session. Returns the task in its state before these frames, so that
+    /// a stream to the client has every later frame.
     async fn take(&self, message: ClientMessage) -> Result<(TaskReader, TaskRecord), Failure> {
         let ClientMessage { id, content, .. } = message;
         let _turn = self.slot.turn().await;
@@ -125,7 +125,8 @@ impl<A: Agents> TaskWriter<'_, A> {
         Ok((reader, record))
     }
 
-    /// Sends frames, each after the host has accepted the one before. `log` begins before them.
+    /// Sends frames one by one: each after the host has accepted the frame before. `log` begins before the first
+    /// of them.
     async fn send_all(
         &self,
         agent: &Agent,
@@ -139,8 +140,8 @@ impl<A: Agents> TaskWriter<'_, A> {
             let outbound = agent.look(move |session| frame.outbound(session)).await;
             let outbound = outbound.map_err(|error| fault::of_session(part, &error))?;
             let asked = agent.ask_with::<()>(outbound).within(self.wait).frame();
-            // An entry in the log shows that the host accepted the frame. The request fails if the
-            // host refused the frame.
+            // An entry in the log shows that the host has accepted the frame. If the host refuses the frame, the
+            // request fails.
             tokio::select! {
                 biased;
                 answered = asked => match answered {

@@ -1,4 +1,4 @@
-//! How long a router keeps the agents for which clients came.
+//! Tests how long a router keeps the agents that clients have used.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
@@ -35,7 +35,7 @@ async fn an_agent_that_nobody_uses_ends_without_another_call() {
     let routes = router(config, Of(hub.clone()));
     let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
     tokio::spawn(async move { axum::serve(listener, app).await });
-    // An agent that may still say that it takes the messages.
+    // `dev` has not said yet which requests it takes, so the hub accepts requests that it might take.
     let _dev = hub.agent("dev").unwrap();
     // The test holds one handle, and the router holds another.
     let at_rest = hub.handles();

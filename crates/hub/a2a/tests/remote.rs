@@ -125,7 +125,7 @@ async fn pieces_of_a_stream_come_through_as_they_were() {
     assert_eq!(chains.len(), 1, "{chains:?}");
 }
 
-/// Sends the cancel token of each task that arrives, and answers none of the tasks.
+/// Returns the cancel tokens of the tasks that arrive, and answers none of the tasks.
 fn hears(chef: &Agent) -> mpsc::UnboundedReceiver<CancelToken> {
     let (sender, tokens) = mpsc::unbounded_channel();
     chef.serve(move |_: ScheduleReq, cx: Cx| {

@@ -226,7 +226,7 @@ async fn a_stream_that_ends_before_its_task_ends_with_an_error() {
     assert_eq!(states(&updates.all().await), [TaskState::Completed]);
 }
 
-/// Pieces come in any order, and some of them twice. A client gets each once and in order, and the last one is the
+/// Pieces come in any order, and some of them twice. A client gets each piece once, in order, and the final piece
 /// last.
 #[tokio::test]
 async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
@@ -307,7 +307,7 @@ async fn a2a_01_accepts_pieces_in_any_order_and_tells_them_in_theirs() {
     );
 }
 
-/// A client that comes while a piece is missing gets those behind it once it is there.
+/// A client subscribes while a piece is missing. It gets the later pieces once the missing piece has come.
 #[tokio::test]
 async fn a_client_that_comes_in_the_middle_of_a_stream_gets_its_rest_in_order() {
     let server = TestServer::open("lunch").await;

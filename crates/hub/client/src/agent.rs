@@ -23,7 +23,8 @@ use crate::sending::Sending;
 /// An agent of a session. Clones are the same agent.
 ///
 /// An agent of a [`Hub`](crate::Hub) in this process shares the log of the hub. An agent that is
-/// [connected](Agent::connect) has a store of its own: what it has sent is there until the hub has it.
+/// [connected](Agent::connect) has a store of its own, which keeps the frames of the agent until the hub has
+/// them.
 ///
 /// When the last clone is dropped, the agent stops. Frames that it has not marked as handled come again when
 /// an agent of this name is opened.
@@ -42,24 +43,25 @@ impl Agent {
         self.handle.name()
     }
 
-    /// Waits until the agent is in its session and has what stands there. Nothing else has to wait for
-    /// it, except what reads the session by [`look`](Self::look) or [`context`](Self::context).
+    /// Waits until the agent is in its session and has the log so far. Only calls that read the session,
+    /// [`look`](Self::look) and [`context`](Self::context), need this wait.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the hub does not let the agent in, because its registry breaks a reader, say. [`Error::Ended`].
+    /// [`Error::Refused`] when the hub does not let the agent in, for example because the agent's registry breaks
+    /// a reader. [`Error::Ended`].
     pub async fn joined(&self) -> Result<(), Error> {
         self.handle.call(Command::Joined).await
     }
 
-    /// Sends a frame. When this returns, the hub has accepted the frame: it is in the log, at the position that
-    /// comes back. While the link is down this waits, for 60 seconds or [`within`](Sending::within) another time;
+    /// Sends a frame. When this returns, the hub has accepted the frame: it is in the log, at the returned
+    /// position. While the link is down this waits, for 60 seconds or [`within`](Sending::within) another time;
     /// [`queued`](Sending::queued) does not wait for the hub.
     ///
     /// # Errors
-    /// [`Error::Pending`] when the hub has not taken the frame in time: it stays in the outbox and goes out, so
-    /// do not send it again. [`Error::Unsent`] when there was no room for it, [`Error::Input`] when the session does
-    /// not take it, [`Error::Refused`] when the hub does not, [`Error::Expired`] and [`Error::Cancelled`] when
-    /// the hub has dropped it. [`Error::Ended`].
+    /// [`Error::Pending`] when the hub has not taken the frame in time: the frame stays in the outbox, and the
+    /// agent goes on sending it, so do not send it again. [`Error::Unsent`] when the outbox had no room for the
+    /// frame. [`Error::Input`] when the session refuses the frame, and [`Error::Refused`] when the hub does.
+    /// [`Error::Expired`] and [`Error::Cancelled`] when the hub has dropped the frame. [`Error::Ended`].
     pub fn send(&self, frame: impl EncodeFrame + Send + Sync + 'static) -> Sending {
         self.send_with(Outbound::owned(frame))
     }
@@ -76,8 +78,8 @@ impl Agent {
     /// Sends a frame and waits for the frame that answers it, `done` or `end` in its chain: for 60
     /// seconds, or [`within`](Ask::within) another time. The answer counts as handled.
     ///
-    /// If the future is dropped, or nobody answers in time, the question stands, and a late answer goes
-    /// to a handler; [`cancelling`](Ask::cancelling) cancels it. A question that this side could not
+    /// If the future is dropped, or nobody answers in time, the question stays open, and a handler gets a late
+    /// answer; [`cancelling`](Ask::cancelling) cancels the question instead. A question that this side could not
     /// send in time, because it had not joined yet or its outbox was full, is not sent at all.
     ///
     /// # Errors
@@ -94,15 +96,17 @@ impl Agent {
         Ask::new(Arc::clone(&self.handle), outbound)
     }
 
-    /// Hands the frames of type `F` to a handler, those first that wait already. If a frame fits two
-    /// handlers, the one that was registered first gets it. Handlers of an agent run beside each
-    /// other; 64 frames at a time have one that has not replied. They are called in the order of the
-    /// session. Frames that no handler takes wait: those of an agent in the process of its hub in the log, at
-    /// most 256 stretches of them between frames that were handled. Others wait in memory.
+    /// Hands the frames of type `F` to a handler, also those that wait already. If a frame fits two handlers, the
+    /// handler that was registered first gets it. Handlers are called in the order of the session and run
+    /// concurrently: at most 64 frames of an agent are being handled at a time.
     ///
-    /// A handler may be called again for a frame when the agent was opened again in the middle:
-    /// [`Inbound::redelivered`](accp_session::Inbound::redelivered) says so. A handler gets its
-    /// own agent from [`Cx::agent`]; one that owns a clone keeps that agent and its hub alive.
+    /// Frames that no handler takes wait. Those of an agent in the process of its hub wait in the log: at most
+    /// 256 gaps of such frames between handled frames are kept, and the oldest count as handled. Those of other
+    /// agents wait in memory.
+    ///
+    /// A handler may get a frame again if the agent was opened again before the frame was marked: then
+    /// [`Inbound::redelivered`](accp_session::Inbound::redelivered) is true. A handler gets its own agent from
+    /// [`Cx::agent`]. A handler that owns a clone of the agent keeps the agent and its hub alive.
     pub fn serve<F, H, R, E>(&self, handler: H)
     where
         F: FrameFamily + Send + 'static,
@@ -112,11 +116,11 @@ impl Agent {
         E: Into<Box<dyn StdError + Send + Sync>> + 'static,
     {
         let add = Box::new(move |handlers| command::on(handlers, handler));
-        // If the side has ended, the next call that can fail returns that error.
+        // This call returns no error. If the side has ended, the next call that can fail says so.
         let _ = self.tell(Command::Serve(add));
     }
 
-    /// Hands every frame that no other handler takes to this one; [`Cx::inbound`] has the frame, and
+    /// Hands every frame that no other handler takes to this handler. [`Cx::inbound`] has the frame, and
     /// [`Cx::message`] reads it. A later call replaces the handler.
     pub fn serve_others<H, R, E>(&self, handler: H)
     where
@@ -128,8 +132,8 @@ impl Agent {
         let _ = self.tell(Command::Serve(add));
     }
 
-    /// Returns the log of the session from a position on, the first being 1, and then what comes: the
-    /// frames of all, its own too. Reading marks nothing as handled.
+    /// Returns the log of the session from a position on, and then each new entry. The first position is 1. The
+    /// log has the frames of all agents, also those of this agent. Reading marks nothing as handled.
     pub fn frames(&self, from: u64) -> Frames {
         self.handle.log.from(from)
     }
@@ -170,8 +174,8 @@ impl Agent {
         self.handle.look(look).await
     }
 
-    /// Reads what a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, `ctx.budget`. A
-    /// text may begin with `$`. This waits while the bytes are on their way here.
+    /// Reads the value that a reference names: `cold.p57`, `cold.k101_12.rows.0`, `warm.ckpt_3`, `ctx.budget`.
+    /// The reference may begin with `$`. This waits while the bytes of the value are on their way here.
     ///
     /// # Errors
     /// [`Error::Reference`] with E2001 or E2002 when there is no such value, E5002 when it belongs to
@@ -181,7 +185,7 @@ impl Agent {
     }
 
     /// Looks for words in the frames that have left the context; see
-    /// [`Store::search`](accp_store::Store::search). Returns the best `limit` of them.
+    /// [`Store::search`](accp_store::Store::search). Returns at most `limit` frames, the best first.
     ///
     /// # Errors
     /// [`Error::Ended`].
@@ -189,9 +193,9 @@ impl Agent {
         self.handle.search(words, limit).await
     }
 
-    /// Closes the agent: its handlers get nothing more, those that run end, and all that it has sent reaches its
-    /// hub. Then the agent ends, with all of its clones. So a program that closes its agents before it ends loses
-    /// nothing, with a store or without.
+    /// Closes the agent: its handlers get no more frames, running handlers end, and the hub gets all frames that
+    /// the agent has sent. Then the agent ends, with all of its clones. So a program that closes its agents
+    /// before it ends loses nothing, with a store or without.
     ///
     /// ```
     /// use accp_client::{Error, Hub};
@@ -210,15 +214,16 @@ impl Agent {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Unsent`] when that takes more than 60 seconds: a handler still runs, or the hub is away. What a
-    /// store keeps goes out when the agent is opened again. [`Error::Ended`].
+    /// [`Error::Unsent`] when the close takes more than 60 seconds, because a handler still runs or the hub is
+    /// away. Frames in a store that is kept go out when the agent is opened again. [`Error::Ended`].
     pub async fn close(&self) -> Result<(), Error> {
         self.handle.close().await
     }
 
-    /// Closes the agent, and leaves the session: requests that the hub has given to it and that it has not answered go to other agents
-    /// that take such requests. The session keeps its name and its number, and an agent of this name comes back with
-    /// the next [`connect`](Agent::connect) or [`Hub::agent`](crate::Hub::agent).
+    /// Closes the agent, and takes it out of the session. The hub gives the requests that the agent has not
+    /// answered to other agents that take such requests. The session keeps the name and the number of the agent.
+    /// An agent of this name comes back with the next [`connect`](Agent::connect) or
+    /// [`Hub::agent`](crate::Hub::agent).
     ///
     /// # Errors
     /// As [`close`](Self::close), and [`Error::Unsent`] when the hub is away for more than 60 seconds.
@@ -232,8 +237,8 @@ impl Agent {
 }
 
 impl Cx {
-    /// Returns the agent that handles the frame, for more than the reply: to send it pieces of a
-    /// stream, or to ask others. A handler that gets its agent here keeps it alive only while it runs.
+    /// Returns the agent that handles the frame, for more than the reply: to send pieces of a stream, or to ask
+    /// others. A handler that gets its agent here keeps the agent alive only while the handler runs.
     ///
     /// # Errors
     /// [`Error::Ended`] when the last handle of the agent was dropped.
@@ -242,9 +247,9 @@ impl Cx {
         handle.map(Agent::of).ok_or_else(Error::ended)
     }
 
-    /// Reads the frame under full names, with the values in the place of its references: for handlers of
-    /// [`serve_others`](Agent::serve_others). A typed handler gets those values in its frame. What cannot be read stays
-    /// a reference.
+    /// Reads the frame under full names, with values in the place of its references, for handlers of
+    /// [`serve_others`](Agent::serve_others). A typed handler gets those values in its frame. A reference whose
+    /// value cannot be read stays.
     ///
     /// ```
     /// use accp_client::Hub;
@@ -281,9 +286,9 @@ impl Cx {
         }
     }
 
-    /// Sends the pieces of a stream in the chain of the frame, each once the one before is in the store,
-    /// and returns how many there were. The reply comes behind them. Whoever has asked reads them by
-    /// [`Ask::pieces`].
+    /// Sends the pieces of a stream in the chain of the frame, each once the piece before is in the store.
+    /// Returns how many pieces there were. The reply comes after the pieces. The agent that asked reads the
+    /// pieces by [`Ask::pieces`].
     ///
     /// # Errors
     /// Those of [`Agent::send`], and [`Error::Cancelled`] once the chain is cancelled.

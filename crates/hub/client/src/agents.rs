@@ -15,15 +15,15 @@ use crate::hub::Hub;
 
 pub use trust::{TrustPath, address_part};
 
-/// An agent of a session, for whom somebody was let in to speak.
+/// An agent of a session for which a client may speak.
 ///
-/// The gate of a server makes it once it has checked who asks, and puts it into the extensions of the
-/// request. A service reads nothing else for who asks: no path, no header, no id of a session. A server
-/// that lets everybody be anybody makes it from the path: [`TrustPath`].
+/// A server makes the principal once it has checked who asks, and puts it into the extensions of the request. A
+/// service learns who asks from the principal alone, and not from a path, a header or the id of a session. A
+/// server that trusts everybody makes the principal from the path: [`TrustPath`].
 ///
-/// The request counts as open as long as its principal lives. So work that goes on when its client has gone keeps
-/// the principal until its end, and ends when the right is [over](Self::over); what serves many requests keeps
-/// the principal [beyond its request](Self::beyond_its_request).
+/// The request counts as open as long as its principal lives. So work that goes on after its client has gone
+/// keeps the principal to the end, and ends when the principal's right is [over](Self::over). An object that
+/// serves many requests keeps the principal [beyond its request](Self::beyond_its_request).
 ///
 /// ```
 /// use accp_client::Principal;
@@ -38,13 +38,13 @@ pub struct Principal {
     meter: Option<Arc<dyn Meter>>,
 }
 
-/// Counts what a principal sends, however it comes.
+/// Counts the frames that a principal sends, whichever way they come.
 pub trait Meter: Send + Sync {
-    /// Takes so many frames. Returns false if they are too many for now.
+    /// Counts this many frames. Returns false if they are too many for now.
     fn takes(&self, frames: u32) -> bool;
 
-    /// Returns the name under which is counted what the principal begins: sessions, say. A caller who may
-    /// be many agents has one name.
+    /// Returns the name under which a server counts the things that the principal begins, such as sessions. A
+    /// caller who may speak for many agents has one name.
     fn name(&self) -> &str;
 
     /// Returns once the right of the principal is over, with the reason. By default it never is.
@@ -52,8 +52,8 @@ pub trait Meter: Send + Sync {
         Box::pin(std::future::pending())
     }
 
-    /// Returns the same without what it holds for one request, such as a place among those that are open.
-    /// `None`, the default: it holds nothing.
+    /// Returns a meter of the same principal that holds nothing for a single request, such as a place among the
+    /// open requests. `None`, the default: this meter holds nothing of that kind.
     fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {
         None
     }
@@ -69,7 +69,7 @@ impl Principal {
         }
     }
 
-    /// Lets a meter count what the principal sends. Without one nothing is counted.
+    /// Lets a meter count the frames that the principal sends. Without a meter nothing is counted.
     pub fn metered(self, meter: Arc<dyn Meter>) -> Self {
         let meter = Some(meter);
         Self { meter, ..self }
@@ -85,8 +85,8 @@ impl Principal {
         &self.agent
     }
 
-    /// Returns the name under which is counted what the principal begins. Without a meter it is that of the
-    /// agent.
+    /// Returns the name under which a server counts the things that the principal begins. Without a meter this is
+    /// the name of the agent.
     pub fn counted_as(&self) -> &str {
         match &self.meter {
             Some(meter) => meter.name(),
@@ -94,8 +94,8 @@ impl Principal {
         }
     }
 
-    /// Takes so many frames beside the one that the gate has counted for the request. Returns false if
-    /// they are too many for now; none of them may be sent then.
+    /// Counts this many frames beside the one that the server has counted for the request already. Returns false
+    /// if they are too many for now; none of them may be sent then.
     pub fn takes(&self, frames: u32) -> bool {
         let meter = self.meter.as_ref().filter(|_| frames > 0);
         meter.is_none_or(|meter| meter.takes(frames))
@@ -109,7 +109,7 @@ impl Principal {
         }
     }
 
-    /// Returns the principal for what outlives the request. The request does not count as open by it.
+    /// Returns the principal for an object that outlives the request. It does not keep the request open.
     #[must_use]
     pub fn beyond_its_request(&self) -> Self {
         let meter = self.meter.as_ref();
@@ -130,21 +130,23 @@ impl fmt::Debug for Principal {
     }
 }
 
-/// Opens the agents for which clients of another protocol speak. A closure
-/// `|principal: Principal| async { .. }` is one.
+/// Opens the agents for which clients of another protocol speak. A closure `|principal: Principal| async { .. }`
+/// implements this trait.
 ///
-/// A server asks when a client comes to an agent that is not open, because nobody has used the agent yet, it
-/// was idle, or it has ended. Who may speak as which agent is decided before: this trait only opens.
+/// A server opens an agent when a client comes to an agent that is not open, because nobody has used the agent
+/// yet, the agent was idle, or it has ended. The server has decided before who may speak as which agent: this
+/// trait only opens agents.
+/// only opens agents.
 pub trait Agents: Send + Sync + 'static {
     /// Opens an agent of a session.
     ///
     /// # Errors
-    /// [`Error::Denied`] and [`Error::Name`] say that there is no such agent or session for the client; all
-    /// others, that the agent cannot be reached now.
+    /// [`Error::Denied`] and [`Error::Name`] say that there is no such agent or session for the client. All other
+    /// errors say that the agent cannot be reached now.
     fn agent(&self, who: &Principal) -> impl Future<Output = Result<Agent, Error>> + Send;
 
-    /// Returns the registry of a session, for who only looks. This opens the agent unless you say how to do
-    /// without.
+    /// Returns the registry of a session, for a caller who only reads. The default opens the agent. Implement
+    /// this if there is a way that opens no agent.
     ///
     /// # Errors
     /// As [`agent`](Self::agent).
@@ -155,8 +157,8 @@ pub trait Agents: Send + Sync + 'static {
         async { self.agent(who).await?.registry().await }
     }
 
-    /// Returns whether the session has begun, so that looking at it does not begin it. A server of which
-    /// all sessions have begun need not say.
+    /// Returns whether the session has begun, so that a caller who only reads does not begin it. A server whose
+    /// sessions have all begun need not implement this.
     ///
     /// # Errors
     /// As [`agent`](Self::agent).
@@ -164,8 +166,8 @@ pub trait Agents: Send + Sync + 'static {
         async { Ok(true) }
     }
 
-    /// Returns the hub of a session that has begun, for who only looks: nothing of it opens the agent. `None`, the
-    /// default: the session is elsewhere, and the agent itself has to look.
+    /// Returns the hub of a session that has begun, for a caller who only reads. This opens no agent. `None`, the
+    /// default: the session is elsewhere, and the agent itself has to read.
     ///
     /// # Errors
     /// As [`agent`](Self::agent).

@@ -84,16 +84,16 @@ impl<A> Ask<A> {
         self
     }
 
-    /// Cancels the chain of the question if nobody waits for the answer any more: the future is dropped,
-    /// or the time is over (draft section 3.7, item 4). Otherwise the question stands, and a late
-    /// answer goes to a handler.
+    /// Cancels the chain of the question if nobody waits for the answer any more, because the future is dropped
+    /// or the time is over (draft section 3.7, item 4). Otherwise the question stays open, and a handler gets a
+    /// late answer.
     pub fn cancelling(mut self) -> Self {
         self.cancels = true;
         self
     }
 
-    /// Returns a future that is ready once the hub has accepted the question, or has refused it. A question that is
-    /// answered was accepted before.
+    /// Returns a future that is ready once the hub has accepted or refused the question. The hub has accepted
+    /// each question that gets an answer.
     ///
     /// # Errors
     /// Those of [`Agent::send`](crate::Agent::send), and [`Error::Ended`] also when the question was not sent.
@@ -111,8 +111,9 @@ impl<A> Ask<A> {
         self.send(None)?.frame().await
     }
 
-    /// As [`frame`](Self::frame), unless `over` is ready first: whoever asks may speak no longer. `None` says
-    /// so. From then on nothing is sent for the question: it stands, also if it was to be cancelled.
+    /// As [`frame`](Self::frame), but returns `None` if `over` is ready first, because the asker may not speak
+    /// any more. Then nothing more is sent for the question: it stays open, even if
+    /// [`cancelling`](Self::cancelling) was set.
     ///
     /// # Errors
     /// See [`Agent::ask`](crate::Agent::ask).

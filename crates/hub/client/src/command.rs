@@ -53,14 +53,14 @@ pub(crate) enum Command {
         limit: usize,
         done: Done<Vec<Match>>,
     },
-    /// Of a host: an agent in this process opens. `own` is its own handle. `last` tells followers of the log
-    /// how far it is durable.
+    /// Of a host: an agent in this process opens. `own` is the handle of the agent. `last` tells followers of the
+    /// log how far it is durable.
     Open {
         agent: AgentId<'static>,
         own: Weak<dyn Any + Send + Sync>,
         last: watch::Sender<u64>,
     },
-    /// Of a host: the last handle of such an agent is gone.
+    /// Of a host: the last handle of an agent in this process is gone.
     Close,
     /// Of a host: an agent joins, and is reached on this wire.
     Join {
@@ -93,7 +93,7 @@ pub(crate) enum Command {
         agent: AgentId<'static>,
         done: Done<bool>,
     },
-    /// Of a host: there are more schemas.
+    /// Of a host: registers more schemas.
     Register {
         schemas: Box<Registry>,
         done: Done<()>,
@@ -106,7 +106,7 @@ pub(crate) enum Command {
     Joined(Done<()>),
     /// The agent, or the side with all of its agents, gets no more frames, and ends once its work is done.
     Drain {
-        /// True if it leaves the session, too.
+        /// True if the agent leaves its session, too.
         leaves: bool,
         done: Done<()>,
     },
@@ -119,7 +119,7 @@ pub(crate) struct Posting {
     pub(crate) outbound: Outbound<'static>,
     /// Answered when the frame is durable here. A frame that waits is not sent if the receiver is gone.
     pub(crate) queued: Option<Done<Mid>>,
-    /// Decides between the session, which takes the frame, and its sender, who may give it up.
+    /// Decides whether the session takes the frame or its sender gives it up.
     pub(crate) claim: Arc<Claim>,
     /// Answered when the host has accepted the frame.
     pub(crate) fate: Option<Done<Sent>>,
@@ -197,7 +197,7 @@ where
     })
 }
 
-/// Calls a handler. The task of the side calls it, and must outlive it.
+/// Calls a handler. A panic of the handler must not end the task of the side, which makes this call.
 fn handling<R, E>(call: impl FnOnce() -> R) -> HandlerFuture
 where
     R: Future<Output = Result<(), E>> + Send + 'static,

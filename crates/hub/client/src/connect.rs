@@ -25,8 +25,7 @@ use crate::wire::wire;
 pub use socket::REPLACED;
 use socket::{Carrier, Target};
 
-/// The time without a frame of the log after which an agent that joins gives up. A long log may take more
-/// than this.
+/// An agent that joins gives up if no frame of the log comes for this time. The whole log may take longer.
 const JOIN: Duration = Duration::from_secs(60);
 
 /// A connection that is about to be made. See [`Agent::connect`].
@@ -55,10 +54,9 @@ impl Agent {
     /// # }
     /// ```
     ///
-    /// The frames of the agent wait in memory until the hub has them;
-    /// [`store`](Connect::store) keeps them in a store that outlives the process. An agent whose store was in the
-    /// session before need not find its hub: it goes on with what the store has, and connects when the hub is
-    /// back.
+    /// The frames of the agent wait in memory until the hub has them; [`store`](Connect::store) keeps them in a
+    /// store that outlives the process. If the agent was in the session before with that store, its hub may be
+    /// away now: the agent works with the entries in its store, and connects when the hub is back.
     ///
     /// # Errors
     /// [`Error::Address`] when this is not the address of a hub, [`Error::Unreachable`] when there is no hub,
@@ -94,16 +92,16 @@ impl Connect {
         self
     }
 
-    /// Keeps what the agent sends in this store until the hub has it, and what it was sent until it is
-    /// handled.
+    /// Keeps the frames that the agent sends in this store until the hub has them, and the frames that the agent
+    /// gets until they are handled.
     pub fn store(mut self, store: impl Store + Send + 'static) -> Self {
         self.store = Box::new(|| Committer::new(store));
         self
     }
 
-    /// Sets the options of the session: a registry of your own, say. Their session and agent are those
-    /// of the connection. With a token counter ([`Options::counting`]), what the agent sends is within the
-    /// limits of the draft in tokens (section 3.4): values that are too long go by reference.
+    /// Sets the options of the session: a registry of your own, say. The connection sets their session and agent.
+    /// With a token counter ([`Options::counting`]), the frames of the agent stay within the token limits of the
+    /// draft (section 3.4): values that are too long go by reference.
     pub fn options(mut self, options: Options) -> Self {
         self.options = Some(options);
         self
@@ -141,8 +139,7 @@ impl Connect {
         tokio::spawn(side.run());
         let carrier = Carrier::new(target, Arc::downgrade(&handle), own, down);
         tokio::spawn(carrier.run(socket));
-        // The call returns after the agent has joined. From then on it gets the frames of the
-        // others.
+        // This returns only after the agent has joined. From then on the agent gets the frames of the others.
         match has_joined(&handle).await {
             Ok(true) => Ok(Agent::of(handle)),
             Ok(false) => {
@@ -158,7 +155,7 @@ impl Connect {
     }
 }
 
-/// Waits until a side is in its session. Returns false if nothing came for too long.
+/// Waits until a side is in its session. Returns false if no entry of the log came for [`JOIN`].
 async fn has_joined(handle: &Handle) -> Result<bool, Error> {
     let mut last = handle.log.last.clone();
     let mut joined = pin!(handle.call(Command::Joined));

@@ -1,4 +1,4 @@
-//! The facts that a handler gets with its frame.
+//! The context of a handler: its frame, and the ways to reply and to mark the frame.
 
 use std::any::Any;
 use std::error::Error as StdError;
@@ -30,7 +30,7 @@ pub(crate) struct Marked {
     pub(crate) reply: Option<Reply>,
     /// True if the frame was marked before, and its handler has ended now.
     pub(crate) was_handled: bool,
-    /// Who wants to know when both are durable.
+    /// Answered once the mark and the reply are durable.
     pub(crate) done: Option<Done<Kept>>,
 }
 
@@ -45,7 +45,7 @@ impl Marked {
 pub(crate) struct Kept {
     /// The id of the reply. `None` when it is left out, because its chain was cancelled.
     pub(crate) mid: Option<Mid>,
-    /// Hears when the host has accepted the reply.
+    /// Gets the position once the host has accepted the reply, or the reason why it has not.
     pub(crate) fate: oneshot::Receiver<Result<Sent, Error>>,
 }
 
@@ -61,8 +61,8 @@ impl Replied {
     ///
     /// # Errors
     /// [`Error::Cancelled`] when the reply was left out, because its chain was cancelled. [`Error::Refused`] and
-    /// [`Error::Expired`] when the hub does not take it. [`Error::Pending`] when the hub has not confirmed it in time:
-    /// the reply goes out until it does. [`Error::Ended`].
+    /// [`Error::Expired`] when the hub does not take the reply. [`Error::Pending`] when the hub has not confirmed
+    /// the reply in time: the agent goes on sending it. [`Error::Ended`].
     pub async fn accepted(self) -> Result<Sent, Error> {
         let Kept { mid, fate } = self.kept;
         let Some(mid) = mid else {
@@ -85,9 +85,10 @@ impl fmt::Debug for Replied {
 
 /// A frame that is being handled, for its handler.
 ///
-/// A handler replies at most once. The reply is kept together with the mark that the frame was
-/// handled, or neither is. A handler that ends without a reply marks the frame, and a request that is for its agent
-/// alone gets `end`, unless the agent has answered in another way. One that fails or panics answers with E9999, or with E1003 if the registry of its agent lacks the schema of the frame.
+/// A handler replies at most once. The reply and the mark that the frame was handled are stored in one commit. A
+/// handler that ends without a reply marks the frame. A request for its agent alone then gets `end`, unless the
+/// agent has answered in another way. A handler that fails or panics answers with E9999, or with E1003 if the
+/// registry of its agent lacks the schema of the frame.
 pub struct Cx {
     ticket: Arc<Ticket>,
 }
@@ -97,7 +98,7 @@ pub(crate) struct Ticket {
     inbound: Inbound,
     /// The handle of the agent.
     agent: Weak<dyn Any + Send + Sync>,
-    /// Tells the side. A side that has ended hands the frame out again when it is opened.
+    /// Sends the mark to the side. If the side has ended, it hands the frame out again when it is opened.
     mark: Box<dyn Fn(Marked) + Send + Sync>,
     is_used: AtomicBool,
     /// True once [`Cx::handled`] has marked the frame.
@@ -124,8 +125,8 @@ impl Cx {
         self.reply_with(Outbound::owned(frame)).await
     }
 
-    /// As [`reply`](Self::reply), with an answer of which this sets the chain: a
-    /// [`DynamicFrame`](accp_frame::DynamicFrame), say.
+    /// As [`reply`](Self::reply), with any outbound frame, such as a [`DynamicFrame`](accp_frame::DynamicFrame).
+    /// This sets the chain of the frame.
     ///
     /// # Errors
     /// See [`reply`](Self::reply).
@@ -133,7 +134,7 @@ impl Cx {
         self.reply_kept(outbound).await.map(drop)
     }
 
-    /// As [`reply_with`](Self::reply_with). What comes back says what the hub makes of the reply.
+    /// As [`reply_with`](Self::reply_with). The returned [`Replied`] waits until the hub has accepted the reply.
     ///
     /// # Errors
     /// See [`reply`](Self::reply).
@@ -144,9 +145,10 @@ impl Cx {
         Ok(Replied { kept })
     }
 
-    /// Marks the frame as handled, without an answer. The mark is on its way at once, and what comes back ends when it
-    /// is in the store: a program that is killed from then on does not get the frame again. How the handler ends changes
-    /// nothing any more, except that a request for its agent alone gets `end` if the agent has not answered by then.
+    /// Marks the frame as handled, without an answer. The mark is sent at once, and the returned future ends when
+    /// the mark is in the store: a program that is killed after that does not get the frame again. The result of
+    /// the handler then changes nothing, but a request for its agent alone still gets `end` if the agent has not
+    /// answered when the handler ends.
     ///
     /// ```
     /// use accp_client::Hub;
@@ -204,7 +206,7 @@ impl Ticket {
         (ticket, cx)
     }
 
-    /// Takes the end of a handler.
+    /// Reports that a handler has ended, with this result.
     pub(crate) fn ends(&self, result: Result<(), Box<dyn StdError + Send + Sync>>) {
         let fault =
             |error: Box<dyn StdError + Send + Sync>| Reply::Error(code(&*error), error.to_string());

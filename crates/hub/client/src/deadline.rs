@@ -1,4 +1,4 @@
-//! The time of a wait.
+//! The deadline of a wait.
 
 use std::time::Duration;
 

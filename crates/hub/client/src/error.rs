@@ -11,7 +11,7 @@ use accp_store::{DriverError, StoreError};
 /// Takes the result that a caller waits for.
 pub(crate) type Done<T> = tokio::sync::oneshot::Sender<Result<T, Error>>;
 
-/// The function to call when something is durable. It gets the reason if that failed.
+/// The function to call when some data is durable. If that failed, the function gets the reason.
 pub(crate) type OnDurable = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
 /// The reason why a call of an agent failed. The variant says who is at fault.
@@ -30,7 +30,8 @@ pub enum Error {
     /// The peer answered with `fail`. [`Error::frame`] reads it as a type.
     #[error(transparent)]
     Failed(Box<Failure>),
-    /// The peer sent this frame, shortened here, where a frame of another type was to come. It counts as handled.
+    /// The peer sent this frame, shortened here, instead of a frame of the expected type. The frame counts as
+    /// handled.
     #[error("`{0}` came, which is no frame of the type that is read here: {1}")]
     Answer(String, DecodeError),
     /// The caller: this is not the address of a hub, for this reason.
@@ -48,15 +49,16 @@ pub enum Error {
     /// Nobody has answered in time. A late answer goes to a handler.
     #[error("E3001: no answer within {0:?}")]
     Timeout(Duration),
-    /// The session has not taken frames in this time: the agent has never been in its session, or its outbox is
-    /// full. A frame that was to be sent was not.
+    /// The session has not taken frames in this time, because the agent has never been in its session or its
+    /// outbox is full. The frame was not sent.
     #[error(
         "E3001: the session has not taken all frames within {0:?}: is the hub there, and does it let the agent in?"
     )]
     Unsent(Duration),
-    /// The frame with this id waits in the outbox of the agent: the host has not answered in time whether it takes it.
-    /// It goes out until the host does, so do not send it again. It outlives this process once the store of the agent
-    /// has it, for which [`queued`](crate::Sending::queued) waits: a slow store may not have it yet.
+    /// The frame with this id waits in the outbox of the agent: the host has not said in time whether it takes
+    /// the frame. The agent goes on sending the frame until the host answers, so do not send it again. The frame
+    /// outlives this process only once the store of the agent has it. [`queued`](crate::Sending::queued) waits
+    /// for that.
     #[error("E3001: the hub has not taken the frame {0} in time; it goes out until the hub has it")]
     Pending(Mid),
     /// The chain of the frame was cancelled.
@@ -65,11 +67,12 @@ pub enum Error {
     /// The time of the frame (`ttl`) was over before the host took it.
     #[error("E3001: the time of the frame was over")]
     Expired,
-    /// The store holds what nobody wrote there, or was written by another version. To open it again is of no use: take
-    /// a copy back from a backup.
+    /// The store has data that this program did not write, or that another version wrote. Opening the store again
+    /// does not help: restore it from a backup.
     #[error("the store of this side is damaged: {0}")]
     Damaged(String),
-    /// The store failed, or another program has opened the side. Open the hub again.
+    /// The side of the agent has ended, for this reason: for example, its store failed, or another program has
+    /// opened the side. Open the hub again.
     #[error("the side of this agent has ended: {0}")]
     Ended(String),
 }
@@ -96,7 +99,7 @@ impl Error {
         }
     }
 
-    /// Reads the frame by which the peer has failed.
+    /// Reads the frame by which the peer has reported its failure.
     ///
     /// ```
     /// use accp_client::{Error, Hub};
@@ -121,7 +124,8 @@ impl Error {
     /// ```
     ///
     /// # Errors
-    /// This error, if it is no [`Error::Failed`]. [`Error::Answer`] when the failure is of another type.
+    /// Returns this error itself if it is no [`Error::Failed`]. [`Error::Answer`] when the failure is of another
+    /// type.
     pub fn frame<F>(&self) -> Result<F, Self>
     where
         F: FrameFamily,
@@ -150,7 +154,7 @@ impl Error {
     }
 }
 
-/// The frame by which a peer has failed.
+/// The frame by which a peer has reported its failure.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the answer is a failure: {}{message}", code.map_or(String::new(), |code| format!("{code}: ")))]
 pub struct Failure {
@@ -180,7 +184,7 @@ impl Failure {
         self.code
     }
 
-    /// Returns what the answer says to people, or its text.
+    /// Returns the message of the failure for people, or the text of the frame if it is not `fail:error`.
     pub fn message(&self) -> &str {
         &self.message
     }

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 use crate::error::Error;
 
-/// Entries that are read at a time.
+/// How many entries are read at a time.
 const PIECE: usize = 256;
 
 /// The log of a side in its store, and the last position that is durable.
@@ -32,8 +32,8 @@ impl Log {
     }
 }
 
-/// The entries of a log from a position on, those that are there first and then those that come. The
-/// store keeps what this has not taken yet, so a slow reader costs no memory and holds nobody up.
+/// The entries of a log from a position on: first the entries that are there already, and then each new entry.
+/// Entries that were not read yet stay in the store, so a slow reader costs no memory and holds nobody up.
 pub struct Frames {
     log: Log,
     next: u64,
@@ -41,9 +41,9 @@ pub struct Frames {
 }
 
 impl Frames {
-    /// Waits for the next entry that members get: a frame, or what the session says of itself
-    /// ([`EntryKind::is_relayed`](accp_session::EntryKind::is_relayed)). Entries whose text is no longer
-    /// kept are left out. `None` when the side has ended.
+    /// Waits for the next entry that members get: a frame of an agent or of the session itself
+    /// ([`EntryKind::is_relayed`](accp_session::EntryKind::is_relayed)). Entries whose text is no longer kept are
+    /// left out. `None` when the side has ended.
     ///
     /// Nothing is lost if this future is dropped.
     ///
@@ -60,8 +60,8 @@ impl Frames {
         }
     }
 
-    /// Returns the next entry that is there already, and waits for no other. `None` when this has
-    /// caught up with the log, or the side has ended.
+    /// Returns the next entry if it is there already, without waiting. `None` when the reader has caught up with
+    /// the log, or the side has ended.
     ///
     /// # Errors
     /// [`Error::Ended`] when the store fails.

@@ -92,7 +92,7 @@ impl Handle {
         sent.map_err(|_| Error::ended())
     }
 
-    /// Returns whether the side has ended, or this agent of it.
+    /// Returns whether the side, or the agent of this handle, has ended.
     pub(crate) fn has_ended(&self) -> bool {
         self.log.last.has_changed().is_err()
     }
@@ -106,7 +106,7 @@ impl Handle {
         answer.await.unwrap_or_else(|_| Err(Error::ended()))
     }
 
-    /// Closes the agent, or the side with all of its agents, and waits until what is under way is done.
+    /// Closes the agent, or the side with all of its agents, and waits until all running work is done.
     pub(crate) async fn close(&self) -> Result<(), Error> {
         self.drain(false).await
     }

@@ -21,8 +21,8 @@ use crate::wire::{Wire, wire};
 
 /// A hub that hosts one session in this process. Clones are the same hub.
 ///
-/// The hub relays and judges, and handles no frames of its own. It stops when the last clone and the
-/// last of its agents and links are dropped.
+/// The hub checks and relays frames, and has no handlers itself. It stops when the last clone, the last of its
+/// agents and the last of its links are dropped.
 #[derive(Clone)]
 pub struct Hub {
     shared: Arc<Shared>,
@@ -69,7 +69,7 @@ impl Hub {
         Self::open_on(&committer, options, rules).await
     }
 
-    /// Opens a session on a store that several sessions share. Its hub is [`Options::agent`].
+    /// Opens a session on a store that several sessions share. [`Options::agent`] names the hub.
     ///
     /// # Errors
     /// [`Error::Ended`] when the store fails.
@@ -98,24 +98,22 @@ impl Hub {
         })
     }
 
-    /// Lets an agent into the session, or back into it. An agent that was opened before under this
-    /// name ends.
+    /// Lets an agent into the session, or back into it. An earlier agent of this name ends.
     ///
-    /// The agent lives in the task of the hub and shares its log: it costs what its handlers have in work, and
-    /// in the store one line that says how far it has handled the log. That is written with the reply of a
-    /// handler, or neither is. The closure of a handler runs in that task up to its first `await`, so it must
-    /// not block.
+    /// The agent lives in the task of the hub and shares its log. The store has one line for the agent, which
+    /// says how far the agent has handled the log. This line and the reply of a handler are written in one
+    /// commit. The closure of a handler runs in the task of the hub up to its first `await`, so it must not
+    /// block.
     ///
     /// # Errors
-    /// [`Error::Name`]. What else keeps the agent from opening shows in its first call.
+    /// [`Error::Name`]. If the agent cannot open for another reason, its first call returns the error.
     pub fn agent(&self, name: &str) -> Result<Agent, Error> {
         // The agent opens at once, so it is in the session before the next frame is sent.
         let opened = self.shared.host.open(agent_id(name)?, self.shared.clone());
         Ok(Agent::of(opened?))
     }
 
-    /// Lets an agent into the session that is elsewhere, and returns the link on which its frames come
-    /// and go.
+    /// Lets an agent of another process into the session, and returns the link that carries its frames both ways.
     ///
     /// # Errors
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
@@ -154,8 +152,8 @@ impl Hub {
         self.shared.host.call(post).await
     }
 
-    /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link, and returns
-    /// what became of them once that is durable. See [`Session::supply`].
+    /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link. Returns the result
+    /// once it is durable. See [`Session::supply`].
     ///
     /// # Errors
     /// [`Error::Name`], [`Error::Ended`].
@@ -190,9 +188,10 @@ impl Hub {
         self.shared.host.call(Command::Phase).await
     }
 
-    /// Takes an agent out of the session, for one that does not come back, and returns whether it was in it. Requests that the hub
-    /// had given to it and that it has not answered go to other agents that take such requests, marked as redelivered. The agent
-    /// comes back with its next [`Agent::connect`] or [`Hub::agent`].
+    /// Takes an agent that does not come back out of the session. Returns whether the agent was in the session.
+    /// The hub gives the requests that the agent has not answered to other agents that take such requests, marked
+    /// as redelivered. If the agent does come back, its next [`Agent::connect`] or [`Hub::agent`] lets it in
+    /// again.
     ///
     /// # Errors
     /// [`Error::Name`] for a name that no agent can have, [`Error::Ended`].
@@ -219,8 +218,8 @@ impl Hub {
     }
 
     /// Registers the schemas of a registry while the session runs, all of them or none (`RegisterSchema`, draft
-    /// section 7.1). Members learn them, and the hash of the registry changes. Schemas that are in force already
-    /// stay as they are.
+    /// section 7.1). Members learn the new schemas, and the hash of the registry changes. Schemas that are in
+    /// force already stay as they are.
     ///
     /// # Errors
     /// [`Error::Input`] with the problems when one of them clashes with a schema in force, [`Error::Ended`].
@@ -248,7 +247,7 @@ impl Hub {
         &self.shared.session
     }
 
-    /// Returns the log of the session from a position on, the first being 1, and then what comes.
+    /// Returns the log of the session from a position on, and then each new entry. The first position is 1.
     pub fn frames(&self, from: u64) -> Frames {
         self.shared.host.log.from(from)
     }
@@ -288,14 +287,15 @@ impl Hub {
         self.shared.host.search(words, limit).await
     }
 
-    /// Returns whether the hub has ended, because its store failed or another program has opened the
-    /// session. Everything asked of it is [`Error::Ended`]; open it anew.
+    /// Returns whether the hub has ended, because its store failed or another program has opened the session. All
+    /// calls then return [`Error::Ended`]: open the hub again.
     pub fn has_ended(&self) -> bool {
         self.shared.host.has_ended()
     }
 
-    /// Closes the hub: the handlers of its agents get nothing more, those that run end with their replies, and the
-    /// hub ends with all of its agents and links. Agents that are elsewhere come back when it is opened again.
+    /// Closes the hub: the handlers of its agents get no more frames, running handlers end with their replies,
+    /// and then the hub ends with all of its agents and links. Agents of other processes come back when the hub
+    /// is opened again.
     ///
     /// # Errors
     /// [`Error::Unsent`] when a handler runs for more than 60 seconds. [`Error::Ended`].
@@ -303,8 +303,8 @@ impl Hub {
         self.shared.host.close().await
     }
 
-    /// Ends the hub for this reason, with its agents and links: another process hosts the session from now
-    /// on, say.
+    /// Ends the hub with its agents and links, for this reason: for example, another process hosts the session
+    /// from now on.
     pub fn end(&self, why: impl Into<String>) {
         let _ = self.shared.host.tell(Command::End(why.into()));
     }

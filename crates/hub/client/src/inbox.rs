@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-/// Ranges that an inbox keeps beyond the positions that it has handled without a gap.
+/// How many ranges an inbox keeps at most beyond the positions that were handled without a gap.
 pub(crate) const RANGES: usize = 256;
 
 /// How far a guest has handled the log: everything up to a position, and ranges after it. A store keeps its
@@ -16,8 +16,9 @@ pub(crate) const RANGES: usize = 256;
 /// range = first ["-" last]
 /// ```
 ///
-/// `12?20;14-17,19` means: positions up to 12, 14 to 17, and 19 are handled. Of the others up to 20, only questions
-/// count that the agent has not answered: the agent was in the session before it had an inbox.
+/// `12?20;14-17,19` means: positions up to 12, 14 to 17, and 19 are handled. The agent was in the session up to
+/// position 20 without an inbox. So of the other positions up to 20, it gets only the questions that it has not
+/// answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Inbox {
     through: u64,
@@ -27,7 +28,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Everything up to this position is handled.
+    /// Makes an inbox in which everything up to this position is handled.
     pub(crate) fn at(through: u64) -> Self {
         Self {
             through,
@@ -36,7 +37,9 @@ impl Inbox {
         }
     }
 
-    /// Everything up to `through` is handled; from there to `begins`, only questions count.
+    /// Makes an inbox in which everything up to `through` is handled. After that, up to `begins`, only unanswered
+    /// questions are handed out.
+    /// out.
     pub(crate) fn begins(through: u64, begins: u64) -> Self {
         Self {
             begins,
@@ -44,7 +47,7 @@ impl Inbox {
         }
     }
 
-    /// Everything up to `through` is handled, except these positions, which ascend.
+    /// Makes an inbox in which everything up to `through` is handled, except these positions, which ascend.
     pub(crate) fn except(open: impl IntoIterator<Item = u64>, through: u64) -> Self {
         let mut before = 0;
         let mut inbox = None::<Self>;
@@ -74,7 +77,7 @@ impl Inbox {
         self.through
     }
 
-    /// Returns whether the agent was in the session before it had an inbox, at this position. There, only
+    /// Returns whether the agent had no inbox yet when the log was at this position. Of such positions, only
     /// unanswered questions are handed out.
     pub(crate) fn is_before(&self, position: u64) -> bool {
         position <= self.begins

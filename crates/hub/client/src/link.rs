@@ -17,7 +17,7 @@ pub struct Link {
     pub(crate) member: MemberId,
     pub(crate) up: Wire,
     pub(crate) down: mpsc::Receiver<Frame>,
-    /// The number of the host's wire to `down`.
+    /// The number of the wire by which the host sends to `down`.
     pub(crate) own: u64,
     pub(crate) host: Arc<Handle>,
     /// The hub lives at least as long as its links.
@@ -41,7 +41,7 @@ impl Link {
         Some(self.down.recv().await?.text)
     }
 
-    /// Returns a frame for the agent that has already arrived.
+    /// Returns the next frame for the agent if it has already arrived.
     pub fn try_recv(&mut self) -> Option<String> {
         Some(self.down.try_recv().ok()?.text)
     }

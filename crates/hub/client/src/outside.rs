@@ -11,8 +11,8 @@ use crate::error::Error;
 /// The ids that no member of any session makes: 12 decimal digits that begin with 0.
 const IDS: u64 = 100_000_000_000;
 
-/// Returns the envelope of a frame that belongs to no session, as an answer to a request that names none: a
-/// `mid` of its own, `seq` 0 and the time (draft section 3.5).
+/// Returns the envelope of a frame that belongs to no session, such as the answer to a request that names no
+/// session: a new `mid`, `seq` 0 and the time (draft section 3.5).
 ///
 /// No two calls in this process give the same `mid`, and two processes do so only if one of them makes more than
 /// 1,000 a second. Members never make such an id, because theirs begin with their number, and that is 100 or more.
@@ -23,7 +23,7 @@ const IDS: u64 = 100_000_000_000;
 /// assert_eq!(one.msg_id.as_deref().map(str::len), Some(12));
 /// ```
 pub fn outside() -> Envelope<'static> {
-    /// The id that is next, unless the time is later.
+    /// The number of the next id, unless the present time in milliseconds is larger.
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let now = clock::now();
     NEXT.fetch_max(now.as_millis().unsigned_abs(), Ordering::Relaxed);
@@ -31,9 +31,9 @@ pub fn outside() -> Envelope<'static> {
     Envelope::new(format!("{mid:012}"), 0).at(now.as_secs())
 }
 
-/// Returns for how many seconds a frame is still needed whose metadata somebody has written by hand: its `ttl`, less
-/// the time since its `ts`, and 1 at least. Without a `ts` its time begins now, and without a `ttl` it never ends
-/// (draft section 3.5). Use it where the session writes the `ts` of the frame anew.
+/// Returns for how many more seconds a frame is valid whose metadata somebody has written by hand: its `ttl` less
+/// the time since its `ts`, and 1 at least. A frame without a `ts` begins now, and a frame without a `ttl` never
+/// expires (draft section 3.5). Use this where the session writes the `ts` of the frame anew.
 ///
 /// ```
 /// use accp_client::ttl_left;

@@ -21,8 +21,7 @@ pub(crate) struct PendingAnswer {
 }
 
 impl PendingAnswer {
-    /// Makes the wait. `number` is given if the question is to be cancelled when its asker no longer
-    /// waits.
+    /// `number` is given if the question is to be cancelled when its asker no longer waits.
     pub(crate) fn new(
         side: Arc<Handle>,
         number: Option<u64>,
@@ -64,7 +63,7 @@ impl PendingAnswer {
         }
     }
 
-    /// Waits for the answer. The time of the wait runs here, because the task of the side may be held up.
+    /// Waits for the answer. This measures the time itself, because the task of the side may be held up.
     async fn answered(&mut self) -> Answered {
         let answered = timeout_at(self.deadline.until, &mut self.answered).await;
         let answered = answered.or_else(|_| {
@@ -80,7 +79,7 @@ impl PendingAnswer {
         answered.unwrap_or_else(|_| Err(Error::ended()))
     }
 
-    /// Waits no longer, and lets the question stand.
+    /// Stops waiting, and leaves the question open.
     pub(crate) fn leave(mut self) {
         if let Some(number) = self.number.take() {
             let _ = self.side.tell(Command::Leave(number));

@@ -15,19 +15,19 @@ use tokio::time::{Sleep, sleep_until};
 use crate::error::{Error, read};
 use crate::pending_answer::PendingAnswer;
 
-/// The pieces of a stream, and the answer behind them. See [`Ask::pieces`](crate::Ask::pieces).
+/// The pieces of a stream, and then the answer. See [`Ask::pieces`](crate::Ask::pieces).
 ///
-/// Pieces of a schema with indexes come in the order of their indexes, and each index once; one that lacks a piece
-/// before it waits, until the answer at most. See
+/// If the schema of the pieces has indexes, the pieces come in the order of their indexes, and each index once. A
+/// piece waits until all earlier pieces have come, or until the answer comes. See
 /// [`PiecesInOrder`](accp_session::PiecesInOrder).
 ///
-/// Pieces count as handled once they are here; those that were not read wait in memory. The stream ends with
-/// the answer, and when there will be none: [`answer`](Self::answer) says why.
+/// Pieces count as handled once they are here. Pieces that the program has not read wait in memory. The stream
+/// ends with the answer, or when there will be no answer: [`answer`](Self::answer) says why.
 #[must_use = "pieces come to who reads them"]
 pub struct Pieces<P, A> {
     received: UnboundedReceiver<Inbound>,
     waiting: Result<PendingAnswer, Error>,
-    /// Fires at the end of the wait. The first poll makes it, because a timer needs a runtime.
+    /// Fires at the end of the wait. The first poll makes this timer, because a timer needs a runtime.
     over: Option<Pin<Box<Sleep>>>,
     types: PhantomData<fn() -> (P, A)>,
 }
@@ -45,7 +45,8 @@ impl<P, A> Pieces<P, A> {
         }
     }
 
-    /// Waits for the next piece, and no longer than for the answer: the task of the side may be held up.
+    /// Waits for the next piece, at most until the wait for the answer is over. This measures the time itself,
+    /// because the task of the side may be held up.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Inbound>> {
         let piece = self.received.poll_recv(cx);
         let (Poll::Pending, Ok(waiting)) = (&piece, &self.waiting) else {
@@ -64,7 +65,8 @@ where
     P: FrameFamily,
     for<'a> P::Frame<'a>: IntoOwned<Owned = P>,
 {
-    /// Waits for the next piece; `None` once no more will come. This is [`Stream`], without its traits.
+    /// Waits for the next piece. `None` once no more pieces will come. This does the same as [`Stream`], whose
+    /// traits the caller need not import.
     ///
     /// # Errors
     /// [`Error::Answer`] when the piece is no frame of type `P`. The pieces behind it still come.

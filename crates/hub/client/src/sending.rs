@@ -49,15 +49,15 @@ impl Sending {
         self
     }
 
-    /// Waits only until the frame is in the store of this agent, and returns the id under which it goes out. It
-    /// goes out until its fate is known, also after a restart on that store. An agent of a hub in this process
-    /// shares the store of its hub, so its frame is in the log then.
+    /// Waits only until the frame is in the store of this agent, and returns the id of the frame. The agent then
+    /// sends the frame until the host has accepted or refused it, also after a restart on that store. An agent of
+    /// a hub in this process shares the store of its hub, so its frame is in the log then.
     ///
     /// # Errors
-    /// [`Error::Unsent`] when the session has not taken the frame in time: it is not sent. [`Error::Pending`] when the
-    /// session has it, and the store is not done with it in time. [`Error::Input`] when it does not take
-    /// it at all, [`Error::Refused`] and [`Error::Expired`] when the hub in this process does not, and
-    /// [`Error::Ended`].
+    /// [`Error::Unsent`] when the session has not taken the frame in time: the frame is not sent.
+    /// [`Error::Pending`] when the session has taken the frame, but the store has not written it in time.
+    /// [`Error::Input`] when the session refuses the frame. [`Error::Refused`] and [`Error::Expired`] when the
+    /// hub in this process refuses it. [`Error::Ended`].
     ///
     /// ```
     /// use accp_client::Hub;

@@ -8,7 +8,7 @@ use accp_session::Mid;
 pub struct Sent {
     /// The id of the frame in the log.
     pub mid: Mid,
-    /// Its position in the log, the first being 1. `None` when this side does not know it: its host knows the
-    /// draft alone, or the entry is in a part of the log that this side has skipped.
+    /// The position of the frame in the log; the first position is 1. `None` when this side does not know the
+    /// position: its host knows the draft alone, or this side has skipped that part of the log.
     pub position: Option<u64>,
 }

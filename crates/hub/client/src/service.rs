@@ -61,8 +61,8 @@ impl Agent {
         }
     }
 
-    /// Hands the frames of type `F` to a service of tower, and replies with its responses. Otherwise as
-    /// [`serve`](Self::serve); each frame gets a clone of the service, and waits until that is ready.
+    /// Hands the frames of type `F` to a service of tower, and replies with its responses. Otherwise this works
+    /// as [`serve`](Self::serve). Each frame gets a clone of the service, and waits until that clone is ready.
     ///
     /// ```
     /// use accp_client::Hub;
@@ -116,7 +116,8 @@ where
     type Error = Error;
     type Future = Pin<Box<dyn Future<Output = Result<A, Error>> + Send>>;
 
-    /// An agent is always ready: a question that cannot go out yet waits, and its time runs.
+    /// An agent is always ready. A question that cannot be sent yet waits, and the time of its wait runs
+    /// meanwhile.
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), Error>> {
         Poll::Ready(Ok(()))
     }

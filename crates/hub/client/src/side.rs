@@ -51,7 +51,7 @@ pub(crate) struct Side {
     /// Frames that no handler takes. None of them answers an open question, because an answer comes after
     /// its question.
     unclaimed: Vec<Inbound>,
-    /// Reads whose values are on their way here.
+    /// Calls that read a value, while the bytes of the value are on their way here.
     readings: Vec<(String, Done<Value<'static>>)>,
     /// True until a side that was just opened has caught up with its session.
     begins: bool,
@@ -167,7 +167,7 @@ impl Side {
         }
     }
 
-    /// Does the work that is due, and waits for the next event. Returns whether there is one.
+    /// Does the work that is due, waits for the next event, and handles it. Returns false when the side ends.
     async fn turn(&mut self) -> Result<bool, Error> {
         self.tell_takes()?;
         let outcome = self.driver.carry_out(now()).await?;
@@ -263,7 +263,7 @@ impl Side {
         is_done && self.driver.session().outbox_len() == 0
     }
 
-    /// Tells the session which requests its agents take.
+    /// Tells the session which requests the agents of this side take.
     pub(super) fn tell_takes(&mut self) -> Result<(), Error> {
         let session = self.driver.session();
         if let Some(heads) = self.work.untold(session, session.me()) {
@@ -288,8 +288,8 @@ impl Side {
         Ok(())
     }
 
-    /// Returns whether a side that has done its work may end. One that leaves the session says so, and waits until the host has taken
-    /// it out.
+    /// Returns whether a side that has done its work may end. A side that leaves its session says goodbye to the
+    /// host, and waits until the host has taken it out.
     fn has_left(&mut self, events: &[Event]) -> Result<bool, Error> {
         if !self.work.leaves || events.contains(&Event::Left) {
             return Ok(true);
@@ -300,7 +300,7 @@ impl Side {
         Ok(false)
     }
 
-    /// Ends an agent whose last handle was dropped.
+    /// Warns if the last handle of an agent was dropped before the hub has all of its frames.
     fn leaves(&self) {
         let waiting = self.driver.session().outbox_len() + self.work.early.len();
         if waiting > 0 {
@@ -394,7 +394,7 @@ impl Side {
         Ok(())
     }
 
-    /// Reads a value, at once or when it is here.
+    /// Reads a value, at once or as soon as its bytes have arrived.
     async fn read(&mut self, key: String, done: Done<Value<'static>>) -> Result<(), Error> {
         if done.is_closed() {
             return Ok(());

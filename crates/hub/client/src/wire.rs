@@ -7,9 +7,9 @@ use accp_session::MemberId;
 use tokio::sync::mpsc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Frames that may be under way on a link.
+/// How many frames may be under way on a link.
 const FRAMES: usize = 1024;
-/// Bytes that may be under way on a link. A frame has at most 64 KiB by default.
+/// How many bytes may be under way on a link. A frame has at most 64 KiB by default.
 const BYTES: usize = 4 << 20;
 
 /// A frame on its way to another side.

@@ -16,7 +16,7 @@ fn task(number: usize) -> ScheduleReq<'static> {
     ScheduleReq::new(dev, format!("task_{number}"))
 }
 
-/// Answers each task with its own name.
+/// Answers each request with the name of its task.
 async fn work(task: ScheduleReq<'static>, cx: Cx) -> Result<(), Error> {
     cx.reply(ScheduleDone::new(task.task).status("done")).await
 }
@@ -115,8 +115,8 @@ async fn a_handler_that_fails_or_panics_answers_with_its_reason() {
         .expect("an answer");
 }
 
-/// The body of the closure, before its future, runs on the task of the agent. A panic there must
-/// not end the agent.
+/// The body of the closure, before its future, runs on the task of the agent. A panic there must not end the
+/// agent.
 #[tokio::test]
 async fn a_handler_that_panics_before_it_begins_does_no_more_harm() {
     let (planner, dev) = pair().await;

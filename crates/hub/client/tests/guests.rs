@@ -1,4 +1,4 @@
-//! Agents that share the log of their hub, over restarts and beside other ways in.
+//! Tests of agents that share the log of their hub: over restarts, and beside agents that use links or POST.
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ fn options(agent: &'static str) -> Options {
     Options::new("lunch", agent, Arc::new(Registry::standard()))
 }
 
-/// A store that does all work at once, so that a test may stop the clock.
+/// A store that does its work in the calling task, so that a test may stop the clock.
 fn store() -> Committer {
     Committer::inline(MemoryStore::new())
 }
@@ -81,7 +81,7 @@ async fn a_value_of_a_megabyte_is_here_without_any_timer() {
     assert_eq!(began.elapsed(), Duration::ZERO);
 }
 
-/// The clock of the test advances only when no task can run, so a wait would be seen.
+/// The clock of the test advances only when no task can run, so the test notices every wait.
 #[tokio::test(start_paused = true)]
 async fn an_agent_whose_post_was_refused_for_good_joins_at_once() {
     let hub = hub_on(&store()).await;
@@ -118,8 +118,8 @@ async fn what_was_not_answered_comes_again_and_what_came_meanwhile_comes_once() 
     planner.send(task("wine")).await.expect("it is sent");
     let dev = hub.agent("dev").expect("an agent");
     let mut rx = listen(&dev, &["soup", "rice", "wine"]);
-    // The inbox does not say which frames after its mark were handed out before, so all of them
-    // come again as repeated.
+    // The inbox does not say which frames were handed out without being marked, so all unmarked frames come again
+    // as redelivered.
     for name in ["soup", "rice", "wine"] {
         assert_eq!(rx.recv().await, Some((name.to_owned(), true)));
     }
@@ -318,7 +318,7 @@ async fn a_link_and_an_agent_of_one_name_end_each_other() {
     dev.send(task("soup")).await.expect("it is sent");
 }
 
-/// An agent without handlers reads nothing, and its inbox keeps only where it began.
+/// An agent without handlers reads nothing, and its inbox keeps only the position where it began.
 #[tokio::test]
 async fn an_agent_without_handlers_keeps_nothing_of_what_comes() {
     let committer = store();
@@ -370,7 +370,7 @@ async fn a_frame_that_the_hub_refuses_says_why_and_is_not_there() {
     );
 }
 
-/// The values of an agent are kept under keys of the hub, and go with its frames.
+/// The hub keeps the values of an agent under its own keys, and erases them with the frames of the agent.
 #[tokio::test]
 async fn erasing_what_an_agent_has_said_erases_its_values() {
     let committer = store();

@@ -1,8 +1,9 @@
-//! A gateway that is killed again and again under load: `kills [times]`, 200 without an argument. Agents with tools hold conversations
-//! through it, half of them with signed thoughts, and send a request again when its connection breaks, as clients do. The provider of
-//! the tests refuses a thought behind another list, a call without a result, and a result without a call. The gateway runs with
-//! `window` in a process of its own, which gets SIGKILL within a quarter of a second and starts again on its ledger. It fails if the
-//! provider refuses anything, or if a conversation does not go on.
+//! Kills a gateway again and again under load: `kills [times]`, 200 times without an argument. Agents with tools hold
+//! conversations through the gateway, half of them with signed thoughts. If a connection breaks, an agent sends its
+//! request again, as clients do. The provider of the tests refuses a thought that follows another list than before, a
+//! call without a result, and a result without a call. The gateway runs with the policy `window` in a process of its
+//! own. This process gets SIGKILL within a quarter of a second, and starts again on its ledger. The example fails if
+//! the provider refuses anything, or if a conversation does not go on.
 
 #![allow(clippy::unwrap_used, reason = "a tool of the tests")]
 
@@ -21,12 +22,12 @@ use accp_gateway::{Config, Gateway, Ledger, Policy};
 use serde_json::{Value as Json, json};
 use upstream::Upstream;
 
-/// The agents that ask at once.
+/// How many agents ask at the same time.
 const AGENTS: u64 = 8;
 /// The turns of a conversation.
 const TURNS: u64 = 14;
 
-/// What all agents share.
+/// The counters that all agents share.
 #[derive(Default)]
 struct Counts {
     is_over: AtomicBool,
@@ -119,7 +120,7 @@ fn start(listen: &str, upstream: &str, file: &Path) -> (Child, String) {
     (process, address)
 }
 
-/// Holds conversations until all kills have come.
+/// Holds conversations until the last kill is over.
 async fn talk(agent: u64, address: String, counts: Arc<Counts>) {
     let client = client();
     let thinks = agent.is_multiple_of(2);
@@ -172,7 +173,7 @@ fn body(messages: &[Json], thinks: bool) -> String {
     body.to_string()
 }
 
-/// Returns a result of a tool with lines of its own.
+/// Returns a result of a tool. Its lines occur in no other result.
 fn page(number: u64) -> String {
     let lines = (0..60).map(|n| format!("slot {number}-{n} is free on day {}", n * 31 % 28));
     lines.collect::<Vec<_>>().join("\n")

@@ -1,8 +1,10 @@
-//! What the gateway adds to the time of a request, beside a bare proxy of the same libraries: `latency [streams turns bytes]`. Without
-//! arguments it measures 1, 50 and 500 streams, then opens 10,000. A stream is a session whose list grows by a result each turn. The
-//! provider answers with an event at once and 19 more in four seconds, and does nothing else. It is a process of its own; the client and
-//! the way share another one, and all share the cores. *Work* is what that process has worked for a request, which other work on the
-//! machine does not change. Build it with `--release`.
+//! Measures the time that the gateway adds to a request, and the time of a bare proxy with the same libraries for
+//! comparison: `latency [streams turns bytes]`. Without arguments it measures 1, 50 and 500 streams, and then opens
+//! 10,000. A stream is a session whose list grows by one result each turn. A *way* is the bare proxy or the gateway.
+//! The provider answers with one event at once and 19 more in four seconds, and does nothing else. The provider is a
+//! process of its own, the client and the way are another process, and both processes share the cores. *Work* is the
+//! CPU time of the second process for a request. Other work on the machine does not change it. Build the example with
+//! `--release`.
 
 #![allow(clippy::unwrap_used, reason = "a tool for measuring")]
 
@@ -17,7 +19,7 @@ use serde_json::{Value as Json, json};
 
 use ways::Way;
 
-/// What a load is: streams at once, turns of each, and the bytes of a result.
+/// A load: the number of streams at once, the turns of each stream, and the bytes of a result.
 #[derive(Debug, Clone, Copy)]
 struct Load {
     streams: usize,
@@ -102,11 +104,11 @@ async fn main() {
 
 /// Sends a load through a way, and prints the times.
 async fn measure(name: &str, way: &Way, load: Load) {
-    // A connection of HTTP/2 carries a hundred streams, so that files suffice.
+    // A connection of HTTP/2 carries a hundred streams, so the process needs few file descriptors.
     let clients: Vec<_> = (0..=load.streams / 100).map(|_| ways::client()).collect();
     let begun = Instant::now();
     let worked = ways::worked();
-    // The streams begin within the time of an answer, as streams of people do.
+    // The streams begin at times that are spread over one answer, as streams of real users are.
     let apart = ways::ANSWER / u32::try_from(load.streams).unwrap();
     let streams = (0..load.streams).map(|number| {
         let client = clients[number % clients.len()].clone();
@@ -153,7 +155,7 @@ async fn ask(client: &reqwest::Client, url: &str, session: usize, body: String) 
     while let Some(piece) = pieces.next().await {
         piece.unwrap();
     }
-    // The provider's own time is no part of it.
+    // The time that the provider takes on purpose does not count.
     let whole = begun.elapsed().saturating_sub(ways::ANSWER);
     let us = |time: Duration| u64::try_from(time.as_micros()).unwrap();
     Times {

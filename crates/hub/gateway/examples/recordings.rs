@@ -1,9 +1,13 @@
-//! Recorded conversations through the gateway: `recordings FOLDER [most]`. The folder holds JSON Lines of conversations (`id`,
-//! `kind`, `messages`, `tools`). The list of each agent grows message by message, in the three forms, through gateways with
-//! `off`, `append`, `save`, and `save` and `window` with 8,192 tokens, before the provider of the tests, and each through one that
-//! predicts it. It prints for each policy what was refused, what was dearer than the plain twin, the bill relative to it, how far the
-//! plain bill of the ledger is from the plain twin's, how far the prediction of `shadow` is from the bill, the requests before which
-//! something left, and the marks of the last lists that the model could not read back.
+//! Sends recorded conversations through the gateway: `recordings FOLDER [most]`. The folder holds JSON Lines of
+//! conversations (`id`, `kind`, `messages`, `tools`). The list of each agent grows message by message, in each of the
+//! three forms. It goes to the provider of the tests through gateways with the policies `off`, `append`, `save`, and
+//! `save` and `window` with 8,192 tokens, and through a gateway with `shadow` that predicts the same policy. The run
+//! with `off` is the *plain twin* of the others.
+//!
+//! For each policy, the example prints: the conversations, the requests, the refused requests, the conversations that
+//! cost more than their plain twin, the bill relative to that of the plain twin, how far the plain bill in the ledger
+//! is from the bill of the plain twin, how far the prediction of `shadow` is from the bill, the requests before which
+//! something left a list, and how many marks of the last lists the model could not read back.
 
 #![allow(clippy::unwrap_used, reason = "a tool of the tests")]
 
@@ -89,7 +93,7 @@ async fn main() {
     {
         let text = std::fs::read_to_string(file).unwrap();
         let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
-        // A share of the conversations is taken evenly.
+        // At most `most` conversations are taken, spread evenly over the file.
         let each = lines.len().div_ceil(most).max(1);
         let kind = file.file_stem().unwrap().to_string_lossy().into_owned();
         for form in FORMS {
@@ -192,7 +196,8 @@ async fn spent(conversations: &[Grown], form: Form, config: &Config) -> Vec<Spen
             answer.bytes().await.unwrap();
             spent.requests += 1;
             let got = upstream.last();
-            // A changed request that was refused and went out once more is seen by their number.
+            // A changed request may have been refused although its original then went through. The count of refusals
+            // shows this.
             let before = upstream.refusals();
             if status != 200 || before > 0 {
                 eprintln!("{}: {status} {:?}", conversation.key, got.refused);

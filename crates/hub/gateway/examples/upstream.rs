@@ -1,7 +1,8 @@
-//! The provider of the tests as a process, for scripts: `upstream [RULES.json]`. It prints its URL. The file is a list of
-//! `{"tool": "Bash", "input": {"command": "cat page{n}"}, "times": 9}`: it calls a tool that a request offers, until the list has
-//! so many results. `GET /_upstream/got` says what came; `POST /_upstream/clear`, `rules` and `wait` begin anew, change the
-//! rules, and move the clock of the caches.
+//! Runs the provider of the tests as a process, for scripts: `upstream [RULES.json]`. It prints its URL. The file is
+//! a list of rules such as `{"tool": "Bash", "input": {"command": "cat page{n}"}, "times": 9}`: the provider calls
+//! this tool while a request offers it and its list has fewer than `times` results. `GET /_upstream/got` returns the
+//! requests so far. `POST /_upstream/clear` resets the provider, `rules` changes the rules, and `wait` moves the
+//! clock of the caches.
 
 #![allow(clippy::unwrap_used, reason = "a tool of the tests")]
 

@@ -1,4 +1,4 @@
-//! The answers of the gateway itself, in the words of the provider that was asked.
+//! The answers that the gateway itself gives, in the form that clients of the asked provider expect.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};

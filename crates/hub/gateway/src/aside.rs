@@ -1,5 +1,6 @@
-//! Asides: what the gateway and the model said to each other in the midst of an answer. The client has not seen it, and the provider
-//! has. So it is put back where it stood when the client sends the answer again.
+//! Asides: the calls and results that the model and the gateway exchange in the middle of an answer. The provider has
+//! seen an aside, and the client has not. So when the client sends the answer again, the gateway puts the aside back
+//! into its place.
 
 use accp_memory::Form;
 use ring::digest;
@@ -9,38 +10,39 @@ use serde_json::{Value as Json, json};
 use crate::headers::first_half;
 use crate::splice::{array_items, items_of, member_of, replaced};
 
-/// Stands between the words of two turns, where the form has one text for both.
+/// Separates the words of two turns, in a form that has one text for both.
 pub(crate) const SEAM: &str = "\n\n";
 
-/// Stands before a piece that clients may leave out of an answer: a thought, or a text without words.
+/// The first character of a [`piece`] that clients may leave out of an answer: a thought, or a text without words.
 const THOUGHT: char = '~';
 
-/// What stood in the midst of an answer.
+/// The part of an answer that the client has not seen, and what is needed to put it back.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Aside {
-    /// The answer as the client has seen it, as a [`piece`] each.
+    /// The answer as the client has seen it, each block or item as a [`piece`].
     pub(crate) seen: Vec<String>,
     /// The turns before the last one.
     pub(crate) turns: Vec<Turn>,
-    /// Calls in the last turn, which stand beside calls of the client.
+    /// Calls of the gateway's tool in the last turn, which also calls tools of the client.
     pub(crate) beside: Vec<Beside>,
-    /// The tokens of all this.
+    /// The tokens of these turns and calls.
     pub(crate) tokens: u64,
 }
 
-/// A turn of the model in which it asked for lines alone, with what it got.
+/// A turn in which the model called only the gateway's tool, with the results of its calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Turn {
-    /// How much of the answer the client has seen at its end: pieces, or bytes of the text in a chat.
+    /// How much of the answer the client has seen at the end of this turn: in pieces, or for chat completions in
+    /// bytes of the text.
     pub(crate) seen: usize,
-    /// Its messages as the provider got them.
+    /// The messages of this turn, as the provider got them.
     pub(crate) items: Vec<String>,
 }
 
-/// A call beside calls of the client.
+/// A call of the gateway's tool beside calls of the client's tools.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Beside {
-    /// How many pieces, or calls in a chat, stand before it.
+    /// How many pieces that the client has seen come before this call; for chat completions, how many calls.
     pub(crate) seen: usize,
     pub(crate) call: String,
     pub(crate) result: String,
@@ -49,8 +51,9 @@ pub(crate) struct Beside {
 type Place = std::ops::Range<usize>;
 type Change = (Place, String);
 
-/// Puts asides back into the text of a request. Each comes with the index of the message that its answer begins with. Returns the
-/// text and the tokens that were put in.
+/// Puts asides back into the text of a request. Each entry of `asides` has the index of the message at which an
+/// answer begins, and the asides that may belong to this answer. Returns the text and the tokens that were put in, or
+/// `None` if nothing was put in.
 pub(crate) fn restored(
     form: Form,
     text: &str,
@@ -88,7 +91,7 @@ pub(crate) fn restored(
     Some((replaced(text, &changes), tokens))
 }
 
-/// Returns what tells a piece of an answer from others: a block, or an item.
+/// Returns a text that identifies a piece of an answer. A piece is a block or an item.
 pub(crate) fn piece(json: &Json) -> String {
     let text = |key: &str| json[key].as_str();
     match text("type") {
@@ -119,7 +122,7 @@ pub(crate) fn piece(json: &Json) -> String {
     }
 }
 
-/// Returns the pieces of an answer of a chat: its text, and the id of each call.
+/// Returns the pieces of an answer of chat completions: its text, and the id of each call.
 pub(crate) fn pieces_of_chat(text: &str, calls: &[Json]) -> Vec<String> {
     let ids = calls.iter();
     let ids = ids.map(|call| short('#', call["id"].as_str().unwrap_or_default()));
@@ -131,8 +134,9 @@ fn short(kind: char, text: &str) -> String {
     format!("{kind}{}", hex::encode(first_half(whole.as_ref())))
 }
 
-/// Returns how many of the found pieces stand before each of those that the client has seen, and how many there are in all;
-/// `None` if it is another answer.
+/// For each piece in `seen`, returns how many pieces of `found` come before it; and as the last number, how many
+/// pieces of `found` were matched. Returns `None` if `found` is another answer. Pieces that begin with [`THOUGHT`]
+/// may be missing in `found`.
 fn aligned(seen: &[String], found: &[String]) -> Option<Vec<usize>> {
     let mut before = Vec::with_capacity(seen.len() + 1);
     let mut at = 0;
@@ -148,8 +152,8 @@ fn aligned(seen: &[String], found: &[String]) -> Option<Vec<usize>> {
     (at > 0 || found.is_empty()).then_some(before)
 }
 
-/// Returns what changes for an answer of Anthropic's: its own message, and the next one, which has what calls beside those of the
-/// client got.
+/// Returns the changes for an answer of Anthropic's form: its own message changes, and the next message gets the
+/// results of the calls in `beside`.
 fn in_blocks(aside: &Aside, items: &[Place], raws: &[&str], at: usize) -> Option<Vec<Change>> {
     let raw = raws.get(at)?;
     let content = member_of(raw, "content")?;
@@ -222,7 +226,7 @@ fn turns(aside: &Aside) -> Vec<String> {
     turns.flat_map(|turn| turn.items.iter().cloned()).collect()
 }
 
-/// Returns what changes for an answer of a chat: the message of the client's.
+/// Returns the change for an answer of chat completions: only its own message changes.
 fn in_text(aside: &Aside, items: &[Place], raws: &[&str], at: usize) -> Option<Vec<Change>> {
     let raw = raws.get(at)?;
     let json: Json = serde_json::from_str(raw).ok()?;
@@ -270,7 +274,7 @@ fn in_text(aside: &Aside, items: &[Place], raws: &[&str], at: usize) -> Option<V
     Some(vec![(items.get(at)?.clone(), all.join(","))])
 }
 
-/// Returns what changes among the items of Responses.
+/// Returns the changes for an answer among the items of Responses.
 fn among(aside: &Aside, items: &[Place], raws: &[&str], at: usize) -> Option<Vec<Change>> {
     let mut found = Vec::new();
     let mut places = Vec::new();

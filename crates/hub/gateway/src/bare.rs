@@ -1,12 +1,12 @@
-//! A request without what clients change in a message while it stays the same: marks for caches, which move from one message to
-//! the next, and a text in a block of its own, which is needed for a mark.
+//! Removes from a message what clients change although the message stays the same. These are marks for caches, which
+//! move from one message to the next, and the block around a single text, which a client adds to set a mark.
 
 use serde_json::Value as Json;
 
 /// The member that marks a place for a cache.
 pub(crate) const MARK: &str = "cache_control";
 
-/// Takes the marks out of a value.
+/// Removes the marks from a value.
 pub(crate) fn unmark(json: &mut Json) {
     match json {
         Json::Array(items) => items.iter_mut().for_each(unmark),
@@ -18,7 +18,7 @@ pub(crate) fn unmark(json: &mut Json) {
     }
 }
 
-/// Writes words that stand in a single block of text as that text, and a result that does so, too.
+/// Replaces a content that is a single block of text by this text, in a message and in results of tools.
 pub(crate) fn unwrap_words(message: &mut Json) {
     let is_result = message["role"] == "tool";
     if let Some(content) = message.get_mut("content") {
@@ -47,8 +47,8 @@ pub(crate) fn unwrap_words(message: &mut Json) {
     }
 }
 
-/// Writes the content of a result that is a single block of text as that text. It is written back as it stood, so the block has its
-/// type and its text, in this order.
+/// Replaces the content of a result that is a single block of text by this text. The gateway later writes the block
+/// back with `type` and `text`, so only a block with exactly these members in this order is replaced.
 fn unwrap_result(content: &mut Json) {
     let text = match content.as_array().map(Vec::as_slice) {
         Some([Json::Object(block)])
@@ -71,7 +71,8 @@ pub(crate) fn is_bound(message: &Json) -> bool {
         || kinds.any(|kind| matches!(kind, Some("thinking" | "redacted_thinking")))
 }
 
-/// Signs a message, so that the memory leaves it as it is. (The memory reads over marks for caches.)
+/// Signs a message, so that the memory leaves it as it is. (A mark for a cache does not sign it: the memory ignores
+/// such marks.)
 pub(crate) fn sign(message: &mut Json) {
     let last = message["content"]
         .as_array_mut()

@@ -1,15 +1,17 @@
-//! What a request has cost, and what the other list would have cost.
+//! The bill of a request: what the list that was sent has cost, and what the other list would have cost.
 
 use crate::prices::Prices;
 use crate::usage::Usage;
 
-/// What a request has cost, and what it would have cost with the other list, in tokens of plain input.
+/// What a request has cost, and what it would have cost with the other list, in tokens of plain input. One of the two
+/// lists is the plain list of the client, and the other one is the list with cheaper forms. One of them was sent.
 ///
-/// The bill of the list that was sent is the provider's own count at its prices, with all turns in which the model has read what had
-/// left. The other bill differs by the tokens that only one of the lists has, at the prices that this request has paid: those in
-/// messages that an earlier request had are billed as the beginning was (read from the cache if it was), and those in new
-/// messages as the end was. Where what was sent has changed, the other list would have been read from the cache. It would have had
-/// the last turn alone.
+/// The bill of the list that was sent is the provider's own count at its prices. It includes all turns in which the
+/// model has read what had left. The bill of the other list differs by the tokens that only one of the lists has, at
+/// the prices that this request has paid. Tokens in messages that an earlier request had are billed as the beginning
+/// of the list was: read from the cache, if it was. Tokens in new messages are billed as the end of the list was. If
+/// this request changes messages that were sent before, the other list would have been read from the cache. With the
+/// other list, there would have been only the last turn.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bill {
     /// What the list that was sent has cost.
@@ -20,23 +22,25 @@ pub struct Bill {
     pub changed: f64,
 }
 
-/// The tokens that only the plain list has, by our own count; fewer than none if the other one is longer.
+/// The tokens that only the plain list has, by the gateway's own count. Negative if the other list is longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Removed {
     /// In messages that an earlier request had.
     pub(crate) old: i64,
     /// In new messages.
     pub(crate) new: i64,
-    /// Whether the list that was sent is the one without them.
+    /// Whether the list without these tokens was sent, and not the plain list.
     pub(crate) is_sent: bool,
     /// All tokens of the list that was sent.
     pub(crate) sent: u64,
-    /// If something changes that a cache has: the tokens of the list that was not sent, and how many of them the request before had.
+    /// Set if the request changes something that a cache has: the tokens of the list that was not sent, and how many
+    /// of these tokens the request before had.
     pub(crate) step: Option<(u64, u64)>,
 }
 
 impl Bill {
-    /// Makes the bill of the turns of a request, the first of which has the other list.
+    /// Makes the bill of a request from the counts of its turns. The first turn is the one that is compared with the
+    /// other list.
     pub(crate) fn of(turns: &[Usage], prices: &Prices, removed: Removed) -> Self {
         let cost_of = |usage: &Usage| {
             let write = usage.written as f64 * prices.write + usage.hourly as f64 * prices.hourly();
@@ -49,7 +53,8 @@ impl Bill {
         let Some((first, last)) = turns.first().zip(turns.last()) else {
             return Self::default();
         };
-        // The provider counts other tokens than we do, so its count gives the measure.
+        // The provider and the gateway count tokens differently, so the gateway's counts are scaled to those of the
+        // provider.
         let scale = if removed.sent == 0 {
             1.0
         } else {
@@ -108,7 +113,8 @@ mod tests {
             step: None,
         };
         let bill = Bill::of(&[usage], prices, removed);
-        // 10 + 125 + 100 + 100, and twice as many tokens by the provider's count: 2 * (200 * 0.1 + 50 * 1.25).
+        // The cost is 10 + 125 + 100 + 100. The provider counts twice as many tokens as the gateway, so the plain
+        // list costs 2 * (200 * 0.1 + 50 * 1.25) more.
         assert_eq!((bill.cost, bill.plain, bill.changed), (335.0, 500.0, 335.0));
         let shadow = Bill::of(
             &[usage],
@@ -124,21 +130,22 @@ mod tests {
         );
         let none = Bill::of(&[Usage::default()], prices, Removed::default());
         assert_eq!(none, Bill::default());
-        // A second turn costs what it costs, and the plain list would have had the output of the last one alone.
+        // A second turn adds its cost. The plain list would have had only the output of the last turn.
         let second = Usage {
             output: 40,
             ..usage
         };
         let both = Bill::of(&[usage, second], prices, removed);
         assert_eq!((both.cost, both.plain), (335.0 + 435.0, 500.0 + 100.0));
-        // 1,110 tokens were sent for 555 of ours. The plain list would have had 300 of ours in the cache, and 40 new ones.
+        // The provider counts 1,110 tokens where the gateway counts 555. By the gateway's count, the plain list would
+        // have had 300 tokens in the cache, and 40 new ones.
         let step = Removed {
             step: Some((340, 300)),
             ..removed
         };
         let step = Bill::of(&[usage], prices, step);
         assert!((step.plain - (600.0 * 0.1 + 80.0 * 1.25 + 100.0)).abs() < 1e-9);
-        // What stays for an hour is written at twice the price.
+        // Tokens that a cache keeps for an hour cost twice the price of plain input when they are written.
         let hour = Usage {
             written: 0,
             hourly: 100,

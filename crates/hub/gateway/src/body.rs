@@ -1,4 +1,4 @@
-//! The body of a request: read whole, and unpacked.
+//! Unpacks the body of a request, and returns its text.
 
 use std::io::Read as _;
 
@@ -6,7 +6,7 @@ use axum::http::HeaderMap;
 use axum::http::header;
 use flate2::read::MultiGzDecoder;
 
-/// Returns the text of a body; why not, if it has none that the gateway reads.
+/// Returns the text of a body, or the reason why the gateway cannot read it.
 pub(crate) fn text(headers: &HeaderMap, bytes: &[u8], most: usize) -> Result<String, String> {
     let encoding = headers.get(header::CONTENT_ENCODING);
     let encoding = encoding.map_or(Ok("identity"), |value| value.to_str());
@@ -25,7 +25,7 @@ pub(crate) fn text(headers: &HeaderMap, bytes: &[u8], most: usize) -> Result<Str
     String::from_utf8(unpacked).map_err(|error| format!("the body is no text: {error}"))
 }
 
-/// Reads what a decoder gives, up to a bound.
+/// Reads the output of a decoder, up to `most` bytes.
 fn bounded(decoder: impl std::io::Read, most: usize) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     let read = decoder.take(most as u64 + 1).read_to_end(&mut out);

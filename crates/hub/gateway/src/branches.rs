@@ -1,4 +1,5 @@
-//! The sessions of a gateway: which list goes on with which, and what is known of it.
+//! The sessions of a gateway. A session has branches, and each branch is a list that grows from request to request.
+//! This file finds the branch that a list continues, and keeps what is known of the branch.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -19,15 +20,15 @@ use crate::open::Open;
 use crate::prices::Prices;
 use crate::read::{Read, Reader};
 
-/// The branches of a session that are held open. The one that was used longest ago rests on disk first: a thought may be bound to
-/// its forms.
+/// The most branches of a session that are held open. If there are more, the branch that was used longest ago goes to
+/// rest on disk. It is not forgotten, because a thought may be bound to its forms.
 const BRANCHES: usize = 16;
-/// The branches of a session that rest at most; then the oldest one is forgotten.
+/// The most branches of a session that rest on disk. If there are more, the oldest one is forgotten.
 const RESTING: usize = 1_024;
 /// A window that no list fills.
 const NO_WINDOW: u64 = 1 << 40;
 
-/// The events that wait for a slow reader; the oldest give way.
+/// The most events that wait for a slow reader. If there are more, the oldest are dropped.
 const EVENTS: usize = 256;
 
 /// The sessions of a gateway.
@@ -35,7 +36,7 @@ pub(crate) struct Branches {
     keep: Keep,
     /// The policy that is carried out, or predicted.
     pub(crate) effect: Policy,
-    /// The window of lists that something may leave, and of those that nothing may.
+    /// The window of lists that may get shorter; `no_window` is the window of lists that may not.
     window: Window,
     no_window: Window,
     events: broadcast::Sender<String>,
@@ -43,43 +44,44 @@ pub(crate) struct Branches {
     pub(crate) reader: Reader,
     ledger: Arc<Ledger>,
     secret: hmac::Key,
-    /// The sessions that are held open; the others are read again when they come back.
+    /// The sessions that are held open. Other sessions are read from the ledger when a request of theirs comes.
     open: Mutex<Open<Mutex<Session>>>,
 }
 
 /// A session: the lists of one client that begin alike.
 pub(crate) struct Session {
     pub(crate) id: String,
-    /// New messages keep the text that they came with, from now on. What has another form already keeps that: a thought may be
-    /// bound to it, and a cache has it.
+    /// Whether new messages keep the text that they came with. Messages that were sent in another form keep that
+    /// form, because a thought may be bound to it, and a cache has it.
     pub(crate) is_plain: bool,
     pub(crate) branches: Vec<Branch>,
-    /// The branches that rest on disk, by the place behind their last message.
+    /// The branches that rest on disk: their numbers, by the place after their last message.
     resting: HashMap<Place, i64>,
     /// The highest number of a branch so far.
     highest: i64,
-    /// What the gateway said in the midst of answers, by the place of the answer.
+    /// The asides of answers, by the place of the answer in the list.
     asides: HashMap<Place, Vec<Aside>>,
-    /// What its requests have cost so far, and what they would have cost as they came.
+    /// What the requests of this session have cost so far; `plain` is what they would have cost as they came.
     pub(crate) cost: f64,
     pub(crate) plain: f64,
     uses: i64,
 }
 
-/// A list as it grows.
+/// A list that grows from request to request.
 pub(crate) struct Branch {
     pub(crate) number: i64,
     used: i64,
     pub(crate) digests: Vec<Digest>,
     pub(crate) memory: Memory,
-    /// The last request, as the client sent it and with what the client has not seen.
+    /// The last request, as the client sent it, and then with its asides put back, if there are any.
     pub(crate) held: Vec<Read>,
-    /// What stands of it in the ledger.
+    /// What the ledger has of this branch.
     written: Option<Written>,
     promise: Promise,
-    /// The second of the last request.
+    /// The time of the last request, in Unix seconds.
     pub(crate) last: i64,
-    /// The tokens of the last list as it was given, in this process.
+    /// The tokens of the last list as the client gave it; 0 if no request has come since this process opened the
+    /// branch.
     pub(crate) given: u64,
 }
 
@@ -104,8 +106,8 @@ impl Branches {
         &self.secret
     }
 
-    /// Returns the name of the session of an owner that a hint, or the beginning of a list, leads to.
-    /// Under [`Policy::Shadow`] it is another one, because its forms are never sent.
+    /// Returns the name of a session: a digest of its owner, with the client's hint or else the beginning of the
+    /// list. Under [`Policy::Shadow`] the name is another one, because the forms of that session are never sent.
     pub(crate) fn name(
         &self,
         policy: Policy,
@@ -140,7 +142,7 @@ impl Branches {
         digits.is_some_and(|drawn| f64::from(drawn) < self.holdout * f64::from(u32::MAX))
     }
 
-    /// Opens a session.
+    /// Returns a session. If it is not held open, it is read from the ledger.
     pub(crate) fn session(
         &self,
         id: &str,
@@ -176,17 +178,17 @@ impl Branches {
         Ok(lock(&self.open).hold(id, Mutex::new(session)))
     }
 
-    /// Returns a session that is open.
+    /// Returns a session, if it is held open.
     fn found(&self, id: &str) -> Option<Arc<Mutex<Session>>> {
         lock(&self.open).found(id)
     }
 
-    /// Says how many bytes the list of a session has.
+    /// Records how many bytes the list of a session has.
     pub(crate) fn weigh(&self, id: &str, bytes: usize) {
         lock(&self.open).weigh(id, bytes);
     }
 
-    /// Lets a session stay plain from now on, and forgets what it has sent.
+    /// Makes a session plain from now on. If it is held open, its branches and asides are forgotten.
     pub(crate) fn make_plain(&self, id: &str, now: i64) -> Result<(), LedgerError> {
         match self.found(id) {
             Some(session) => self.make_all_plain(&mut lock(&session), now),
@@ -194,7 +196,7 @@ impl Branches {
         }
     }
 
-    /// Does so for a session that is at hand.
+    /// Makes an open session plain from now on, and forgets its branches and asides.
     pub(crate) fn make_all_plain(
         &self,
         session: &mut Session,
@@ -208,21 +210,21 @@ impl Branches {
         self.ledger.make_plain(&session.id, now)
     }
 
-    /// Keeps what stood in the midst of an answer.
+    /// Keeps the aside of an answer, in the session and in the ledger.
     pub(crate) fn put_aside(
         &self,
         session: &Mutex<Session>,
         place: Place,
         aside: Aside,
     ) -> Result<(), LedgerError> {
-        // Names, numbers and texts always become JSON.
+        // An aside always becomes JSON, because it has only names, numbers and texts.
         let text = serde_json::to_string(&aside).unwrap_or_default();
         let mut session = lock(session);
         session.asides.entry(place).or_default().push(aside);
         self.ledger.keep_aside(&session.id, &place, &text)
     }
 
-    /// Takes the bill of a request.
+    /// Adds the bill of a request to its session, if the session is held open.
     pub(crate) fn billed(&self, id: &str, bill: Bill) {
         if let Some(session) = self.found(id) {
             let mut session = lock(&session);
@@ -231,19 +233,19 @@ impl Branches {
         }
     }
 
-    /// Says what happens to a list, before it leaves.
+    /// Sends an event about a list to those who listen, before the list goes out.
     pub(crate) fn tell(&self, event: String) {
         // Nobody has to listen.
         let _ = self.events.send(event);
     }
 
-    /// Returns what happens from now on.
+    /// Returns a receiver of all events from now on.
     pub(crate) fn events(&self) -> broadcast::Receiver<String> {
         self.events.subscribe()
     }
 
-    /// Takes that the provider has refused the messages of a branch behind the first ones. They count as new when they come again;
-    /// if a thought binds the list, they then keep their text.
+    /// Notes that the provider has refused the messages of a branch after the first `first` ones. These messages
+    /// count as new when they come again. If a thought binds the list, they then keep their text.
     pub(crate) fn take_back(
         &self,
         id: &str,
@@ -275,8 +277,8 @@ impl Branches {
         Memory::new(window.clone(), prices, promise)
     }
 
-    /// Returns the branch that a list goes on with, under this promise, and how many messages of the list it has. A list that goes
-    /// on with the beginning of a branch gets a branch of its own, with the same forms.
+    /// Returns the branch that a list continues, with this promise, and how many messages of the list the branch had.
+    /// A list that continues only the beginning of a branch gets a new branch with the same forms.
     pub(crate) fn branch<'s>(
         &self,
         session: &'s mut Session,
@@ -344,12 +346,12 @@ impl Branches {
         Ok((branch, had))
     }
 
-    /// Holds a branch open that was kept.
+    /// Opens a branch that was read from the ledger.
     fn take_up(&self, session: &mut Session, kept: &Kept, written: Written, prices: &Prices) {
         session.uses = session.uses.max(kept.used);
         session.highest = session.highest.max(kept.number);
         let memory = self.memory(prices, Promise::Append);
-        // What cannot be read any more begins anew.
+        // If the memory cannot be read any more, the list begins anew.
         if let Ok(memory) = memory.recall(&kept.memory) {
             session.branches.push(Branch {
                 number: kept.number,
@@ -365,7 +367,7 @@ impl Branches {
         }
     }
 
-    /// Takes up the branch that rests and has most of a list, if none that is open has as much.
+    /// Opens the resting branch that has the longest beginning of a list, if no open branch has as much of the list.
     fn wake(
         &self,
         session: &mut Session,
@@ -394,7 +396,7 @@ impl Branches {
         Ok(())
     }
 
-    /// Lets the branch rest that was used longest ago, if there are too many.
+    /// If too many branches are open, lets the one rest that was used longest ago.
     fn make_room(&self, session: &mut Session) -> Result<(), LedgerError> {
         if session.branches.len() < BRANCHES {
             return Ok(());
@@ -410,7 +412,7 @@ impl Branches {
         Ok(())
     }
 
-    /// Keeps a branch on disk, if prompts may stand there.
+    /// Writes a branch to the ledger, unless the ledger may not hold parts of prompts.
     pub(crate) fn keep(&self, id: &str, branch: &mut Branch) -> Result<(), LedgerError> {
         if self.keep == Keep::None {
             return Ok(());
@@ -429,7 +431,7 @@ impl Branches {
 }
 
 impl Session {
-    /// Lets a branch rest. Returns the number of the one that is forgotten in its place, if there are too many.
+    /// Lets a branch rest. If too many branches rest, forgets the oldest one and returns its number.
     fn rest(&mut self, number: i64, digests: &[Digest]) -> Option<i64> {
         self.highest = self.highest.max(number);
         let place = places(digests).pop().unwrap_or_default();
@@ -449,18 +451,18 @@ impl Session {
         last.is_none_or(|last| now.saturating_sub(last) > i64::from(prices.seconds))
     }
 
-    /// Returns lines that have left the list of a branch, by the name of a result, from and to.
+    /// Returns lines that have left the list of a branch: the lines `from` to `to` of the result with this name.
     pub(crate) fn lines(&self, number: i64, name: &str, from: usize, to: usize) -> Option<String> {
         let mut branches = self.branches.iter();
         let branch = branches.find(|branch| branch.number == number)?;
         branch.memory.read(name, from, to)
     }
 
-    /// Returns what stood in the midst of the answers of a list, each with the index of the message that the answer begins with.
+    /// Returns the asides of a list, each with the index of the message at which its answer begins.
     pub(crate) fn asides(&self, places: &[Place]) -> Vec<(usize, Vec<&Aside>)> {
         let places = places.iter().enumerate();
         let found = places.filter_map(|(at, place)| Some((at, self.asides.get(place)?)));
-        // The newest answer to a list comes first.
+        // If a list got several answers, the newest one comes first.
         found
             .map(|(at, asides)| (at, asides.iter().rev().collect()))
             .collect()

@@ -32,11 +32,12 @@ pub struct Config {
     pub predict: Policy,
     /// The most tokens of a list. [`Policy::Window`] needs it; with [`Policy::Save`] it is a limit for results alone.
     pub window: Option<u64>,
-    /// The share of the sessions whose requests stay as they are, from 0 to 1. Their bills are what the others are compared with.
+    /// The share of the sessions whose requests stay as they are, from 0 to 1. The bills of the other sessions are
+    /// compared with theirs.
     pub holdout: f64,
-    /// What of requests is kept on disk.
+    /// Which parts of requests are kept on disk.
     pub keep: Keep,
-    /// A file with the key that parts of prompts are sealed with on disk; without it, they stand there as they are.
+    /// A file with the key that seals parts of prompts on disk. Without a file, they are kept unsealed.
     pub key_file: Option<PathBuf>,
     /// A PEM file with the authorities that the providers' certificates are checked against, in the place of Mozilla's.
     pub authority: Option<PathBuf>,
@@ -92,8 +93,8 @@ pub enum Policy {
     /// Results of tools get their cheapest form when they enter a list, and keep it.
     #[default]
     Append,
-    /// As `Append`. Old results lose their middles too, where that is free, forced by the window, or pays. The model reads what left
-    /// with a tool that the gateway answers.
+    /// As `Append`. Old results also lose their middles, where that is free, where it pays, or where the window
+    /// forces it. The model can read what left with a tool that the gateway answers.
     Save,
     /// As `Append`. Where a list is larger than the window, results lose their middles, and whole messages leave, the oldest first.
     Window,
@@ -125,7 +126,7 @@ impl Policy {
         matches!(self, Self::Append | Self::Save | Self::Window)
     }
 
-    /// Returns whether something leaves a list that the model can ask for.
+    /// Returns whether something may leave a list under this policy, so that the model may ask for it.
     pub(crate) const fn cuts(self) -> bool {
         matches!(self, Self::Save | Self::Window)
     }
@@ -146,12 +147,12 @@ impl FromStr for Policy {
     }
 }
 
-/// What of requests a gateway keeps on disk.
+/// Which parts of requests a gateway keeps on disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// Digests, numbers and names alone. A gateway that keeps nothing changes nothing: its policy has to be off or shadow.
     None,
-    /// Also the forms of results that were changed.
+    /// Also the cheaper forms of results.
     #[default]
     Cold,
 }

@@ -4,8 +4,8 @@ use ring::digest;
 
 use crate::headers::first_half;
 
-/// Eight bytes of a message's digest, without the last bit. They tell apart what one client sends, and nothing else relies on
-/// them. The last bit says that the message keeps the text that it came with.
+/// The first eight bytes of a message's digest, except the last bit. They only have to tell the messages of one
+/// client apart. The last bit says that the message keeps the text that it came with.
 pub(crate) type Digest = [u8; 8];
 
 /// The digest of all messages before a place of a list.
@@ -37,7 +37,7 @@ pub(crate) fn is_same(one: Digest, other: Digest) -> bool {
     one[..7] == other[..7] && one[7] | KEPT == other[7] | KEPT
 }
 
-/// Returns the places of a list: before its first message, before each other, and behind its last one.
+/// Returns the places of a list: before each message, and after the last one.
 pub(crate) fn places(digests: &[Digest]) -> Vec<Place> {
     let mut place = Place::default();
     let mut all = vec![place];

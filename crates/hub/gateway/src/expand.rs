@@ -1,5 +1,5 @@
-//! Answers calls of `memory_read`: the gateway sends the next request itself, with the call and the lines behind the list, and the
-//! client sees one answer.
+//! Answers calls of `memory_read`. The gateway itself sends the next request, with the call and the lines after the
+//! list, and the client sees one answer.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -32,18 +32,19 @@ use crate::weave::{Next, Weave};
 
 /// An answer with more bytes is passed on and not read.
 const MOST: u64 = 32 << 20;
-/// How long the rest of a turn may take that nobody waits for.
+/// How long the gateway goes on to read an answer whose turn is over, so that the connection can be used again.
 const REST: Duration = Duration::from_secs(1);
 
-/// What was planned of a request.
+/// The result of planning a request.
 pub(crate) struct Planned {
-    /// The digest of its bytes, and of those to send in their place, if they differ.
+    /// The digest of the request's bytes, and the digest of the bytes to send instead, if they differ.
     pub(crate) digests: (Vec<u8>, Option<Vec<u8>>),
-    /// What to send in its place, with its text; or why it is to go out as it is. A panic is a fault like others.
+    /// The plan and the text of the request, or the fault because of which it goes out as it is. A panic counts as a
+    /// fault.
     pub(crate) plan: Result<(Plan, String), String>,
 }
 
-/// Reads a request on a thread that may take its time.
+/// Reads and plans a request, on a thread that may block.
 pub(crate) async fn plan(
     app: &Arc<App>,
     route: Route,
@@ -96,7 +97,7 @@ fn planned(
     app.branches.plan(app.config.policy, &asked)
 }
 
-/// Does work on a thread that may take its time.
+/// Does work on a thread that may block. A panic becomes an error.
 async fn aside<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, String> + Send + 'static,
 ) -> Result<T, String> {
@@ -129,13 +130,13 @@ pub(crate) struct Expanding {
 pub(crate) enum Whole {
     /// What the client sees.
     Answer(Bytes),
-    /// What came before it broke off.
+    /// The bytes that came before the answer broke off, and the error.
     Broken(Bytes, io::Error),
     /// The provider has answered a later turn with an error, or not at all.
     Failed(Sent),
 }
 
-/// How an answer comes that the gateway can read.
+/// The kinds of answers that the gateway can read: a stream of events, or one whole document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Stream,
@@ -143,7 +144,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns how an answer comes; `None` if it passes unread.
+    /// Returns the kind of an answer; `None` if the answer passes unread.
     pub(crate) fn of(answer: &reqwest::Response) -> Option<Self> {
         let text = |name| {
             let value = answer.headers().get(name)?;
@@ -163,12 +164,12 @@ impl Kind {
     }
 }
 
-/// The answer on its way.
+/// An answer on its way to the client.
 struct Way {
     expanding: Expanding,
     weave: Weave,
     answer: BoxStream<'static, reqwest::Result<Bytes>>,
-    /// The client has seen the end, and the rest passes as it comes.
+    /// Whether the client has seen the end of the answer. Then the rest passes as it comes.
     is_closed: bool,
     is_over: bool,
 }
@@ -256,7 +257,7 @@ impl Expanding {
             .collect()
     }
 
-    /// Sends the next request, with what the model asks for.
+    /// Sends the next request, with the lines that the model asks for.
     async fn read_on(&mut self, weave: &mut Weave, calls: Vec<Call>) -> Result<Sent, String> {
         self.record.turn();
         self.record.entry.turns += 1;
@@ -302,7 +303,7 @@ impl Expanding {
     }
 }
 
-/// Returns the tokens of what a client does not see.
+/// Returns the tokens of an aside.
 fn tokens(aside: &Aside) -> u64 {
     let turns = aside.turns.iter().flat_map(|turn| &turn.items);
     let beside = aside.beside.iter();
@@ -335,7 +336,7 @@ impl Way {
                         self.expanding.record.entry.whole = true;
                         return None;
                     }
-                    // A stream without its end ends where it ends.
+                    // If the provider's stream stops without its end, the client's stream stops there, too.
                     self.expanding.record.entry.whole = true;
                     self.weave.broken().into()
                 }
@@ -347,7 +348,7 @@ impl Way {
         None
     }
 
-    /// Takes that a turn has ended, of which the client sees these bytes, and returns all that it sees now.
+    /// Ends a turn. The client sees the bytes `seen` of it. Returns all bytes that the client sees now.
     async fn turn(&mut self, mut seen: Vec<u8>) -> Bytes {
         let calls = match self.weave.next() {
             Next::Reads(calls) => calls,

@@ -33,7 +33,7 @@ use crate::report::{By, Report};
 use crate::route::Provider;
 use crate::state::{App, Writer};
 
-/// How long answers under way may go on when the gateway ends.
+/// How long the gateway waits for answers under way when it ends.
 const DRAIN: Duration = Duration::from_secs(10);
 
 /// A gateway that listens.
@@ -56,7 +56,7 @@ pub enum GatewayError {
         "{0} is not loopback, and requests and their keys would cross the network unencrypted: say --allow-remote if that is meant"
     )]
     Remote(SocketAddr),
-    /// Nothing is kept, and requests are to change.
+    /// The policy changes requests, but nothing may be kept.
     #[error(
         "with --keep none the policy has to be off or shadow, found {0}: what leaves a request could not come back after a restart"
     )]
@@ -154,8 +154,8 @@ impl Gateway {
         format!("http://{}", self.address)
     }
 
-    /// Serves until `end` is ready and the answers that are under way have passed, or ten seconds are over. Then the ledger has
-    /// all of them, and an answer that broke off stands there as one.
+    /// Serves until `end` is ready. Then it waits for the answers under way, but not longer than ten seconds. After
+    /// that, the ledger has a row for each of these answers. The row of an answer that broke off is not `whole`.
     ///
     /// # Errors
     /// When the socket fails.
@@ -208,7 +208,7 @@ impl fmt::Debug for Gateway {
     }
 }
 
-/// Returns a client for requests. It takes proxies from the environment.
+/// Returns a client for requests. It uses the proxies that the environment names.
 fn client(config: &Config, for_sockets: bool) -> Result<reqwest::Client, String> {
     let mut tls =
         rustls::ClientConfig::clone(&*accp_client::tls_settings(config.authority.as_deref())?);
@@ -224,13 +224,14 @@ fn client(config: &Config, for_sockets: bool) -> Result<reqwest::Client, String>
     client.map_err(|error| format!("the client of the providers cannot start: {error}"))
 }
 
-/// Refuses pages of other sites that a browser on this machine shows: they could read the report under another name.
+/// Refuses requests that pages of other sites make in a browser on this machine: such a page could reach the report
+/// under another host name.
 async fn for_this_machine(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let host = headers
         .get(header::HOST)
         .and_then(|host| host.to_str().ok());
-    // HTTP/2 says it in the URI.
+    // HTTP/2 has the host in the URI.
     let authority = request.uri().authority().map(Authority::as_str);
     let host = host.or(authority).unwrap_or_default();
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
@@ -280,13 +281,13 @@ async fn report(State(app): State<Arc<App>>, Query(asked): Query<Asked>) -> Resp
     }
 }
 
-/// Says what leaves lists from now on, an event each.
+/// Answers with a stream of events: each says what leaves a list, from now on.
 async fn events(State(app): State<Arc<App>>) -> Response {
     let events = stream::unfold(app.branches.events(), async |mut events| {
         loop {
             match events.recv().await {
                 Ok(event) => return Some((Ok::<_, io::Error>(event), events)),
-                // A reader that is too slow misses some.
+                // A reader that is too slow misses some events.
                 Err(RecvError::Lagged(_)) => {}
                 Err(RecvError::Closed) => return None,
             }

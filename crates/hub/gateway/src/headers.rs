@@ -1,4 +1,4 @@
-//! Headers: which are passed on, whose request it is, and which session it says.
+//! Headers: which headers are passed on, and what they say of the owner and the session of a request.
 
 use accp_memory::Form;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 /// The header with which a client turns the gateway off for a request: `x-accp: off`.
 pub(crate) const SWITCH: HeaderName = HeaderName::from_static("x-accp");
 
-/// Headers of a connection, which the next one does not have.
+/// Headers that belong to one connection and are not passed on.
 const OF_CONNECTION: [HeaderName; 8] = [
     header::CONNECTION,
     header::PROXY_AUTHENTICATE,
@@ -30,7 +30,7 @@ const SESSION: [&str; 6] = [
     "x-codex-turn-state",
 ];
 
-/// Takes out what belongs to a connection, among it what `connection` names.
+/// Removes the headers of a connection, also those that the header `connection` names.
 pub(crate) fn remove_of_connection(headers: &mut HeaderMap) {
     let named = headers.get_all(header::CONNECTION).iter();
     let named: Vec<HeaderName> = named
@@ -43,7 +43,7 @@ pub(crate) fn remove_of_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Takes out what is between a client and the gateway alone, and asks for an answer that the gateway can read.
+/// Removes the headers that are meant for the gateway alone, and asks for an answer that the gateway can read.
 pub(crate) fn prepare(headers: &mut HeaderMap) {
     remove_of_connection(headers);
     headers.remove(header::HOST);
@@ -62,7 +62,8 @@ pub(crate) fn is_off(headers: &HeaderMap) -> bool {
         .is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"off"))
 }
 
-/// Returns the digest of the credentials of a request, under the secret of a ledger. Requests without any have one in common.
+/// Returns the digest of the credentials of a request, under the secret of a ledger. All requests without credentials
+/// have the same digest.
 pub(crate) fn owner(secret: &hmac::Key, headers: &HeaderMap) -> [u8; 16] {
     let mut context = hmac::Context::with_key(secret);
     for name in [header::AUTHORIZATION.as_str(), "x-api-key", "api-key"] {

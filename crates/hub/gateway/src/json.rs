@@ -1,4 +1,4 @@
-//! Reads JSON, and refuses members that stand twice: readers differ in which of them counts.
+//! Reads JSON, and refuses an object with a repeated key, because readers differ in which value counts.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 /// Reads a text.
 ///
 /// # Errors
-/// Why it is no JSON, or which member stands twice.
+/// Why the text is no JSON, or which key is repeated.
 pub(crate) fn read(text: &str) -> serde_json::Result<Json> {
     serde_json::from_str::<Unique>(text).map(|read| read.0)
 }

@@ -1,26 +1,27 @@
-//! Branches as the ledger keeps them: whole now and then, and what is new of them in between.
+//! Branches as the ledger keeps them. A branch is written whole now and then, and in between only its changes are
+//! written, as pieces.
 
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::ledger::{Ledger, Result};
 
-/// A branch is written whole after so many pieces.
+/// After this many pieces, a branch is written whole again.
 const PIECES: i64 = 64;
 
 /// A branch of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Kept {
     pub(crate) number: i64,
-    /// Orders the branches of a session.
+    /// When the session used the branch last: branches are ordered by this number.
     pub(crate) used: i64,
-    /// The second of its last request.
+    /// The time of its last request, in Unix seconds.
     pub(crate) last: i64,
     /// Eight bytes for each message.
     pub(crate) digests: Vec<u8>,
     pub(crate) memory: String,
 }
 
-/// What stands in the ledger of a branch.
+/// What the ledger has of a branch.
 #[derive(Debug)]
 pub(crate) struct Written {
     digests: Vec<u8>,
@@ -33,11 +34,11 @@ pub(crate) struct Written {
 /// A session.
 #[derive(Debug)]
 pub(crate) struct KeptSession {
-    /// Whether it stays plain.
+    /// Whether the session stays plain.
     pub(crate) is_plain: bool,
-    /// The branches that were used last, in order.
+    /// The branches that were used last, the newest at the end.
     pub(crate) branches: Vec<(Kept, Written)>,
-    /// The numbers and digests of the others.
+    /// The numbers and digests of the other branches.
     pub(crate) resting: Vec<(i64, Vec<u8>)>,
 }
 
@@ -48,7 +49,7 @@ fn common(one: &[u8], other: &[u8]) -> usize {
 }
 
 impl Ledger {
-    /// Returns a session, with so many branches to hold open at most.
+    /// Reads a session. At most `most` branches are read to be held open, and the others rest.
     pub(crate) fn session(&self, id: &str, most: usize) -> Result<KeptSession> {
         let plain = "SELECT plain FROM session WHERE id = ?1";
         let plain = self
@@ -81,7 +82,7 @@ impl Ledger {
         })
     }
 
-    /// Returns a branch.
+    /// Reads a branch.
     pub(crate) fn branch(&self, session: &str, number: i64) -> Result<Option<(Kept, Written)>> {
         let connection = self.connection();
         let mut row = connection.prepare_cached(
@@ -125,7 +126,7 @@ impl Ledger {
         Ok(Some((kept, written)))
     }
 
-    /// Keeps a branch, of which this stands in the ledger. Returns what stands there now.
+    /// Keeps a branch. `before` is what the ledger has of the branch. Returns what the ledger has of it now.
     pub(crate) fn keep_branch(
         &self,
         session: &str,
@@ -207,7 +208,7 @@ impl Ledger {
         Ok(writing.commit()?)
     }
 
-    /// Forgets the branches of a session, and what stood in the midst of its answers.
+    /// Forgets the branches and the asides of a session.
     pub(crate) fn forget(&self, session: &str) -> Result<()> {
         let mut connection = self.connection();
         let writing = connection.transaction()?;
@@ -242,7 +243,7 @@ mod tests {
             ..Kept::default()
         };
         for step in 0..200_i64 {
-            // It grows before its end, and changes in its middle now and then.
+            // The memory grows before its end, and now and then changes in its middle.
             let texts: Vec<String> = (0..step)
                 .map(|n| format!("\u{20ac}{}", n + step / 50))
                 .collect();

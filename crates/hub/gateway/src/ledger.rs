@@ -1,4 +1,4 @@
-//! The ledger: a row for each request, and what sessions go on with after a restart.
+//! The ledger: a row for each request, and the data with which sessions continue after a restart.
 
 use std::fmt;
 use std::path::Path;
@@ -37,7 +37,7 @@ CREATE TABLE request (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, session TEXT 
 CREATE INDEX request_session ON request (session, id);
 ";
 
-/// What makes a ledger of the first version one of the second.
+/// Turns a ledger of the first version into one of the second.
 const SECOND: &str = "
 ALTER TABLE branch DROP COLUMN removed;
 ALTER TABLE branch ADD COLUMN last INTEGER NOT NULL DEFAULT 0;
@@ -70,7 +70,7 @@ pub struct Ledger {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LedgerError {
-    /// SQLite says so.
+    /// An error of SQLite.
     #[error("the ledger: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// Another version of the gateway wrote it.
@@ -78,7 +78,7 @@ pub enum LedgerError {
         "the ledger has version {0}, and this gateway reads version {VERSION}; use another file"
     )]
     Version(i64),
-    /// Parts of prompts are sealed, and the key is missing or another one.
+    /// Parts of prompts are sealed, but the key is missing or wrong.
     #[error("{0}")]
     Key(String),
     /// The system gives no random bytes.
@@ -88,7 +88,7 @@ pub enum LedgerError {
 
 pub(crate) type Result<T> = std::result::Result<T, LedgerError>;
 
-/// A request.
+/// The row of a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Entry {
@@ -100,8 +100,9 @@ pub struct Entry {
     pub provider: String,
     /// The model, as the provider named it.
     pub model: String,
-    /// What happened to it: the name of the policy, `holdout` (its session stays as it is, for comparison) or `plain` (its
-    /// session went back to that). It is `append` where something stood in the way of another policy.
+    /// What happened to the request: the name of the policy; `holdout` if its session stays as it is, for comparison;
+    /// or `plain` if its session went back to plain requests. It is `append` if an obstacle kept the gateway from
+    /// another policy.
     pub policy: String,
     /// The status of the answer; 0 if there was none.
     pub status: u16,
@@ -111,7 +112,7 @@ pub struct Entry {
     pub sent: u64,
     /// The provider's own count, if the answer had one.
     pub usage: Option<Usage>,
-    /// What it has cost, if the answer had a count.
+    /// What the request has cost, if the answer had a count.
     pub bill: Option<Bill>,
     /// The time that the gateway took before it sent the request on, in microseconds.
     pub added_us: u64,
@@ -119,11 +120,11 @@ pub struct Entry {
     pub repeated: bool,
     /// Whether the whole answer has passed.
     pub whole: bool,
-    /// Why the request went out as it was, if that was a fault.
+    /// What failed, if anything did: for example, why the request went out as it was.
     pub fault: Option<String>,
-    /// What left the list and why, or what stood in the way of the policy.
+    /// What left the list and why, or which obstacle the policy met.
     pub note: Option<String>,
-    /// The turns of the model in which it read what had left. They are part of the count and of the bill.
+    /// The turns of the model in which it read what had left its list. They are part of the count and of the bill.
     pub turns: u64,
     /// The first half of the SHA-256 of the body as it was given and as it was sent; empty if it was not read.
     pub given_digest: Vec<u8>,
@@ -135,15 +136,15 @@ impl Ledger {
     /// Opens a ledger, and makes it if there is none.
     ///
     /// # Errors
-    /// If the file is none of this version, or cannot be written.
+    /// If the file is no ledger of this version, or cannot be written.
     pub fn open(file: impl AsRef<Path>) -> Result<Self> {
         Self::with(Connection::open(file)?)
     }
 
-    /// Makes a ledger that is gone when it is dropped.
+    /// Makes a ledger in memory, which is gone when it is dropped.
     ///
     /// # Errors
-    /// If SQLite gives none.
+    /// If SQLite fails.
     pub fn in_memory() -> Result<Self> {
         Self::with(Connection::open_in_memory()?)
     }
@@ -193,7 +194,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns a text of a session as it stands in the ledger.
+    /// Returns a text of a session in the form for the ledger: sealed, if there is a key.
     pub(crate) fn sealed(&self, session: &str, text: &str) -> Result<String> {
         match &self.seal {
             Some(seal) => seal.seal(session, text).map_err(LedgerError::Random),
@@ -201,7 +202,7 @@ impl Ledger {
         }
     }
 
-    /// Returns a text of a session that stands in the ledger; what cannot be opened is empty.
+    /// Opens a text of a session from the ledger. A text that cannot be opened becomes empty.
     pub(crate) fn opened(&self, session: &str, text: String) -> String {
         match &self.seal {
             Some(seal) if seal::is_sealed(&text) => seal.open(session, &text).unwrap_or_default(),
@@ -215,7 +216,7 @@ impl Ledger {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the secret under which credentials get their digests, and makes it once.
+    /// Returns the secret under which credentials get their digests. The first call makes it.
     pub(crate) fn secret(&self) -> Result<hmac::Key> {
         let mut new = [0; 32];
         getrandom::fill(&mut new).map_err(|error| LedgerError::Random(error.to_string()))?;
@@ -240,7 +241,7 @@ impl Ledger {
             .optional()?)
     }
 
-    /// Writes requests.
+    /// Writes the rows of requests.
     pub(crate) fn write(&self, entries: &[Entry]) -> Result<()> {
         let mut connection = self.connection();
         let writing = connection.transaction()?;
@@ -341,7 +342,7 @@ impl Ledger {
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// Keeps what stood in the midst of an answer.
+    /// Keeps the aside of an answer.
     pub(crate) fn keep_aside(&self, session: &str, place: &[u8], text: &str) -> Result<()> {
         let text = self.sealed(session, text)?;
         let row = "INSERT INTO aside (session, place, text) VALUES (?1, ?2, ?3)";
@@ -350,7 +351,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns what stood in the midst of the answers of a session, in order.
+    /// Returns the asides of a session with their places, in order.
     pub(crate) fn asides(&self, session: &str) -> Result<Vec<(Vec<u8>, String)>> {
         let connection = self.connection();
         let mut rows = connection

@@ -1,8 +1,8 @@
 //! A gateway between agents and the API of a model. An agent needs another base URL and nothing else.
 //!
 //! The gateway reads the list of messages in a request, and gives results of tools a cheaper form, as
-//! [`accp_memory::Memory`] does. Everything else of the request stays as it is, to the byte. Answers pass as they come. What a
-//! request has cost, and what it would have cost as it was, stands in a [`Ledger`].
+//! [`accp_memory::Memory`] does. Everything else of the request stays as it is, to the byte. Answers pass as they
+//! come. A [`Ledger`] records what a request has cost, and what it would have cost as it was.
 //!
 //! - **Nothing changes without cause.** A request that becomes no smaller goes out as the same bytes. With
 //!   [`Policy::Off`] the gateway reads no request.

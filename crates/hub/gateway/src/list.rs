@@ -1,4 +1,4 @@
-//! The list of a request, put back into the text of the request.
+//! Puts a changed list back into the text of its request.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ pub(crate) fn key(form: Form) -> &'static str {
     }
 }
 
-/// Puts the list to send into the text of a request, in the places of its messages. Those before `left` that are no system messages
-/// have left, and a summary stands in their place.
+/// Puts the list to send into the text of a request, each message into the place of the one that it replaces.
+/// Messages before `left` leave the text, except system messages, and a summary takes their place.
 ///
 /// # Errors
-/// If more differs than texts.
+/// If a message differs in more than its texts, or the messages are not where they were read.
 pub(crate) fn put(
     text: &str,
     places: &[Range<usize>],
@@ -40,7 +40,7 @@ pub(crate) fn put(
     let mut has_summary = false;
     for (at, (place, given)) in places.iter().zip(given.messages()).enumerate() {
         if at < left && !is_system(given.json()) {
-            // The message leaves with what stands between it and the next one.
+            // The message leaves together with the text between it and the next message.
             let end = places.get(at + 1).map_or(place.end, |next| next.start);
             let summary = if has_summary {
                 String::new()

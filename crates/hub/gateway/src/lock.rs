@@ -1,8 +1,8 @@
-//! Locks that a panic does not close.
+//! Locks a mutex even if a thread has panicked while it held the lock.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Locks what a thread may have left behind when it panicked: its parts are whole.
+/// Locks a mutex. A thread may have panicked while it held the lock, but the data is whole.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,5 +1,6 @@
-//! Marks for Anthropic's cache, where a list changes in its midst. The cache looks 20 blocks back from a mark, and a client marks its
-//! newest message: what stands before a change further back would be written anew.
+//! Adds marks for Anthropic's cache to a list that changes in its middle. The cache looks for stored beginnings at a
+//! mark and up to 20 blocks before it, and a client marks its newest message. If a list changes further back, the
+//! messages before the change would be written to the cache anew without such marks.
 
 use std::ops::Range;
 
@@ -12,11 +13,12 @@ use crate::splice;
 
 /// The most marks of a request.
 const MARKS: usize = 4;
-/// The blocks that may have a mark.
+/// The types of the blocks that may have a mark.
 const MARKED: [&str; 4] = ["text", "image", "document", "tool_result"];
 
-/// Returns the text of a request with more marks, as far as there is room for them: on the last messages of so many, with which an earlier
-/// request has ended, or with which a later one will begin. `None` if there is no room, or its client marks no message.
+/// Returns the text of a request with more marks, as far as there is room for them. For each index in `ends`, the
+/// mark goes to the last message before it that ended an earlier request: a message of the user that an answer
+/// follows. `None` if there is no room, or the client marks neither of its two newest messages.
 pub(crate) fn around_change(text: &str, ends: [usize; 2]) -> Option<String> {
     // Words that look like a mark count as well, which is on the safe side.
     let marks = text.matches(&format!("\"{MARK}\"")).count();
@@ -68,7 +70,8 @@ impl Messages<'_> {
         blocks.find_map(|block| block.get(MARK).cloned())
     }
 
-    /// Returns where the last block of a message ends that can have a mark, and has none.
+    /// Returns the place for a mark in the last block of a message: before the end of the block. `None` if the block
+    /// can have no mark, or has one already.
     fn end(&self, at: usize) -> Option<usize> {
         let message = self.json(at)?;
         let block = message["content"].as_array()?.last()?;
@@ -109,7 +112,7 @@ mod tests {
         assert_eq!(marked([4, 4]), Some(list(["", hour, "", hour])));
         // The newest message is marked already, and nobody has answered it.
         assert_eq!(marked([0, 7]), Some(list(["", "", hour, hour])));
-        // The client marks nothing, the message has a mark, and there are three, or four.
+        // The client marks nothing; the message has a mark already; the request has three marks, and then four.
         assert_eq!(around_change(&list([""; 4]), [2, 0]), None);
         let both = list([hour, "", "", hour]);
         assert_eq!(around_change(&both, [2, 0]), Some(both.clone()));

@@ -1,14 +1,15 @@
-//! What is held open, until others need the room.
+//! Values that are held open by name, until newer ones need the room.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// So many are held open, however large they are.
+/// This many values are held open, however large they are.
 const LEAST: usize = 64;
-/// More are held open as long as their lists have no more bytes together; a list takes about eight times as much memory.
+/// More values are held open as long as all their lists together have at most this many bytes. A list takes about
+/// eight times as much memory.
 const BYTES: usize = 32 << 20;
 
-/// What is held open, by name.
+/// The values that are held open, by name.
 pub(crate) struct Open<T> {
     all: HashMap<String, Held<T>>,
     uses: u64,
@@ -32,7 +33,7 @@ impl<T> Default for Open<T> {
 }
 
 impl<T> Open<T> {
-    /// Returns what is open under a name.
+    /// Returns the value under a name, if it is held open.
     pub(crate) fn found(&mut self, name: &str) -> Option<Arc<T>> {
         self.uses += 1;
         let held = self.all.get_mut(name)?;
@@ -40,7 +41,8 @@ impl<T> Open<T> {
         Some(Arc::clone(&held.what))
     }
 
-    /// Holds something open, unless something is open under its name: then returns that.
+    /// Holds a value open under a name, and returns it. If another value is open under this name already, returns
+    /// that value.
     pub(crate) fn hold(&mut self, name: &str, what: T) -> Arc<T> {
         if let Some(found) = self.found(name) {
             return found;
@@ -56,7 +58,7 @@ impl<T> Open<T> {
         what
     }
 
-    /// Says how many bytes a list of it has.
+    /// Records how many bytes the list of a value has.
     pub(crate) fn weigh(&mut self, name: &str, bytes: usize) {
         if let Some(held) = self.all.get_mut(name) {
             self.bytes = self.bytes - held.bytes + bytes;
@@ -65,7 +67,8 @@ impl<T> Open<T> {
         }
     }
 
-    /// Lets go of what was used longest ago, if there is too much and nobody uses it now.
+    /// While the lists have too many bytes, drops the value that was used longest ago, except values that somebody
+    /// uses now.
     fn shrink(&mut self) {
         while self.all.len() > LEAST && self.bytes > BYTES {
             let idle = self.all.iter();

@@ -1,4 +1,4 @@
-//! What to send in the place of a request.
+//! Plans what to send in place of a request.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,19 +27,19 @@ pub(crate) struct Asked<'r> {
     pub(crate) form: Form,
     pub(crate) headers: &'r HeaderMap,
     pub(crate) text: &'r str,
-    /// Messages behind its list: the turns of its answer so far.
+    /// Messages to send after the list: the turns of the answer so far.
     pub(crate) more: &'r [String],
     pub(crate) now: OffsetDateTime,
 }
 
-/// What to send in its place.
+/// What to send in place of a request.
 #[derive(Default)]
 pub(crate) struct Plan {
     pub(crate) session: String,
     pub(crate) model: String,
     /// What happens to the request, as the ledger names it.
     pub(crate) policy: &'static str,
-    /// The body to send, if it differs.
+    /// The body to send, if it differs from that of the request.
     pub(crate) changed: Option<String>,
     pub(crate) given: u64,
     pub(crate) sent: u64,
@@ -47,11 +47,12 @@ pub(crate) struct Plan {
     /// The branch, how many of its messages an earlier request had, and whether a thought binds the list.
     pub(crate) branch: (i64, usize, bool),
     pub(crate) note: Option<String>,
-    /// If the model has the tool that the gateway answers: the session, which stays open until the answer has passed.
+    /// Set if the model gets the tool that the gateway answers. It keeps the session open until the answer has
+    /// passed.
     pub(crate) reading: Option<Reading>,
 }
 
-/// What the answer to a request with the tool needs.
+/// What the gateway needs for the answer to a request with the tool.
 pub(crate) struct Reading {
     pub(crate) session: Arc<Mutex<Session>>,
     /// The place of the answer in the client's list.
@@ -78,7 +79,7 @@ impl Branches {
             ..Plan::default()
         };
         if request.json[key(asked.form)].is_string() {
-            // Responses takes words in the place of a list, and words stay as they are.
+            // Responses also takes a text in place of a list. A text stays as it is.
             return Ok(plan);
         }
         let hint = headers::session_hint(asked.headers, asked.form, &request.json);
@@ -89,7 +90,7 @@ impl Branches {
             .map_err(|error| failed(&error))?;
         self.weigh(&plan.session, asked.text.len());
         let mut session = lock(&handle);
-        // A session that has begun otherwise goes on as it began: its thoughts and caches have what was sent.
+        // A session that has sent changed lists goes on doing so: its thoughts and caches depend on what was sent.
         if session.branches.is_empty() && self.is_held_out(&plan.session) {
             plan.policy = "holdout";
             return Ok(plan);
@@ -109,7 +110,7 @@ impl Branches {
             plan.note = Some(obstacle.to_owned());
         }
         if is_bound || obstacle.is_some() {
-            // Nothing may change that was sent.
+            // Messages that were sent must not change.
             promise = Promise::Append;
         }
         let now = asked.now.unix_timestamp();
@@ -217,7 +218,8 @@ fn failed(error: &LedgerError) -> String {
     error.to_string()
 }
 
-/// Returns whether the provider drops thoughts that stand behind another list, and refuses none.
+/// Returns whether the request asks the provider to drop thoughts that follow another list than before, and not to
+/// refuse them.
 fn drops_thoughts(json: &Json) -> bool {
     let told = json.pointer("/thinking/block_binding/prefix_mismatch_behavior");
     told.is_some_and(|told| told == "drop_block")
@@ -231,7 +233,8 @@ fn kept(
     had: usize,
     is_plain: bool,
 ) -> Result<MessageList, String> {
-    // A thought is bound to what stood before it when it was made, and that was not sent from here.
+    // A thought is bound to the messages before it as they were when it was made. The gateway has never sent messages
+    // that are new to this branch, so those before a thought keep their text.
     let bound = read.items.iter().rposition(|item| item.is_bound);
     let until = if is_plain {
         read.items.len()

@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use crate::route::Provider;
 
-/// The prices of a model, each relative to a token of input that no cache has anything to do with.
+/// The prices of a model, each relative to a token of plain input, which is neither read from a cache nor written to
+/// one.
 ///
 /// ```
 /// use accp_gateway::{Prices, Provider};
@@ -19,25 +20,25 @@ use crate::route::Provider;
 pub struct Prices {
     provider: String,
     models: Vec<String>,
-    /// A token that a cache has.
+    /// The price of a token that is read from a cache.
     pub read: f64,
-    /// A token that is written to a cache.
+    /// The price of a token that is written to a cache.
     pub write: f64,
-    /// A token that is written to a cache for an hour, where the provider has such a cache.
+    /// The price of a token that is written to a cache for an hour, if the provider has such a cache.
     pub hour: Option<f64>,
-    /// A token of output.
+    /// The price of a token of output.
     pub output: f64,
-    /// How long a cache keeps a beginning that nobody reads.
+    /// How many seconds a cache keeps a beginning that is not read.
     pub seconds: u32,
     /// The fewest tokens that a cache keeps, and the steps in which it keeps them.
     pub minimum: u64,
     /// See [`minimum`](Self::minimum).
     pub step: u64,
-    /// A request with more tokens is dearer as a whole.
+    /// A request with more tokens than this costs more as a whole.
     pub tier: Option<u64>,
-    /// Where this was read.
+    /// The URL from which these prices were read.
     pub source: String,
-    /// When it was read.
+    /// The date on which these prices were read.
     pub date: String,
 }
 
@@ -45,8 +46,8 @@ static ALL: LazyLock<Vec<Prices>> =
     LazyLock::new(|| serde_json::from_str(include_str!("prices.json")).unwrap_or_default());
 
 impl Prices {
-    /// Returns the prices of a model: those of the first row that names the beginning of the model's name, without a path
-    /// before it.
+    /// Returns the prices of a model: those of the first row that has a beginning of the model's name. A path before
+    /// the name does not count.
     pub fn of(provider: Provider, model: &str) -> &'static Self {
         let name = model.rsplit('/').next().unwrap_or(model);
         let is_it = |row: &&Self| {
@@ -56,7 +57,7 @@ impl Prices {
                     .iter()
                     .any(|begin| name.starts_with(begin.as_str()))
         };
-        // A test reads the rows: each provider has one for every name.
+        // A test checks that each provider has a row that fits every name.
         ALL.iter().find(is_it).unwrap_or_else(|| other())
     }
 
@@ -67,7 +68,7 @@ impl Prices {
 
     /// Returns these prices as a memory takes them.
     pub(crate) fn for_memory(&self) -> accp_memory::Prices {
-        // A test reads the rows: each has prices that a memory takes.
+        // A test checks that a memory takes the prices of every row.
         let prices = accp_memory::Prices::new(self.read, self.write).unwrap_or_default();
         prices
             .with_seconds(Some(self.seconds))
@@ -75,13 +76,14 @@ impl Prices {
             .with_step(self.step)
     }
 
-    /// Returns the same for a memory that may make a list shorter, so that it stays below a dearer tier.
+    /// Returns the same prices with the dearer tier, for a memory that may make a list shorter to stay below that
+    /// tier.
     pub(crate) fn with_tier(&self) -> accp_memory::Prices {
         self.for_memory().with_tier(self.tier)
     }
 }
 
-/// Returns prices that make a cache worth nothing.
+/// Returns prices under which a cache saves nothing.
 fn other() -> &'static Prices {
     static OTHER: LazyLock<Prices> = LazyLock::new(|| Prices {
         provider: String::new(),
@@ -109,7 +111,7 @@ mod tests {
         assert!(ALL.len() > 3);
         for row in ALL.iter() {
             let prices = row.for_memory();
-            // Prices that a memory refuses would become others.
+            // If the memory refused these prices, it would have its default prices.
             assert!((prices.read() - row.read).abs() + (prices.write() - row.write).abs() < 1e-9);
         }
         for provider in [Provider::Anthropic, Provider::OpenAi] {

@@ -1,4 +1,4 @@
-//! The way of a request: through the gateway, to the provider, and its answer back.
+//! Passes a request through the gateway to the provider, and its answer back to the client.
 
 use std::io;
 use std::pin::Pin;
@@ -28,7 +28,7 @@ use crate::{answer, tunnel};
 /// The header that names the session of an answer.
 const SESSION: HeaderName = HeaderName::from_static("x-accp-session");
 
-/// A body that was read whole, or what was read of it and what is left.
+/// A body that was read whole, or one that is too long: the part that was read, and the rest.
 enum Taken {
     Whole(Bytes),
     Long(Bytes, BodyDataStream),
@@ -66,7 +66,7 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
     }
 }
 
-/// Passes on a request with a list that was read.
+/// Plans a request whose body was read whole, sends the changed or the original body, and passes the answer back.
 async fn planned(
     app: &Arc<App>,
     route: Route,
@@ -145,7 +145,7 @@ async fn planned(
     response
 }
 
-/// Sends a request once more, as it came, after the provider has refused what stood in its place.
+/// Sends the original request after the provider has refused the changed one.
 async fn again(
     app: &Arc<App>,
     route: Route,
@@ -158,7 +158,7 @@ async fn again(
     answered(app, route, sent, Some(record))
 }
 
-/// Reads a body, unless it has more bytes than these.
+/// Reads a body, unless it has more than `most` bytes.
 async fn take(body: Body, headers: &HeaderMap, most: usize) -> Result<Taken, axum::Error> {
     let length = headers.get(header::CONTENT_LENGTH);
     let length = length.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -232,9 +232,10 @@ fn micros(since: Instant) -> u64 {
     u64::try_from(since.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// The answer on its way. It breaks where the provider's breaks, and is never longer than that.
+/// An answer on its way to the client. It breaks off where the provider's answer breaks off.
 struct Passing {
-    /// The bytes that are still to come, if the provider said so. Nobody asks for more once they have passed.
+    /// The bytes that are still to come, if the provider has said how many. At 0 the row is written, because nobody
+    /// may ask for the end.
     left: Option<u64>,
     answer: BoxStream<'static, Result<Bytes, reqwest::Error>>,
     record: Option<Record>,

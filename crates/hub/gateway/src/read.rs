@@ -1,4 +1,5 @@
-//! Requests as the memory reads them. A client sends its whole list with each request: a message that was read is not read again.
+//! Reads requests for the memory. A client sends its whole list with each request, so a message that was read before
+//! is not read again.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,16 +16,16 @@ use crate::list::key;
 use crate::lock::lock;
 use crate::{json, splice};
 
-/// So many are known before those that nobody holds are looked for.
+/// Below this number of known values, the reader does not look for values that nobody holds.
 const FEW: usize = 1_024;
 
-/// A message, without what clients change in it while it stays the same.
+/// A message without the marks and blocks that clients change although the message stays the same (see `bare`).
 pub(crate) struct Item {
     pub(crate) digest: Digest,
     pub(crate) message: ListMessage,
-    /// Whether it has a thought that its provider binds to the exact list before it.
+    /// Whether the message has a thought that its provider binds to the exact list before the message.
     pub(crate) is_bound: bool,
-    /// The message that the memory leaves as it is.
+    /// The message in signed form, which the memory leaves as it is. It is made when it is first needed.
     signed: OnceLock<Option<ListMessage>>,
 }
 
@@ -34,16 +35,16 @@ pub(crate) struct Head {
     list: MessageList,
 }
 
-/// A request.
+/// A request that was read.
 pub(crate) struct Read {
     pub(crate) head: Arc<Head>,
     pub(crate) items: Vec<Arc<Item>>,
-    /// Where the items stand in the text.
+    /// The places of the items in the text.
     pub(crate) places: Vec<Range<usize>>,
 }
 
 impl Read {
-    /// Returns the request with these messages.
+    /// Returns the list of the request with these messages in it.
     pub(crate) fn list(&self, messages: Vec<ListMessage>) -> MessageList {
         self.head.list.with(messages)
     }
@@ -89,7 +90,7 @@ impl Head {
             return Err("the body is no object".to_owned());
         }
         unmark(&mut json);
-        // Responses takes words in the place of a list.
+        // Responses also takes a text in place of a list.
         let list = if json[key(form)].is_string() {
             MessageList::of(form, [])
         } else {
@@ -107,7 +108,7 @@ fn message(json: &Json, form: Form) -> Result<ListMessage, String> {
     message.ok_or_else(|| "a message is none".to_owned())
 }
 
-/// What was read, as long as a session holds it.
+/// Reads requests, and knows the parts that it has read, as long as a session holds them.
 #[derive(Default)]
 pub(crate) struct Reader {
     heads: Mutex<Known<Head>>,
@@ -115,7 +116,7 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Reads a request of an owner. Nobody can tell by the time that it takes what another owner has sent.
+    /// Reads a request of an owner. The time that this takes shows nothing of what other owners have sent.
     ///
     /// # Errors
     /// Why it cannot be read.
@@ -157,10 +158,10 @@ impl Key {
     }
 }
 
-/// What was read of texts that somebody holds.
+/// The values that were read from texts, as long as somebody holds them.
 struct Known<T> {
     all: HashMap<Key, Weak<T>>,
-    /// With so many, those that nobody holds are looked for.
+    /// When there are this many values, those that nobody holds are removed.
     many: usize,
 }
 
@@ -174,7 +175,7 @@ impl<T> Default for Known<T> {
 }
 
 impl<T> Known<T> {
-    /// Returns what was read of a text, or reads it.
+    /// Returns the value that was read from a text. If nobody holds it any more, reads the text.
     fn get(
         known: &Mutex<Self>,
         key: Key,

@@ -14,7 +14,7 @@ use crate::ledger::{Entry, Ledger, LedgerError};
 use crate::prices::Prices;
 use crate::route::Provider;
 
-/// The name of the signing key among the secrets of a ledger, with its number behind it.
+/// The name of the signing key among the secrets of a ledger. The number of the key follows it.
 const KEY: &str = "signing";
 
 /// What a session has cost, as a receipt says it. Costs are in tokens of plain input.
@@ -51,7 +51,7 @@ struct Signed {
     signature: String,
 }
 
-/// Why there is no receipt, or why it does not hold.
+/// Why there is no receipt, or why it is not valid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiptError {
@@ -159,8 +159,8 @@ impl Receipt {
         Ok(serde_json::to_string(&signed).unwrap_or_default() + "\n")
     }
 
-    /// Checks the signature of a receipt, and returns what it says. Without a key, the one that stands in the receipt is taken:
-    /// that shows that nothing has changed, and not who signed it.
+    /// Checks the signature of a receipt, and returns its content. Without `key`, the key in the receipt itself is
+    /// taken: this shows that nothing has changed, but not who signed it.
     ///
     /// # Errors
     /// If the text is no receipt, or its signature does not hold.
@@ -188,7 +188,7 @@ impl Receipt {
         serde_json::from_str(signed.receipt.get()).map_err(|error| form(&error))
     }
 
-    /// Returns the public key with which a ledger signs now, and makes the key once.
+    /// Returns the public key with which a ledger signs now. The first call makes the key.
     ///
     /// # Errors
     /// If the ledger gives no key.
@@ -196,7 +196,7 @@ impl Receipt {
         Ok(BASE64.encode(signing_key(ledger)?.public_key()))
     }
 
-    /// Makes a new key, with which the ledger signs from now on. Receipts that older keys signed still hold.
+    /// Makes a new key, with which the ledger signs from now on. Receipts that older keys signed stay valid.
     ///
     /// # Errors
     /// If the ledger gives no key.
@@ -231,7 +231,7 @@ fn new_key(ledger: &Ledger, number: u64) -> Result<Vec<u8>, ReceiptError> {
     Ok(ledger.kept(&format!("{KEY}-{number}"), new.as_ref())?)
 }
 
-/// Returns the bytes of a request under the digest of a receipt.
+/// Returns the bytes of a request that go into the digest of a receipt.
 fn line(entry: &Entry) -> Vec<u8> {
     let mut line = entry.at.to_le_bytes().to_vec();
     line.extend(&entry.given_digest);

@@ -1,4 +1,4 @@
-//! The row of a request in the ledger, as it comes about.
+//! The row of a request in the ledger, which is filled while the request is under way.
 
 use std::sync::Arc;
 
@@ -57,13 +57,13 @@ impl Record {
         }
     }
 
-    /// Takes that the whole answer has passed.
+    /// Notes that the whole answer has passed.
     pub(crate) fn ended(mut self) -> Self {
         self.entry.whole = true;
         self
     }
 
-    /// Takes what was planned, and returns the body to send, if it differs.
+    /// Takes over the plan of the request, and returns the body to send, if it differs.
     pub(crate) fn planned(&mut self, plan: &mut Plan) -> Option<String> {
         self.entry.session.clone_from(&plan.session);
         self.entry.model.clone_from(&plan.model);
@@ -76,7 +76,7 @@ impl Record {
         plan.changed.take()
     }
 
-    /// Takes that a turn of the model has ended.
+    /// Notes that a turn of the model has ended.
     pub(crate) fn turn(&mut self) {
         let told = self.watch.take().map(Watch::told).unwrap_or_default();
         self.entry.model = told
@@ -85,7 +85,7 @@ impl Record {
         self.turns.extend(told.usage);
     }
 
-    /// Takes that the provider refused the changed request, and whether it took the original.
+    /// Notes that the provider refused the changed request. `was_ours` says that the provider then took the original.
     pub(crate) fn refused(&mut self, app: &App, was_ours: bool) {
         self.entry.repeated = true;
         self.entry.fault = Some("the provider refused the changed request with 400".to_owned());

@@ -1,4 +1,4 @@
-//! What a ledger says of the bill.
+//! Reports of what requests have cost, from a ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -12,11 +12,11 @@ use crate::ledger::{Entry, Ledger, LedgerError};
 /// What the rows of a report are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// A session each.
+    /// A row for each session.
     Session,
-    /// A day each, in UTC.
+    /// A row for each day, in UTC.
     Day,
-    /// A model each.
+    /// A row for each model.
     Model,
 }
 
@@ -64,7 +64,7 @@ pub struct Row {
     pub of: String,
     /// Its requests.
     pub requests: u64,
-    /// Those whose answer had no count of the provider, which is all that costs are made of.
+    /// Requests whose answer had no count of the provider. They are not part of the costs.
     pub uncounted: u64,
     /// The tokens of input by the provider's count, and those among them that a cache had.
     pub prompt: u64,
@@ -99,7 +99,7 @@ impl Row {
     }
 }
 
-/// The cost of sessions that stayed as they were beside that of the others.
+/// Compares the cost of sessions that stayed as they were with the cost of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Holdout {
@@ -109,11 +109,11 @@ pub struct Holdout {
     pub held: u64,
     /// How much less a request of a changed session costs, in tokens of plain input: the difference of the means over sessions.
     pub difference: f64,
-    /// The half width of the interval that holds the difference with 95 %.
+    /// Half the width of the interval that contains the difference with a confidence of 95 %.
     pub margin: f64,
 }
 
-/// What a ledger says of the bill.
+/// A report of what requests have cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Report {
@@ -125,7 +125,8 @@ pub struct Report {
     pub all: Row,
     /// Why requests went out as they were, and how many for each reason.
     pub faults: BTreeMap<String, u64>,
-    /// What left lists and why, and what stood in the way of the policy: the newest notes, each behind its session.
+    /// The newest notes, each after the name of its session: what left lists and why, and which obstacles the policy
+    /// met.
     pub notes: Vec<(String, String)>,
     /// The comparison with sessions that stayed as they were; `None` with fewer than two of either kind.
     pub holdout: Option<Holdout>,
@@ -246,7 +247,7 @@ impl Report {
     }
 }
 
-/// The notes that a report has at most.
+/// The most notes that a report has.
 const NOTES: usize = 10;
 
 /// The titles of the [`cells`].

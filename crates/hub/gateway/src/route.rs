@@ -1,4 +1,4 @@
-//! Which API a request is for.
+//! Finds out which API a request is for.
 
 use std::fmt;
 
@@ -8,9 +8,9 @@ use axum::http::{HeaderMap, Method};
 /// A provider of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
-    /// Anthropic, and who speaks its API.
+    /// Anthropic, and other providers with its API.
     Anthropic,
-    /// OpenAI, and who speaks its API.
+    /// OpenAI, and other providers with its API.
     OpenAi,
 }
 
@@ -34,12 +34,13 @@ impl fmt::Display for Provider {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Route {
     pub(crate) provider: Provider,
-    /// The form of its list, if a model answers it.
+    /// The form of the request's list, if a model answers the request.
     pub(crate) form: Option<Form>,
 }
 
 impl Route {
-    /// Reads it off the path; where both providers have a path, off the headers that only clients of Anthropic send.
+    /// Finds the route by the path. If both providers have this path, finds it by the headers that only clients of
+    /// Anthropic send.
     pub(crate) fn of(method: &Method, path: &str, headers: &HeaderMap) -> Self {
         let form = match path {
             "/v1/messages" => Some(Form::Anthropic),

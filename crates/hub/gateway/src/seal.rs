@@ -1,4 +1,4 @@
-//! Parts of prompts in the ledger, sealed under a key that stands in a file of its own (ChaCha20-Poly1305).
+//! Seals parts of prompts in the ledger, under a key from a file of its own (ChaCha20-Poly1305).
 
 use std::fmt;
 
@@ -7,19 +7,19 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::{digest, hmac};
 
-/// Stands before what is sealed. What is not sealed is JSON, and begins otherwise.
+/// Begins a text that is sealed. A text that is not sealed is JSON, so it never begins like this.
 const SEALED: &str = "sealed:";
 /// The fewest bytes of a key file.
 const LEAST: usize = 32;
 
-/// A key, and what it does.
+/// A key that seals and opens texts.
 pub(crate) struct Seal(LessSafeKey);
 
 impl Seal {
-    /// Makes the key of what a key file holds.
+    /// Makes the key from the content of a key file.
     ///
     /// # Errors
-    /// If that is too short.
+    /// If the content is too short.
     pub(crate) fn of(file: &[u8]) -> Result<Self, String> {
         let file = file.trim_ascii();
         if file.len() < LEAST {
@@ -67,7 +67,7 @@ pub(crate) fn is_sealed(text: &str) -> bool {
     text.starts_with(SEALED)
 }
 
-/// Returns what tells a key file from others, and gives nothing of it away.
+/// Returns a name that identifies a key file, and that shows nothing of its content.
 pub(crate) fn name_of(file: &[u8]) -> Vec<u8> {
     let file = hmac::Key::new(hmac::HMAC_SHA256, file.trim_ascii());
     let name = hmac::sign(&file, b"accp gateway: name of the key");

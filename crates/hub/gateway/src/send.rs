@@ -29,7 +29,8 @@ pub(crate) async fn send(app: &App, parts: &Parts, url: &str, body: reqwest::Bod
     request.send().await
 }
 
-/// Returns the head of a request whose body is another one. If the answer is to be read, it must not be packed.
+/// Returns the head of a request whose body was changed. If `is_read`, the gateway has to read the answer, so the
+/// head asks for an answer without compression.
 pub(crate) fn unpacked(parts: &Parts, is_read: bool) -> Parts {
     let mut parts = parts.clone();
     parts.headers.remove(header::CONTENT_ENCODING);
@@ -41,13 +42,13 @@ pub(crate) fn unpacked(parts: &Parts, is_read: bool) -> Parts {
     parts
 }
 
-/// Returns whether the provider has refused the request as such.
+/// Returns whether the provider has refused the request itself, with status 400.
 pub(crate) fn is_refused(sent: &Sent) -> bool {
     let sent = sent.as_ref();
     sent.is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
 }
 
-/// Returns the words of the cause of an error: those of the error itself name the URL alone.
+/// Returns the text of the innermost cause of an error, because the text of the error itself names only the URL.
 pub(crate) fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {

@@ -6,8 +6,8 @@ use serde_json::Value as Json;
 
 use crate::bare::MARK;
 
-/// Returns the text of a message with the strings of another one in their places; `None` if the two differ in anything else than
-/// strings. Marks for caches are no part of the comparison: they stay where they stand.
+/// Returns the text of a message with the strings of `other` in the places of its own strings; `None` if the two
+/// differ in more than strings. Marks for caches are not compared, and stay in the text.
 pub(crate) fn with_strings(text: &str, other: &Json) -> Option<String> {
     let mut changes = Vec::new();
     let mut scan = Scan { text, at: 0 };
@@ -19,7 +19,7 @@ pub(crate) fn with_strings(text: &str, other: &Json) -> Option<String> {
     Some(replaced(text, &changes))
 }
 
-/// Returns the text with other texts in these places, which ascend.
+/// Returns the text with the new texts in their places. The places are in ascending order.
 pub(crate) fn replaced(text: &str, changes: &[(Range<usize>, String)]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut at = 0;
@@ -32,7 +32,7 @@ pub(crate) fn replaced(text: &str, changes: &[(Range<usize>, String)]) -> String
     out
 }
 
-/// Returns where the items of an array stand in the text of an object, under a key of the object.
+/// Returns the places of the items of an array in the text of an object. `key` is the key of the array.
 pub(crate) fn items_of(text: &str, key: &str) -> Option<Vec<Range<usize>>> {
     let place = member_of(text, key)?;
     let items = array_items(text.get(place.clone())?)?;
@@ -40,7 +40,7 @@ pub(crate) fn items_of(text: &str, key: &str) -> Option<Vec<Range<usize>>> {
     Some(items.into_iter().map(moved).collect())
 }
 
-/// Returns where the value of a member of an object stands in the text of the object.
+/// Returns the place of a member's value in the text of an object.
 pub(crate) fn member_of(text: &str, key: &str) -> Option<Range<usize>> {
     let mut scan = Scan { text, at: 0 };
     let mut found = None;
@@ -55,7 +55,7 @@ pub(crate) fn member_of(text: &str, key: &str) -> Option<Range<usize>> {
     found
 }
 
-/// Returns where the items of an array stand in its text; `None` if the text is no array.
+/// Returns the places of the items in the text of an array; `None` if the text is no array.
 pub(crate) fn array_items(text: &str) -> Option<Vec<Range<usize>>> {
     let mut scan = Scan { text, at: 0 };
     let mut items = Vec::new();
@@ -94,7 +94,7 @@ pub(crate) fn with_items(text: &str, key: &str, more: &[String]) -> Option<Strin
     Some(replaced(text, &[change]))
 }
 
-/// Reads JSON that is known to be valid, and knows where each value stands.
+/// Reads JSON text that is known to be valid, and knows its position in the text.
 struct Scan<'t> {
     text: &'t str,
     at: usize,
@@ -156,7 +156,7 @@ impl Scan<'_> {
         self.at += blanks.count();
     }
 
-    /// Returns the next byte that is no blank, and stays before it.
+    /// Returns the next byte that is no blank. The position stays before this byte.
     fn next(&mut self) -> Option<u8> {
         self.blank();
         self.text.as_bytes().get(self.at).copied()
@@ -166,7 +166,7 @@ impl Scan<'_> {
         (self.next()? == byte).then(|| self.at += 1)
     }
 
-    /// Reads an object. `member` reads each value, under its name.
+    /// Reads an object. `member` gets the name of each member, and reads its value.
     fn object(&mut self, mut member: impl FnMut(&mut Self, &str) -> Option<()>) -> Option<()> {
         self.eat(b'{')?;
         if self.eat(b'}').is_some() {

@@ -1,4 +1,4 @@
-//! What all requests of a gateway share.
+//! The state that all requests of a gateway share, and the thread that writes the ledger.
 
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -12,11 +12,11 @@ use crate::ledger::{Entry, Ledger};
 /// The requests that one transaction writes at most.
 const TOGETHER: usize = 256;
 
-/// What all requests of a gateway share.
+/// The state that all requests of a gateway share.
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) client: reqwest::Client,
-    /// The client for sockets, which are of HTTP/1.1.
+    /// The client for WebSockets, which need HTTP/1.1.
     pub(crate) sockets: reqwest::Client,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) branches: Arc<Branches>,
@@ -54,7 +54,7 @@ impl Writer {
 
     /// Lets the thread end once it has written all rows.
     pub(crate) fn end(&self) {
-        // A thread that has ended needs no end.
+        // If the thread has ended already, the message is not needed.
         let _ = self.rows.send(Row::End);
     }
 }

@@ -1,4 +1,4 @@
-//! The tool that shows what left a list: its definition in a request, and what a call of it gets.
+//! The tool that shows what left a list: its definition in a request, and the results of its calls.
 
 use accp_memory::{Form, Memory};
 use serde_json::{Value as Json, json};
@@ -11,7 +11,7 @@ pub(crate) const NAME: &str = "memory_read";
 /// The most turns of a model within one answer in which the gateway shows it lines.
 pub(crate) const TURNS: usize = 3;
 
-/// Stands behind the lines of the last of these turns.
+/// Follows the lines that the model gets in the last of these turns.
 const LAST: &str = "\n[these were the last lines of this turn; go on with what is there]";
 
 /// A call of the tool.
@@ -21,14 +21,14 @@ pub(crate) struct Call {
     pub(crate) arguments: Json,
 }
 
-/// What a call got.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) text: String,
     pub(crate) is_error: bool,
 }
 
-/// Returns the text of a request with the definition of the tool behind those of the client.
+/// Returns the text of a request with the definition of the tool after those of the client's tools.
 pub(crate) fn with_definition(text: &str, form: Form) -> Option<String> {
     splice::with_items(text, "tools", &[Memory::tool(form).to_string()])
 }
@@ -57,7 +57,8 @@ pub(crate) fn obstacle(json: &Json, form: Form) -> Option<&'static str> {
     None
 }
 
-/// Returns whether a client reads the whole text of an answer by a schema, so that words before a call must not stand in it.
+/// Returns whether a client reads the whole text of an answer by a schema. Then words before a call must not be part
+/// of this text.
 pub(crate) fn is_structured(json: &Json) -> bool {
     let formats = [
         &json["response_format"],
@@ -69,7 +70,8 @@ pub(crate) fn is_structured(json: &Json) -> bool {
     kinds.any(|kind| kind != "text")
 }
 
-/// Returns what a call gets. `read` gives lines by the name of a result, from and to.
+/// Returns the result of a call. `read` returns lines by the name of a tool's result, the first line and the last
+/// line.
 pub(crate) fn answer(
     arguments: &Json,
     is_last: bool,
@@ -103,7 +105,7 @@ pub(crate) fn answer(
     }
 }
 
-/// Returns the messages that bring a model what its calls got.
+/// Returns the messages that give a model the results of its calls.
 pub(crate) fn results(form: Form, shown: &[(Call, Shown)]) -> Vec<String> {
     let blocks = shown.iter().map(|(call, shown)| block(form, call, shown));
     let blocks: Vec<Json> = blocks.collect();
@@ -113,7 +115,7 @@ pub(crate) fn results(form: Form, shown: &[(Call, Shown)]) -> Vec<String> {
     blocks.iter().map(Json::to_string).collect()
 }
 
-/// Returns what a call got as a block of a message, or as a message where the form has no blocks.
+/// Returns the result of a call as a block of a message, or as a message in a form without blocks.
 pub(crate) fn block(form: Form, call: &Call, shown: &Shown) -> Json {
     let (id, text) = (&call.id, &shown.text);
     match form {

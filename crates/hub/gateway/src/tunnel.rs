@@ -1,4 +1,4 @@
-//! Sockets: what the two ends say passes unread.
+//! WebSockets between clients and providers. Their bytes pass unread.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::route::Provider;
 use crate::state::App;
 use crate::{answer, headers};
 
-/// Opens a socket at the provider, and joins it with that of the client.
+/// Opens a WebSocket at the provider, and joins it with the WebSocket of the client.
 pub(crate) async fn open(
     app: &Arc<App>,
     provider: Provider,
@@ -59,7 +59,7 @@ pub(crate) async fn open(
             return;
         };
         let mut client = TokioIo::new(client);
-        // An end that breaks off ends both.
+        // If one end breaks off, both ends are closed.
         let _ = tokio::io::copy_bidirectional(&mut client, &mut upstream).await;
     });
     response

@@ -1,4 +1,4 @@
-//! What a provider says it has billed, read off an answer as it passes.
+//! Reads off an answer, as it passes, what the provider says that it has billed.
 
 use std::io::Write as _;
 
@@ -15,13 +15,13 @@ const MOST: usize = 32 << 20;
 /// Anthropic's `input_tokens` are `input`. OpenAI counts cached tokens among those of the prompt, so that `input` is the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
-    /// Input that no cache had, and that was not written to one.
+    /// Input that was neither read from a cache nor written to one.
     pub input: u64,
-    /// Input that was written to a cache, for as long as its prices say.
+    /// Input that was written to a cache for the usual time ([`Prices::seconds`](crate::Prices::seconds)).
     pub written: u64,
     /// Input that was written to a cache for an hour.
     pub hourly: u64,
-    /// Input that a cache had.
+    /// Input that was read from a cache.
     pub read: u64,
     /// Output.
     pub output: u64,
@@ -43,7 +43,7 @@ impl Usage {
     }
 }
 
-/// What an answer says of its bill.
+/// What an answer says of its model and of its bill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Told {
     pub(crate) usage: Option<Usage>,
@@ -51,7 +51,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    /// Takes what an answer, or an event of one, says.
+    /// Takes the model and the counts from an answer, or from an event of one.
     fn take(&mut self, json: &Json) {
         for whole in [json, &json["message"], &json["response"]] {
             if let Some(model) = whole["model"].as_str() {
@@ -66,7 +66,7 @@ impl Told {
     fn add(&mut self, usage: &Json) {
         let number = |place: &str| usage.pointer(place).and_then(Json::as_u64);
         let mut now = self.usage.unwrap_or_default();
-        // Events of a stream count up, and say again what they said before.
+        // The counts in the events of a stream are totals so far, so a later count replaces an earlier one.
         let details = ["/prompt_tokens_details", "/input_tokens_details"];
         let detail = |key: &str| {
             let mut places = details.iter().map(|place| format!("{place}/{key}"));
@@ -102,9 +102,9 @@ impl Told {
 pub(crate) struct Watch {
     packed: Option<GzDecoder<Vec<u8>>>,
     is_stream: bool,
-    /// What does not end a line yet, or the whole answer.
+    /// The bytes of a line that has not ended yet; or all bytes of an answer that is no stream.
     open: Vec<u8>,
-    /// Whether it cannot be read any more.
+    /// Whether the answer cannot be read any more.
     is_blind: bool,
     told: Told,
 }
@@ -145,7 +145,7 @@ impl Watch {
         }
     }
 
-    /// Takes the lines that have ended.
+    /// Reads the lines that have ended.
     fn lines(&mut self) {
         let Some(end) = self.open.iter().rposition(|byte| *byte == b'\n') else {
             return;
@@ -167,7 +167,7 @@ impl Watch {
         }
     }
 
-    /// Returns what the answer has said, at its end.
+    /// Returns what the answer has said. To be called at the end of the answer.
     pub(crate) fn told(mut self) -> Told {
         let open = std::mem::take(&mut self.open);
         let rest = if self.is_stream {

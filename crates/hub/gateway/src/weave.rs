@@ -1,5 +1,5 @@
-//! One answer out of several: the turns in which a model asks for lines that left its list, and the turn after them. The client
-//! sees one answer in the form of its provider, without these calls.
+//! Makes one answer out of several turns of a model: the turns in which the model asks for lines that left its list,
+//! and the turn after them. The client sees one answer in the form of its provider, without these calls.
 
 mod chat;
 mod claude;
@@ -13,11 +13,11 @@ use crate::aside::{Aside, Beside, Turn};
 use crate::tool::{self, Call, Shown, TURNS};
 use events::Events;
 
-/// An answer as it comes, in one form.
+/// An answer in one form of API, as it comes.
 trait Answer: Send {
     /// Takes an event, and writes what the client sees of it.
     fn event(&mut self, raw: &[u8], json: Json, out: &mut Vec<u8>);
-    /// Takes a whole answer. Returns whether it is one.
+    /// Takes a whole answer. Returns whether `json` is an answer.
     fn whole(&mut self, json: Json) -> bool;
     /// Returns whether the turn has ended.
     fn is_over(&self) -> bool;
@@ -34,11 +34,11 @@ trait Answer: Send {
     fn pieces(&self) -> Vec<String>;
     /// Begins the next turn. Without `keeps`, the client has seen nothing of the turns so far.
     fn begin(&mut self, keeps: bool);
-    /// Writes what ends a stream, as it was held back.
+    /// Writes the events that end a stream, which were held back until now.
     fn tail(&mut self, out: &mut Vec<u8>);
     /// Returns whether the client sees another answer than that of the last turn.
     fn differs(&self) -> bool;
-    /// Returns a whole answer of all turns.
+    /// Returns one whole answer made of all turns.
     fn combined(&mut self) -> String;
 }
 
@@ -47,9 +47,10 @@ trait Answer: Send {
 pub(crate) enum Next {
     /// The model waits for lines.
     Reads(Vec<Call>),
-    /// The answer ends; what these calls get stands beside what the client's get.
+    /// The answer ends. If it also calls tools of the client, these calls of the gateway's tool get their results
+    /// when the client sends its own.
     Ends(Vec<Call>),
-    /// The answer has broken off, or is none.
+    /// The answer has broken off, or is not valid.
     Breaks,
 }
 
@@ -58,7 +59,7 @@ pub(crate) struct Weave {
     form: Form,
     answer: Box<dyn Answer>,
     is_stream: bool,
-    /// Whether the client reads the text by a schema, so that it must see the last turn alone.
+    /// Whether the client reads the text by a schema, so that it must see only the last turn.
     holds: bool,
     held: Vec<u8>,
     events: Events,
@@ -86,7 +87,7 @@ impl Weave {
         }
     }
 
-    /// Takes bytes of the provider's, and returns those that the client sees now.
+    /// Takes bytes from the provider, and returns the bytes that the client sees now.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
         if !self.is_stream {
@@ -97,7 +98,7 @@ impl Weave {
         while let Some(raw) = self.events.take() {
             let data = events::data(&raw);
             let Ok(json) = serde_json::from_slice::<Json>(&data) else {
-                // The end of a chat is no JSON.
+                // The last event of a chat, `[DONE]`, is no JSON.
                 let json = Json::String(String::from_utf8_lossy(&data).into_owned());
                 self.answer.event(&raw, json, &mut out);
                 continue;
@@ -115,17 +116,17 @@ impl Weave {
         out
     }
 
-    /// Returns whether the turn has ended, though the provider has not said that nothing follows.
+    /// Returns whether the turn has ended, even if the provider has not closed the stream yet.
     pub(crate) fn is_over(&self) -> bool {
         self.is_stream && self.answer.is_over()
     }
 
-    /// Returns how many turns were answered.
+    /// Returns how many turns the gateway has answered.
     pub(crate) fn turns(&self) -> usize {
         self.turns.len()
     }
 
-    /// Returns what comes after the turn, whose bytes have all come.
+    /// Returns what comes after a turn. All bytes of the turn have arrived.
     pub(crate) fn next(&mut self) -> Next {
         if !self.is_stream {
             let json = serde_json::from_slice(&self.body);
@@ -142,12 +143,13 @@ impl Weave {
         } else if self.turns.len() < TURNS {
             Next::Reads(calls)
         } else {
-            // The model has had its turns, and the client has no tool of this name.
+            // The model has used up its turns. These calls get no results, because the client has no tool of this
+            // name.
             Next::Ends(Vec::new())
         }
     }
 
-    /// Takes what the calls got, and returns the messages that go to the provider behind the list.
+    /// Takes the results of the calls, and returns the messages that go to the provider after the list.
     pub(crate) fn go_on(&mut self, shown: &[(Call, Shown)]) -> Vec<String> {
         let mut items = self.answer.items();
         items.extend(tool::results(self.form, shown));
@@ -161,8 +163,8 @@ impl Weave {
         turns.flat_map(|turn| turn.items.iter().cloned()).collect()
     }
 
-    /// Ends the answer. `shown` is what calls beside those of the client got. Returns the bytes that the client sees, and what it
-    /// does not see.
+    /// Ends the answer. `shown` has the results of those calls that stand beside calls of the client. Returns the
+    /// bytes that the client sees, and the aside that it does not see.
     pub(crate) fn close(&mut self, shown: &[(Call, Shown)]) -> (Vec<u8>, Option<Aside>) {
         let mut beside = Vec::new();
         if !shown.is_empty() {
@@ -193,7 +195,7 @@ impl Weave {
         (out, aside)
     }
 
-    /// Returns what is held back of an answer that has broken off.
+    /// Ends an answer that has broken off, and returns the bytes that were held back.
     pub(crate) fn broken(&mut self) -> Vec<u8> {
         let mut out = std::mem::take(&mut self.held);
         if self.is_stream {
@@ -205,7 +207,7 @@ impl Weave {
         out
     }
 
-    /// Returns the event with which a stream tells an error of the provider, whose words these are.
+    /// Returns the event that tells an error in a stream. `told` is the error in the words of the provider.
     pub(crate) fn error(&self, told: &Json) -> Vec<u8> {
         let told = match told {
             Json::Object(_) => told.clone(),
@@ -231,7 +233,7 @@ fn event(json: &Json, name: &str) -> Vec<u8> {
     format!("event: {name}\ndata: {json}\n\n").into_bytes()
 }
 
-/// Returns a usage with the numbers of both; other values are those of the second.
+/// Returns the sum of two usages. Values that are no numbers are taken from the second one.
 fn added(one: &Json, other: &Json) -> Json {
     match (one, other) {
         (Json::Object(one), Json::Object(other)) => {
@@ -250,7 +252,7 @@ fn added(one: &Json, other: &Json) -> Json {
     }
 }
 
-/// Sets a member of an object. What is none stays as it is.
+/// Sets a member, if the value is an object.
 fn set(json: &mut Json, key: &str, value: Json) {
     if let Some(map) = json.as_object_mut() {
         map.insert(key.to_owned(), value);

@@ -1,4 +1,4 @@
-//! The tests of the gateway: each in front of a provider that reads, refuses and bills as the real ones do.
+//! Tests of the gateway. Each has a gateway in front of a provider that reads, refuses and bills as the real ones do.
 
 #![allow(clippy::unwrap_used, reason = "a test may fail anywhere")]
 

@@ -1,4 +1,4 @@
-//! Clients that send too much, or nonsense: what the provider would say, they hear.
+//! Tests of clients that send too much, or nonsense. They get the answer that the provider would give.
 
 use accp_gateway::{Config, Policy};
 use axum::http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -26,7 +26,7 @@ async fn a_body_of_32_megabytes_passes_whole() {
     assert_eq!(answer.status(), 400);
     assert!(answer.text().await.unwrap().contains("not valid JSON"));
     assert!(bench.upstream.last().body == garbage);
-    // Brackets that never close are no reason to run out of anything.
+    // Brackets that never close must not use up the stack or the memory.
     let deep = format!(
         "{{\"model\":\"claude-m\",\"messages\":{}",
         "[".repeat(1 << 20)
@@ -54,7 +54,7 @@ async fn headers_without_end_are_refused_and_the_gateway_goes_on() {
     };
     assert_eq!(flood(50, 100).await.unwrap().status(), 200);
     assert_eq!(bench.upstream.last().headers["x-flood-49"].len(), 100);
-    // The server may close the connection behind its refusal, before the client has read it.
+    // The server may close the connection after its refusal, before the client has read the refusal.
     for (count, bytes) in [(2_000, 10), (50, 20_000)] {
         let refused = flood(count, bytes).await;
         assert!(refused.is_err() || refused.is_ok_and(|answer| answer.status() == 431));

@@ -1,4 +1,4 @@
-//! What the ledger says of the bill, beside the bill of a twin that is sent as it is.
+//! Tests of the bill in the ledger. They compare it with the bill of a twin whose requests are sent as they are.
 
 use accp_gateway::{By, Config, Ledger, Policy, Report};
 use serde_json::Value as Json;
@@ -15,7 +15,7 @@ async fn grown(policy: Policy, lists: &[Json]) -> Ledger {
     grown_with(config, lists).await
 }
 
-/// The same with these settings.
+/// Sends a growing conversation through a gateway with these settings, and returns the ledger.
 async fn grown_with(config: Config, lists: &[Json]) -> Ledger {
     let mut bench = Bench::with(config).await;
     for list in lists {
@@ -60,7 +60,8 @@ fn page(call: u64) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The prediction is the bill also where something leaves that a cache has, and where the definition of the tool comes.
+/// The prediction is close to the bill, even when something leaves that a cache has, and when the definition of the
+/// tool is added.
 #[tokio::test]
 async fn shadow_predicts_what_each_policy_costs() {
     let lists: Vec<Json> = (0..40)
@@ -118,7 +119,7 @@ async fn a_report_is_read_by_people_programs_and_the_page() {
         let answer = bench.client.get(bench.url(path)).send().await.unwrap();
         (answer.status().as_u16(), answer.text().await.unwrap())
     };
-    // Rows are written one after the other behind the answers.
+    // Rows are written one by one, some time after the answers.
     let (_, mut text) = get("/accp/v1/gateway/report?by=day").await;
     while serde_json::from_str::<Json>(&text).unwrap()["all"]["requests"] != 3 {
         text = get("/accp/v1/gateway/report?by=day").await.1;

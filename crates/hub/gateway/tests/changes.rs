@@ -1,4 +1,4 @@
-//! What the gateway changes, and that it stays so.
+//! Tests of what the gateway changes, and that a change stays in all later requests.
 
 use std::io::Write as _;
 
@@ -156,7 +156,7 @@ async fn a_session_belongs_to_its_key() {
     let entries = bench.stop().await.entries(None).unwrap();
     assert_eq!(entries[0].session, entries[2].session);
     assert_ne!(entries[0].session, entries[1].session);
-    // No key stands in the ledger.
+    // The ledger has no key.
     let file = std::fs::read(bench.ledger_file()).unwrap();
     assert!(!file.windows(2).any(|pair| pair == b"k1"));
 }

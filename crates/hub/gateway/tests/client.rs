@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use crate::upstream::Block;
 
-/// A form of the API: its path, and how it says things.
+/// A form of the API, with its path and its way to write messages and calls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Api {
     Messages,
@@ -17,7 +17,7 @@ pub(crate) const APIS: [Api; 3] = [Api::Messages, Api::Chat, Api::Responses];
 /// What a client has read of an answer.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Answer {
-    /// What goes into the list of the client.
+    /// The items that the client adds to its list.
     pub(crate) items: Vec<Json>,
     pub(crate) text: String,
     /// The ids of calls.
@@ -44,7 +44,7 @@ impl Api {
         }
     }
 
-    /// Returns a list in which a tool was called so many times, with results that are not alike.
+    /// Returns a list in which a tool was called `calls` times. No two results are alike.
     pub(crate) fn list(self, calls: u64) -> Vec<Json> {
         let mut list = vec![json!({"role": "user", "content": "Which guests have asked?"})];
         for call in 0..calls {
@@ -129,7 +129,7 @@ impl Api {
     }
 }
 
-/// Returns a result of a tool with lines of their own.
+/// Returns a result of a tool. Its lines occur in no other result.
 pub(crate) fn page(number: u64) -> String {
     let line = |n: u64| {
         let n = number * 1000 + n;
@@ -159,7 +159,7 @@ fn of_message(json: &Json) -> Answer {
     }
 }
 
-/// Puts the events of a message together, each block under the index that stands next.
+/// Builds a message from its events. Checks that each block has the next index, and that blocks do not overlap.
 fn from_events(events: &[Json]) -> Json {
     let mut message = Json::Null;
     let mut open = None;
@@ -347,7 +347,8 @@ pub(crate) fn calls(id: &str) -> Block {
     }
 }
 
-/// Returns the arguments of a call. No call is made twice, because a memory lets the result of the first one leave then.
+/// Returns the arguments of a call. No two calls are equal, because a memory would then let the result of the first
+/// one leave.
 fn of_call(id: &str) -> String {
     json!({"of": id}).to_string()
 }

@@ -1,4 +1,4 @@
-//! A conversation of an agent with tools, as a client sends it, and a gateway before a provider.
+//! A conversation of an agent with tools, as a client sends it, and a gateway in front of a provider.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::upstream::Upstream;
 
-/// A gateway before a provider.
+/// A gateway in front of a provider.
 pub(crate) struct Bench {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) client: reqwest::Client,
@@ -35,7 +35,7 @@ impl Bench {
         .await
     }
 
-    /// Starts a gateway with these settings, before a provider of both kinds.
+    /// Starts a gateway with these settings, in front of a provider that has the APIs of both.
     pub(crate) async fn with(config: Config) -> Self {
         let (upstream, url) = Upstream::start().await;
         let config = Config {
@@ -133,14 +133,14 @@ fn client() -> reqwest::Client {
     builder().build().unwrap()
 }
 
-/// Returns what makes one.
+/// Returns the builder of a client without a proxy.
 pub(crate) fn builder() -> reqwest::ClientBuilder {
     let tls = rustls::ClientConfig::clone(&*accp_client::tls_settings(None).unwrap());
     let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
     client.no_proxy()
 }
 
-/// Returns the result of a tool: records of JSON with so many rows, which have a cheaper form.
+/// Returns the result of a tool: JSON with this many records, which has a cheaper form.
 pub(crate) fn rows(from: u64, rows: u64) -> String {
     let rows = (from..from + rows).map(|n| {
         json!({"slot": format!("K{n}"), "day": format!("2031-06-{:02}", n % 28 + 1), "free": n % 3 == 0, "note": null})
@@ -148,7 +148,7 @@ pub(crate) fn rows(from: u64, rows: u64) -> String {
     Json::Array(rows.collect()).to_string()
 }
 
-/// Returns the messages of a conversation after so many calls.
+/// Returns the messages of a conversation after `calls` calls.
 pub(crate) fn messages(calls: u64) -> Vec<Json> {
     let mut messages = vec![json!({"role": "user", "content": "Which slots are free?"})];
     for call in 0..calls {

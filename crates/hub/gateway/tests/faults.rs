@@ -1,4 +1,4 @@
-//! Providers and clients that fail: the client sees what it would have seen without the gateway.
+//! Tests of providers and clients that fail: the client sees what it would have seen without the gateway.
 
 use accp_gateway::{By, Config, Policy, Report};
 use futures_util::StreamExt as _;
@@ -46,7 +46,7 @@ async fn a_refused_original_is_not_sent_again() {
         .await;
     assert_eq!(answer.status(), 400);
     assert_eq!(bench.upstream.got().len(), 1);
-    // A changed request that is refused as it was, too, comes back as refused.
+    // If the provider refuses both the changed request and the original, the client gets the refusal.
     let answer = bench
         .post("/v1/messages", "k1", request(messages(2)).to_string())
         .await;
@@ -108,7 +108,7 @@ async fn a_client_that_leaves_ends_the_request_of_the_provider() {
     body["stream"] = json!(true);
     let answer = bench.post("/v1/messages", "k1", body.to_string()).await;
     drop(answer);
-    // The end waits for answers under way, and this one is not under way any more.
+    // When the gateway ends, it waits only for answers under way. This answer has broken off already.
     let entries = bench.stop().await.entries(None).unwrap();
     assert_eq!((entries.len(), entries[0].whole), (1, false));
 }

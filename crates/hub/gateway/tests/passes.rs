@@ -1,4 +1,4 @@
-//! What the gateway leaves as it is.
+//! Tests of what the gateway leaves as it is.
 
 use accp_gateway::{Config, Policy};
 use futures_util::StreamExt as _;
@@ -27,7 +27,7 @@ async fn off_passes_the_same_bytes_both_ways() {
         .await
         .unwrap();
     let one = bench.upstream.last();
-    // The provider begins anew, so that the second answer is the first one again.
+    // The provider is reset, so that its next answer is the same as the first one.
     bench.upstream.clear();
     let answer = bench.client.post(bench.url("/v1/messages?beta=true"));
     let answer = answer

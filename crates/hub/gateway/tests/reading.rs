@@ -1,4 +1,4 @@
-//! The model reads what left its list, and the client sees one answer.
+//! Tests that the model can read what left its list, and that the client sees one answer.
 
 use accp_gateway::{By, Config, Policy, Report};
 use serde_json::{Value as Json, json};
@@ -33,14 +33,14 @@ async fn ask(bench: &Bench, api: Api, list: &[Json], is_stream: bool) -> Answer 
     answer
 }
 
-/// Returns the lists of the requests that the provider got so far, as texts without the tools.
+/// Returns the lists of the requests that the provider got so far.
 fn sent(bench: &Bench, api: Api) -> Vec<Vec<Json>> {
     let got = bench.upstream.got();
     let lists = got.iter().map(|got| got.json()[api.key()].clone());
     lists.map(|list| list.as_array().unwrap().clone()).collect()
 }
 
-/// Returns the texts of all results in a list.
+/// Returns a list as text, so that a test can look for texts of results.
 fn results(list: &[Json]) -> String {
     json!(list).to_string()
 }
@@ -97,7 +97,7 @@ async fn the_model_reads_what_has_left_and_the_client_sees_one_answer() {
             }
         };
         assert_eq!(answer.input, billed.iter().map(of).sum::<u64>(), "{case}");
-        // The list goes on where it stood for the provider, also after a restart.
+        // For the provider, the next list continues the last one, also after a restart of the gateway.
         bench.restart().await;
         list.extend(answer.items);
         list.push(api.result("d1", "nobody"));
@@ -186,7 +186,7 @@ async fn thoughts_stay_bound_to_what_the_client_does_not_see() {
     {
         let mut bench = bench(Policy::Window).await;
         let mut list = api.list(6);
-        // The first thought comes behind the list that got shorter.
+        // The model has its first thought after the list got shorter.
         let think = |text: &str| Block::Thinking(text.into());
         bench.upstream.says([
             vec![think("It was earlier."), reads("c0", 20, 22)],
@@ -296,7 +296,7 @@ async fn a_later_turn_that_fails_is_told_in_the_provider_s_words() {
         bench.upstream.is_first([Mood::Well, Mood::Breaks]);
         bench.upstream.goes_on.notify_one();
         let answer = bench.post(api.path(), "k1", body).await;
-        // The provider is gone before its head has come, or behind it.
+        // The provider's connection breaks before the head of the answer, or after it.
         let answer = answer.bytes().await;
         let is_told = answer.as_ref().is_ok_and(|bytes| {
             let text = String::from_utf8_lossy(bytes);
@@ -370,7 +370,7 @@ async fn what_the_gateway_cannot_answer_leaves_lists_as_append_does() {
 async fn nobody_reads_the_results_of_another_key() {
     let bench = bench(Policy::Save).await;
     ask(&bench, Api::Chat, &Api::Chat.list(6), false).await;
-    // Another client has a list of its own, in which the name means something else.
+    // Another client has a list of its own, in which the name `c0` means another result.
     let mut list = Api::Chat.list(0);
     (6..12).for_each(|call| list.extend(Api::Chat.called(&format!("c{}", call - 6), &page(call))));
     bench.upstream.says([vec![reads("c0", 20, 20)]]);
@@ -438,7 +438,7 @@ async fn a_session_that_is_dearer_than_its_twin_goes_back_to_plain_when_its_cach
     bench.go().await;
     list.extend(Api::Messages.called("c6", &page(6)));
     let body = Api::Messages.body(&list, false).to_string();
-    // The cache is warm, so that what was sent stays.
+    // The cache is warm, so what was sent stays as it was sent.
     ask(&bench, Api::Messages, &list, false).await;
     assert_ne!(bench.upstream.last().body, body);
     drop(bench.stop().await);

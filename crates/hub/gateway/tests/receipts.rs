@@ -1,4 +1,4 @@
-//! Receipts: signed, checked, and not to be changed.
+//! Tests of receipts: they are signed and checked, and a changed one is refused.
 
 use accp_gateway::{Ledger, Policy, Receipt, ReceiptError};
 

@@ -1,4 +1,4 @@
-//! Sockets pass unread.
+//! Tests that WebSockets pass unread.
 
 use accp_gateway::Policy;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

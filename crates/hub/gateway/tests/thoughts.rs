@@ -1,4 +1,4 @@
-//! Thoughts that are bound to the list before them: nothing before one changes after it was made.
+//! Tests of thoughts that are bound to the list before them: after a thought was made, nothing before it changes.
 
 use accp_gateway::{Config, Policy};
 use serde_json::{Value as Json, json};
@@ -25,7 +25,7 @@ impl Client {
         body
     }
 
-    /// Takes a turn, at the gateway or at the provider itself: it asks, and answers the call.
+    /// Takes a turn: asks the gateway, or the provider itself if `is_direct`, and answers the call.
     async fn turn(&mut self, bench: &Bench, is_direct: bool) {
         let body = self.body().to_string();
         let answer = if is_direct {
@@ -56,7 +56,7 @@ async fn bench(config: Config) -> Bench {
     bench
 }
 
-/// Returns how many results of the last request stand there in another form than the client's.
+/// Returns how many results of the last request were sent in another form than the client's.
 fn changed(bench: &Bench, client: &Client) -> usize {
     let given = client.body();
     let sent = bench.upstream.last().json();
@@ -108,7 +108,7 @@ async fn what_stood_before_a_thought_that_was_made_elsewhere_stays() {
         assert_eq!(client.statuses, [200; 8], "{policy:?}");
         assert_eq!(bench.upstream.got().len(), 8, "{policy:?}");
         client.messages.truncate(client.messages.len() - 2);
-        // The third result came behind the last thought that was made elsewhere.
+        // The third result came after the last thought that was made elsewhere.
         assert_eq!(changed(&bench, &client), 5, "{policy:?}");
     }
 }
@@ -133,7 +133,7 @@ async fn a_mistake_of_the_client_does_not_end_a_bound_list() {
     client.turn(&bench, false).await;
     assert_eq!(client.statuses, [200, 200, 200, 400, 200, 200, 200]);
     client.messages.truncate(client.messages.len() - 2);
-    // What had another form before keeps it, and nothing new gets one.
+    // Results that had another form keep it, and new results get none.
     assert_eq!(changed(&bench, &client), 2);
 }
 

@@ -25,8 +25,8 @@ use crate::metrics::add;
 pub(crate) const LINES: &str = "application/x-ndjson";
 const EVENTS: &str = "text/event-stream";
 
-/// Returns a response of this media type with these pieces. After an error it stops, and the log of the hub
-/// names `what` and the session.
+/// Returns a response of this media type with these pieces. After an error the response stops, and the hub logs
+/// `what` and the session.
 pub(crate) fn response(
     app: &Shared,
     kind: &'static str,
@@ -93,8 +93,8 @@ type Over = Pin<Box<dyn Future<Output = Denied> + Send>>;
 /// Ends a connection, whatever its peer does.
 pub(crate) type Abort = std::sync::Arc<Notify>;
 
-/// Ends the connection of a body when its right is over, even if the peer reads nothing and so the body is not polled.
-/// Ends with the body.
+/// Ends the connection of a body when the right of the requester is over, even if the body is not polled because
+/// the peer reads nothing. The watch ends with the body.
 struct Watched(AbortHandle);
 
 /// How long a peer may take to read why its response stops.
@@ -122,7 +122,8 @@ impl Drop for Watched {
 /// How many bytes of a body of known length are sent at a time.
 const PIECE: usize = 64 * 1024;
 
-/// A body of known length. A large body is sent in pieces, so that it lives until most of it is sent.
+/// A body of known length. A large body is sent in pieces, so that this value lives until most of the body is
+/// sent.
 struct SizedBody {
     body: Body,
     rest: Bytes,
@@ -180,7 +181,7 @@ impl HttpBody for SizedBody {
     }
 }
 
-/// Ends a body after an error, with the bytes that say why.
+/// Ends a body after an error. The error is the bytes that tell the client why.
 fn stopping(
     pieces: impl Stream<Item = Result<Bytes, Bytes>> + Send + 'static,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
@@ -209,7 +210,7 @@ enum State<S> {
     Ended,
 }
 
-/// Says why a body stops, in its own form.
+/// Says why a body stops, in the format of the body.
 fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
     let frame = why.frame(hub);
     let text = match kind {
@@ -225,7 +226,7 @@ fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
     text.into()
 }
 
-/// Returns the media type of a response, if its form can say why it stops.
+/// Returns the media type of a response, if a body of this type can say why it stops.
 fn kind(headers: &HeaderMap) -> &'static str {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();

@@ -6,22 +6,22 @@ use std::time::SystemTime;
 
 use accp_frame::ErrorCode;
 
-/// Decides who a caller is. [`Open`] lets everybody be anybody; [`Tokens`](crate::Tokens) reads tokens
-/// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] puts several
-/// together.
+/// Decides who a caller is. [`Open`] lets everybody speak as any agent; [`Tokens`](crate::Tokens) reads tokens
+/// from a file; [`Jwt`](crate::Jwt) checks tokens that somebody else has signed; [`AnyOf`] combines several.
 pub trait Access: Send + Sync + 'static {
-    /// Returns the identity behind this token (`Authorization: Bearer`), or behind no token. The hub asks at each request. It
-    /// asks again for all that is open when the [revision](Self::revision) changes, so that a token can be
-    /// withdrawn.
+    /// Returns the identity behind this token (`Authorization: Bearer`), or behind no token. The hub asks at each
+    /// request. When the [revision](Self::revision) changes, the hub asks again for all open requests and
+    /// sockets, so that a token can be withdrawn.
     fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a>;
 
-    /// Returns a number that changes with the answers of [`identify`](Self::identify). The hub looks four
-    /// times a second. `None`, the default: the hub asks for all that is open once a second.
+    /// Returns a number that changes when the answers of [`identify`](Self::identify) change. The hub reads the
+    /// number four times a second. `None`, the default: the hub asks again for all open requests and sockets once
+    /// a second.
     fn revision(&self) -> Option<u64> {
         None
     }
 
-    /// Returns whether everybody may be anybody. Then the hub listens on loopback alone, unless its
+    /// Returns whether everybody may speak as any agent. Then the hub listens on loopback alone, unless its
     /// settings allow more.
     fn is_open(&self) -> bool {
         false
@@ -46,7 +46,7 @@ pub type Identified<'a> = Pin<Box<dyn Future<Output = Result<Identity, Denied>> 
 pub struct Identity {
     /// `None`: any agent.
     agent: Option<String>,
-    /// Names of sessions. One that ends in `*` stands for all that begin like it.
+    /// Names of sessions. A name that ends in `*` stands for all names with the same beginning.
     sessions: Vec<String>,
     admin: bool,
     /// When the right is over, if it is not withdrawn before.
@@ -59,8 +59,8 @@ impl Identity {
         Self::any_agent(["*"])
     }
 
-    /// Makes the identity of one agent, with the sessions that it may enter. A name that ends in `*` stands for all that
-    /// begin like it.
+    /// Makes the identity of one agent, with the sessions that it may enter. A name that ends in `*` stands for
+    /// all names with the same beginning.
     pub fn agent<S: Into<String>>(
         agent: impl Into<String>,
         sessions: impl IntoIterator<Item = S>,
@@ -83,7 +83,7 @@ impl Identity {
         }
     }
 
-    /// Sets when the right ends. Requests and sockets that are open then end.
+    /// Sets when the right ends. The caller's open requests and sockets end then, too.
     pub fn until(self, ends: SystemTime) -> Self {
         Self {
             ends: Some(ends),
@@ -112,7 +112,7 @@ impl Identity {
         self.admin.then_some(()).ok_or(Denied::Admin)
     }
 
-    /// Returns the agent, unless it may be any.
+    /// Returns the agent. `None`: any agent.
     pub fn name(&self) -> Option<&str> {
         self.agent.as_deref()
     }
@@ -173,7 +173,7 @@ impl Denied {
     }
 }
 
-/// Lets everybody be anybody: for a hub on loopback.
+/// Lets everybody speak as any agent: for a hub on loopback.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Open;
 

@@ -22,7 +22,7 @@ pub(crate) struct Refused {
     pub(crate) at: Option<usize>,
     /// Seconds after which the request may be made again.
     pub(crate) again: Option<u64>,
-    /// The hub that runs the session, if that is another.
+    /// The address of the hub that runs the session, if another hub runs it.
     pub(crate) there: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct App {
     pub(crate) bodies: Arc<Quota>,
     /// Increases when tokens or keys have changed.
     pub(crate) revision: watch::Receiver<u64>,
-    /// Why the store cannot keep data, from the last probe.
+    /// The result of the last probe: why the store cannot keep data, or `None` if it can.
     pub(crate) unable: watch::Receiver<Option<String>>,
     /// The clients of other hubs, if there are any.
     pub(crate) forward: Option<Forward>,

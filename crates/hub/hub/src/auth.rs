@@ -1,7 +1,8 @@
 //! Authentication and authorisation, once for all protocols. Handlers and services get only its results.
 //!
-//! A request becomes [`Authenticated`] by its token, and an [`Authorized`] by the session and the agent that it names: in
-//! its path, in its query, or in the frame that it brings. Both are valid as long as the right of the caller.
+//! A request becomes [`Authenticated`] by its token. It becomes [`Authorized`] by the session and the agent that
+//! it names: in its path, in its query, or in the frame that it brings. Both are valid as long as the right of
+//! the caller.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -135,7 +136,7 @@ impl Authenticated {
         self.app.bodies.reservation(&self.key)
     }
 
-    /// Returns the agent of the requester, unless it may be any.
+    /// Returns the agent of the requester. `None`: any agent.
     pub(crate) fn name(&self) -> Option<&str> {
         self.identity.name()
     }
@@ -145,7 +146,7 @@ impl Authenticated {
         self.identity.check(session, None).is_ok()
     }
 
-    /// Authorises the requester for a session, as this agent or to read.
+    /// Authorises the requester for a session: to speak as this agent, or only to read.
     pub(crate) fn enter(&self, session: &str, agent: Option<&str>) -> Result<Authorized, Refused> {
         check_session(session)?;
         if let Some(agent) = agent {
@@ -161,7 +162,7 @@ impl Authenticated {
         })
     }
 
-    /// Checks what the query of a socket names, before anything comes over the socket.
+    /// Checks the session and the agent in the query of a socket, before anything comes over the socket.
     pub(crate) fn may_open(&self, named: &Named) -> Result<(), Refused> {
         match &named.session {
             Some(session) => self.enter(session, named.agent.as_deref()).map(drop),
@@ -230,7 +231,7 @@ impl FromRequestParts<Shared> for Authenticated {
     }
 }
 
-/// The session and the agent that a query names. The frames of the request name what the query does not.
+/// The session and the agent that a query names. What is missing here comes from the frames of the request.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Named {
     /// The session, for frames without `sid`.
@@ -239,7 +240,7 @@ pub(crate) struct Named {
     pub(crate) agent: Option<String>,
 }
 
-/// A caller in a session, as an agent or to read.
+/// A caller in a session, who speaks as an agent or only reads.
 #[derive(Clone)]
 pub(crate) struct Authorized {
     requester: Authenticated,

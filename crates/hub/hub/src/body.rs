@@ -12,8 +12,8 @@ use crate::rates::Reservation;
 
 /// The longest pause between two frames of a stream.
 const PAUSE: Duration = Duration::from_secs(300);
-/// How often a chunk that ends with `]` is parsed to see whether its frame is complete. After that a frame ends with
-/// its line, before the next frame, or with the body.
+/// How many times a chunk that ends with `]` is parsed to see whether its frame is complete. After that the frame
+/// ends at the end of its line, before the next frame, or at the end of the body.
 const TRIES: u32 = 64;
 
 /// Splits a body into frames, which the client sends as chunks or lines. A server may get a long chunk in several
@@ -24,7 +24,7 @@ pub(crate) struct BodyFrames {
     held: Vec<u8>,
     /// How many bytes of `held` were searched without finding the end of a frame.
     seen: usize,
-    /// How often these bytes were parsed without being a complete frame.
+    /// How many times these bytes were parsed and were not a complete frame.
     tries: u32,
     limit: usize,
     /// How long one frame may take.

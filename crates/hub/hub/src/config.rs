@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of a hub. In a TOML file, everything has the default that stands here.
+/// Settings of a hub. A TOML file may leave settings out: each then has the default that is given here.
 ///
 /// ```
 /// use accp_hub::{Config, Numbering};
@@ -25,7 +25,7 @@ pub struct Config {
     pub agent: String,
     /// The numbering of new sessions (draft section 3.7).
     pub numbering: Numbering,
-    /// True if a first frame may begin a session that is not there.
+    /// True if a frame may begin a session that does not exist yet.
     pub create: bool,
     /// Seconds between the pings of a WebSocket that is silent: 30 (draft section 11.2). A peer that is
     /// silent for twice as long is disconnected.
@@ -37,8 +37,8 @@ pub struct Config {
     pub drain: u64,
     /// True if a hub without authentication may listen beyond loopback.
     pub anybody_from_anywhere: bool,
-    /// Origins of pages in browsers that may use the hub, such as `https://example.com`. A request with
-    /// another `Origin` is refused; that of the hub itself is fine.
+    /// Origins of pages in browsers that may use the hub, such as `https://example.com`. A request with another
+    /// `Origin` is refused, unless it is the origin of the hub itself.
     pub origins: Vec<String>,
     /// Bounds on what a caller may use.
     pub limits: Limits,
@@ -55,12 +55,12 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Replica {
-    /// Where the other hubs reach this one, such as `http://10.0.0.5:7337`; the address on which it
-    /// listens, by default. No two hubs may say the same.
+    /// The URL at which the other hubs reach this hub, such as `http://10.0.0.5:7337`; by default the address on
+    /// which this hub listens. No two hubs may have the same URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertise: Option<String>,
-    /// Seconds after which another hub may take the sessions of one that is gone: 10. Each hub renews
-    /// its leases three times in this time.
+    /// Seconds after which another hub may take the sessions of a hub that is gone: 10. Each hub renews its
+    /// leases three times in this time.
     pub lease: u64,
     /// A PEM file with the authorities of the other hubs' certificates; those that browsers trust, by
     /// default.
@@ -102,19 +102,19 @@ pub struct Limits {
     /// Seconds in which the headers of a request, and the first frame of a WebSocket, have to be
     /// there: 10.
     pub header_seconds: u64,
-    /// Seconds in which a frame in a body has to be there as a whole: 30. A slower one is refused
-    /// with 408. Between two frames of a stream there may be 300 seconds.
+    /// Seconds in which a whole frame in a body has to arrive: 30. A slower frame is refused with 408. Between
+    /// two frames of a stream there may be 300 seconds.
     pub body_seconds: u64,
-    /// Seconds in which a client has to take something of what it is sent: 30. The connection breaks
-    /// otherwise.
+    /// Seconds in which a client has to read something of what the hub sends: 30. Otherwise the connection
+    /// breaks.
     pub write_seconds: u64,
     /// Connections at a time: 20,000. Others wait to be accepted.
     pub connections: usize,
     /// Sessions in memory at a time: 20,000. The frame that would open another one is refused with 503.
     pub sessions: usize,
-    /// Frames a second that an agent of a session may send on the average, by all protocols together: 1,000.
-    /// A request for MCP or A2A counts as a frame. A WebSocket is read more slowly then, and a request is
-    /// refused with 429.
+    /// Frames a second that an agent of a session may send on the average, by all protocols together: 1,000. A
+    /// request for MCP or A2A counts as a frame. Above this rate, the hub reads a WebSocket more slowly, and
+    /// refuses a request with 429.
     pub frames_per_second: u32,
     /// Bytes a second that an agent of a session may send on the average: 16 MiB.
     pub bytes_per_second: u32,

@@ -1,4 +1,4 @@
-//! How many files a hub may have open: each connection is one.
+//! Lets a hub open as many files as it needs: each connection counts as an open file.
 
 use crate::config::Config;
 
@@ -6,9 +6,8 @@ use crate::config::Config;
 #[cfg(unix)]
 const OTHERS: u64 = 64;
 
-/// Raises the number of files that this process may have open to what the system allows, and lowers
-/// [`Limits::connections`](crate::Limits::connections) if that is too few. Then it returns what an
-/// operator should know.
+/// Raises the number of files that this process may have open to the limit of the system. If that is too few,
+/// this lowers [`Limits::connections`](crate::Limits::connections), and returns a note for the operator.
 ///
 /// A program calls this once, before it opens its store: a store that finds no free file fails.
 pub fn make_room(config: &mut Config) -> Option<String> {

@@ -17,7 +17,7 @@ use crate::reload::{AccessFileError, Reloaded};
 use claims::Claims;
 use keys::Keys;
 
-/// Bytes of a token. A longer one is refused unread.
+/// The most bytes of a token. A longer token is refused unread.
 const LONGEST: usize = 8 * 1024;
 /// Seconds by which clocks may differ.
 const LEEWAY: u64 = 30;
@@ -25,17 +25,18 @@ const LEEWAY: u64 = 30;
 /// Tokens that somebody else has signed, checked by the public keys in a file (a JSON Web Key Set, RFC
 /// 7517). The signatures are RS256, ES256 or `EdDSA`.
 ///
-/// A token names its key (`kid`), and a key says how it signs: a token that says otherwise is refused. It
-/// has to have `exp`, and `nbf` if it has it must be over; clocks may differ by 30 seconds. `iss` and `aud`
-/// have to be [`with_issuer`](Self::with_issuer) and [`with_audience`](Self::with_audience). A token with
-/// `aud` is refused if the hub has no audience. Two claims say who the caller is:
+/// A token names its key (`kid`), and the key set says how each key signs: a token with another algorithm is
+/// refused. A token needs `exp`. If it has `nbf`, that time must have passed. Clocks may differ by 30 seconds.
+/// `iss` and `aud` must be the values of [`with_issuer`](Self::with_issuer) and
+/// [`with_audience`](Self::with_audience). A token with `aud` is refused if the hub has no audience. Two claims
+/// say who the caller is:
 ///
 /// ```json
 /// {"sub": "dev", "accp_sessions": ["lunch", "team-*"], "exp": 1790000000}
 /// ```
 ///
-/// The hub looks once a second whether the file has changed. So a key that is put in or taken out needs no
-/// restart, and the tokens of a key that was taken out are void.
+/// The hub checks four times a second whether the file has changed. So adding or removing a key needs no restart,
+/// and tokens of a removed key are no longer valid.
 ///
 /// `jsonwebtoken` has one provider of cryptography for a process. The first `Jwt` of a program installs
 /// one that checks the three kinds of signatures and makes none. A program that itself signs with that
@@ -96,8 +97,8 @@ impl Jwt {
         Self { audience, ..self }
     }
 
-    /// Sets the names of the claims that name the agent (`sub`) and its sessions (`accp_sessions`, an array
-    /// of names; one that ends in `*` stands for all that begin like it).
+    /// Sets the names of two claims: the one that names the agent (`sub`), and the array of the names of its
+    /// sessions (`accp_sessions`). A name that ends in `*` stands for all names with the same beginning.
     pub fn with_claims(self, agent: impl Into<String>, sessions: impl Into<String>) -> Self {
         Self {
             agent: agent.into(),

@@ -203,7 +203,8 @@ fn rest(uri: &Uri, mounted: &str) -> Result<Uri, Refused> {
     rest.parse().map_err(|_| Refused::invalid("an address"))
 }
 
-/// Notifies all open requests when tokens or keys change. If the access has no revision, they check each second.
+/// Notifies all open requests when tokens or keys change. If the access has no revision, the requests check once
+/// a second.
 pub(crate) async fn watch(app: Shared, revision: Sender<u64>) {
     if app.access.is_open() {
         return;

@@ -36,12 +36,15 @@
 //! | `POST /accp/v1/frames` | one frame, or a stream of ST frames; answered by a frame |
 //! | `GET /accp/v1/ws` | a WebSocket: one frame a text message |
 //! | `GET /accp/v1/sessions` | the sessions that the caller may enter |
-//! | `GET /accp/v1/sessions/{session}/frames` | the log, and then what comes |
+//! | `GET /accp/v1/sessions/{session}/frames` | the log, and then each new entry |
 //! | `GET /accp/v1/sessions/{session}/context` | what a model reads |
 //! | `GET /accp/v1/sessions/{session}/state` | the shared state and the budget |
 //! | `GET /accp/v1/sessions/{session}/registry` | the schemas in force |
-//! | `GET /accp/v1/sessions/{session}/values/{key}` | what a reference leads to |
+//! | `GET /accp/v1/sessions/{session}/values/{key}` | the value of a reference |
 //! | `PUT /accp/v1/sessions/{session}/values/{key}` | the bytes of a value that `sync:put` has announced |
+//! | `POST /accp/v1/sessions/{session}/phase` | ends a phase of the work, with a checkpoint |
+//! | `POST /accp/v1/sessions/{session}/registry` | registers schemas |
+//! | `DELETE /accp/v1/sessions/{session}/agents/{name}` | takes an agent out of the session |
 //! | `POST /accp/v1/sessions/{session}/erase` | erases somebody's data, for administrators |
 //! | `GET /`, `GET /ui` | a page for people |
 //! | `GET /openapi.json`, `/healthz`, `/readyz`, `/metrics` | |

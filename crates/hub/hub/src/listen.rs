@@ -119,7 +119,7 @@ pub enum ListenError {
          tokens (--tokens FILE, --jwks FILE), or say --anybody-from-anywhere"
     )]
     Open(SocketAddr),
-    /// Other hubs cannot reach this one under this name.
+    /// Other hubs cannot reach this hub at this address.
     #[error("{0}: {1}; say where other hubs reach this one: --advertise http://10.0.0.5:7337")]
     Advertised(String, String),
     /// The certificate or its key cannot be used.
@@ -212,8 +212,8 @@ impl Server {
     /// Calls `hook` with the headers of each request and its span, before the span begins. So a program can
     /// set the parent of the span. Only the first `hook` of a server counts.
     ///
-    /// A request has a span of the target `accp::spans` and the level `INFO`, and a frame over a WebSocket
-    /// one of the level `DEBUG`. Their fields are named as OpenTelemetry does, and hold no payload.
+    /// A request has a span of the target `accp::spans` and the level `INFO`. A frame over a WebSocket has a span
+    /// of the level `DEBUG`. The fields of these spans have the names of OpenTelemetry, and hold no payload.
     pub fn on_request(
         self,
         hook: impl Fn(&HeaderMap, &tracing::Span) + Send + Sync + 'static,
@@ -232,9 +232,9 @@ impl Server {
         url(self.address, self.tls.is_some())
     }
 
-    /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to
-    /// connect again, and waits for requests to end, [`Config::drain`] seconds at most. What was
-    /// acknowledged is in the store by then.
+    /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to connect
+    /// again, and waits for requests to end, [`Config::drain`] seconds at most. By then the store has everything
+    /// that the hub has acknowledged.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) {
         let Self {
             listener,
@@ -331,7 +331,7 @@ async fn renew(app: Shared) {
     }
 }
 
-/// Checks again and again that the store can keep data.
+/// Checks regularly that the store can keep data.
 async fn probe(app: Shared, unable: watch::Sender<Option<String>>) {
     let mut ends = app.ends.clone();
     loop {

@@ -182,7 +182,7 @@ fn is_stream(frame: &[u8]) -> bool {
     frame.is_ok_and(|frame| frame.intent == Intent::STREAM.as_str())
 }
 
-/// What a client needs that waits for the answer to its frame.
+/// The data for a client that waits for the answer to its frame.
 struct Waiting {
     seconds: u64,
     /// The first position of the log at which the answer may be.
@@ -190,12 +190,12 @@ struct Waiting {
     registry: Arc<Registry>,
 }
 
-/// Returns the frame of a client that waits for the answer. One agent answers it, and the host chooses that agent if the frame
-/// names none.
+/// Returns the frame of a client that waits for the answer, changed so that one agent answers it. If the frame
+/// names no agent, the host chooses one.
 fn as_question<'f>(frame: &'f [u8], registry: &Registry) -> Cow<'f, [u8]> {
     match std::str::from_utf8(frame).map(|text| asking(text, registry)) {
         Ok(Cow::Owned(text)) => text.into_bytes().into(),
-        // What is no text is refused as it is.
+        // Bytes that are not text stay as they are, and the session refuses them.
         _ => frame.into(),
     }
 }
@@ -254,7 +254,7 @@ struct PendingAnswer {
     chain: Mid,
     until: Instant,
     registry: Arc<Registry>,
-    /// Pieces of the answer that wait for those before them.
+    /// Pieces of the answer that wait for earlier pieces.
     order: PiecesInOrder<Arc<str>>,
     /// The frames to send next, each with whether it is the answer.
     ready: VecDeque<(Arc<str>, bool)>,
@@ -286,9 +286,9 @@ impl PendingAnswer {
         }
     }
 
-    /// Returns the next frame in the chain that answers, and whether it is the last. Pieces of a stream
-    /// come before it, in the order of their indexes. A session that ends because data was
-    /// erased goes on from its store.
+    /// Returns the next frame of the answer, and whether it is the last one. Pieces of a stream come before the
+    /// last frame, in the order of their indexes. If the session ends because data was erased, this opens the
+    /// session again and reads on.
     async fn next(&mut self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
@@ -319,7 +319,7 @@ impl PendingAnswer {
     }
 }
 
-/// The next piece of an answer to send, and whether it is the last.
+/// The next piece of an answer to send, and whether this is the last piece.
 type Piece = (PendingAnswer, Frames, Arc<str>, bool);
 
 /// Returns the piece, and the piece after it or the reason why there is none.
@@ -342,8 +342,8 @@ async fn next_piece(
     Some((Ok(line(&text)), Some(after)))
 }
 
-/// Takes a stream of ST frames, and answers each with a frame. The status is that of the first frame,
-/// and the body has the answers to all.
+/// Takes a stream of ST frames, and answers each with a frame. The response has the status of the first answer,
+/// and all answers in its body.
 async fn stream(
     app: &Shared,
     named: Named,

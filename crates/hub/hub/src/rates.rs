@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How many callers have a bucket at a time. Callers that have been quiet lose theirs.
+/// How many callers have a bucket at a time. When there are too many, callers whose buckets are full lose them.
 const CALLERS: usize = 100_000;
 
-/// A token bucket for each caller: `most` at once, and then the rate.
+/// A token bucket for each caller: it allows `most` at once, and then the rate.
 #[derive(Debug)]
 pub(crate) struct Rate {
     a_second: f64,
@@ -45,7 +45,8 @@ impl Rate {
         }
     }
 
-    /// Returns how long the amount has to wait. An amount that waits counts.
+    /// Returns how long the caller has to wait before it uses the amount. If `waits` is true, the amount is
+    /// counted at once.
     fn take(&self, caller: &str, amount: f64, waits: bool) -> Duration {
         let now = Instant::now();
         // An amount that is larger than a bucket must also be possible, so it counts as a full bucket.
@@ -116,7 +117,7 @@ impl Quota {
         }
     }
 
-    /// Reserves one, if the quota of the caller allows it.
+    /// Reserves an amount of 1, if the quota of the caller allows it.
     pub(crate) fn take(self: &Arc<Self>, caller: &Arc<str>) -> Option<Reservation> {
         let mut room = self.reservation(caller);
         room.hold(1).then_some(room)

@@ -1,4 +1,4 @@
-//! What participants may read of a session.
+//! The routes by which participants read a session.
 
 use accp_client::{Error, Frames, Hub};
 use accp_registry::Change;
@@ -50,7 +50,7 @@ pub(crate) struct Log {
     /// The position after which the log is read; 0 by default.
     #[serde(default)]
     after: u64,
-    /// False to end with what is there now.
+    /// True to wait for new entries. If false, the response ends with the entries that are there now.
     #[serde(default)]
     follow: bool,
     /// The most frames that are returned.

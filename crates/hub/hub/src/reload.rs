@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 /// The shortest time between two checks of the files.
 const EVERY: Duration = Duration::from_millis(200);
 
-/// How long files that keep changing are not read.
+/// Files that keep changing are read after this time, although they are not stable.
 const LONGEST: Duration = Duration::from_millis(600);
 
 /// A file of tokens or keys that cannot be used.
@@ -21,9 +21,9 @@ pub struct AccessFileError {
     why: String,
 }
 
-/// The content of files. [`get`](Self::get) reads them again if one has changed and is stable, which means that two
-/// checks found it the same. It checks five times a second at most. So a file that is being written is not read halfway,
-/// unless the writer pauses.
+/// The content of files. [`get`](Self::get) reads the files again if one has changed and all are stable, which
+/// means that two checks found the same versions. `get` checks five times a second at most. So a file that is
+/// being written is not read halfway, unless the writer pauses.
 pub(crate) struct Reloaded<T> {
     files: Vec<PathBuf>,
     read: Reader<T>,
@@ -39,11 +39,11 @@ struct FileState<T> {
     read: Vec<Stamp>,
     /// The last version that could not be used. It is read again, and logged once.
     failed: Option<Vec<Stamp>>,
-    /// The version at the last check, and since when it differs from the version in use.
+    /// The version at the last check. `changes` says since when it differs from the version in use.
     seen: Vec<Stamp>,
     changes: Option<Instant>,
     looked: Instant,
-    /// How often the files were read again.
+    /// How many times the files were read again.
     revision: u64,
 }
 

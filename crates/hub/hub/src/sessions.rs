@@ -80,7 +80,7 @@ impl Sessions {
     }
 
     /// Makes the sessions of a SQLite file, which is made if there is none. No other hub on this machine can have
-    /// the file meanwhile ([`HubFile`]): it gets [`Config::listen`] of this one in its error.
+    /// the file meanwhile ([`HubFile`]): the error of another hub names [`Config::listen`] of this hub.
     ///
     /// # Errors
     /// [`Busy`](accp_store::StoreErrorKind::Busy) when another hub has the file, and the errors of opening it.
@@ -100,8 +100,8 @@ impl Sessions {
         self
     }
 
-    /// Sets the rules of the sessions. The numbering is that of [`Config::numbering`], and the bound on
-    /// members that of [`Limits::agents`](crate::Limits::agents).
+    /// Sets the rules of the sessions. [`Config::numbering`] still sets the numbering, and
+    /// [`Limits::agents`](crate::Limits::agents) the bound on members.
     pub fn with_rules(mut self, rules: Rules) -> Self {
         let members = self.rules.members;
         self.rules = Rules { members, ..rules };
@@ -160,7 +160,7 @@ impl Sessions {
         Ok(self.is_open(session).is_some() || self.is_stored(session).await?)
     }
 
-    /// Returns the hub that runs a session of the store, if that is another.
+    /// Returns the address of the hub that runs a session of the store, if that is another hub.
     pub(crate) async fn elsewhere(&self, session: &str) -> Result<Option<String>, Refused> {
         if self.leases.is_none() || self.is_open(session) == Some(true) {
             return Ok(None);
@@ -174,7 +174,8 @@ impl Sessions {
         }
     }
 
-    /// Asks the store again who runs a session: the hub that did has not answered.
+    /// Forgets which hub runs a session, because that hub has not answered. The store is asked again with the
+    /// next use.
     pub(crate) fn forget(&self, session: &str) {
         if let Some(leases) = &self.leases {
             leases.forget(session);
@@ -337,8 +338,8 @@ impl Sessions {
         opened.map_err(|error| Refused::store(&error))
     }
 
-    /// Erases data of a session, and ends the session, whose memory still has it: it begins anew from
-    /// the store with its next use.
+    /// Erases data of a session. A session in memory still has the data, so this ends the session. The session
+    /// begins anew from the store with its next use.
     pub(crate) async fn erase(
         &self,
         session: &str,
@@ -386,7 +387,7 @@ impl Sessions {
         erased?.map_err(Refused::from)
     }
 
-    /// Returns the facts of the store about the value under a key, which is given without its tier.
+    /// Returns what the store knows about the value under a key. The key has no tier.
     pub(crate) async fn announced(
         &self,
         session: &str,

@@ -104,7 +104,7 @@ enum End {
     Elsewhere(Authorized, String, String),
     /// Another link of the agent has opened.
     Replaced,
-    /// Another hub has closed the socket in this way.
+    /// Another hub has closed the socket. The peer gets the same close frame.
     There(CloseFrame),
     /// A message that is not text.
     NotText,
@@ -235,8 +235,8 @@ impl Peer<'_> {
         }
     }
 
-    /// Relays messages to another hub and back. That hub sends the pings of the session, checks the token and counts
-    /// frames. Pings of WebSocket do not reach it.
+    /// Relays messages to another hub and back. The other hub sends the pings of the session, checks the token
+    /// and counts frames. Pings of WebSocket do not reach the other hub.
     async fn hand_on(&mut self, caller: &Authorized, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut ends = self.app.ends.clone();

@@ -66,7 +66,7 @@ pub(crate) fn record_outcome(outcome: &str) {
     Span::current().record("accp.outcome", outcome);
 }
 
-/// Returns the name of a method. A caller may invent methods.
+/// Returns the name of a method. A caller may invent methods, and all of these get one name.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

@@ -22,9 +22,8 @@ use crate::reload::{AccessFileError, Reloaded};
 ///
 /// `agent = "*"` lets a token be any agent.
 ///
-/// The hub looks four times a second whether the file has changed, so a token that is taken out is void
-/// without a restart. A file that cannot be read leaves the tokens as they were, and the hub's log says
-/// so.
+/// The hub checks four times a second whether the file has changed, so a token that is taken out is void without
+/// a restart. If the file cannot be read, the tokens stay as they were, and the hub's log says so.
 ///
 /// ```
 /// use accp_hub::{Access, Identity, Tokens};
@@ -61,10 +60,11 @@ struct File {
 #[serde(deny_unknown_fields)]
 struct Entry {
     sha256: String,
-    /// `*` for any agent. Half of a file must not say more than the whole, so there is no default.
+    /// `*` for any agent. There is no default: while the file is being written, a part of it must not give a
+    /// token more rights than the whole file.
     agent: String,
     sessions: Vec<String>,
-    /// Whether it may erase data of these sessions.
+    /// Whether the token may erase data of these sessions.
     #[serde(default)]
     admin: bool,
 }
@@ -79,7 +79,7 @@ impl Tokens {
         Ok(Self { known })
     }
 
-    /// Returns what the file holds of a token: its SHA-256 in hex.
+    /// Returns the SHA-256 of a token in hex, as the file holds it.
     pub fn digest(token: &str) -> String {
         hex::encode(Sha256::digest(token.as_bytes()))
     }

@@ -105,7 +105,8 @@ async fn pages_of_other_origins_are_refused() {
     hub.stop().await;
 }
 
-/// A browser sends no `Origin` when a page reads its own origin, and a name may lead to loopback.
+/// A browser sends no `Origin` when a page reads its own origin, and the name of that origin may lead to
+/// loopback.
 #[tokio::test]
 async fn names_that_lead_to_loopback_are_refused_without_tokens() {
     let get = async |hub: &TestHub, host: &str| {

@@ -1,4 +1,4 @@
-//! A log with a damaged row. No reader may take what comes before it for the whole log.
+//! A log with a damaged row. A reader must not take the rows before the damaged row for the whole log.
 
 use crate::common::{TestHub, frame};
 use accp_client::Agent;

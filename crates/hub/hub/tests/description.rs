@@ -1,4 +1,4 @@
-//! The description of the routes.
+//! Tests that `/openapi.json` describes the routes of the hub.
 
 use crate::common::TestHub;
 use accp_hub::Config;

@@ -324,7 +324,7 @@ async fn http_03_refuses_another_media_type() {
     hub.stop().await;
 }
 
-/// A library that has a hub in a file is protected as the command is.
+/// A program that uses this library keeps other hubs out of its file, as the command does.
 #[test]
 fn two_hubs_do_not_have_one_file() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -13,7 +13,7 @@ use signer::{Ed, Es, base64, hmac, join, now};
 
 const ISSUER: &str = "https://login.example.com";
 
-/// Keys, and tokens of `PyJWT`.
+/// Keys, and tokens that `PyJWT` has made.
 fn samples() -> Value {
     serde_json::from_str(include_str!("jwt/samples.json")).expect("JSON")
 }

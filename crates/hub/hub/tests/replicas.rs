@@ -11,7 +11,7 @@ use accp_runtime::AgentId;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
 use reqwest::StatusCode;
 
-/// No hub renews a lease by itself while a test runs.
+/// The time of a lease. It is so long that no hub renews a lease by itself while a test runs.
 const LEASE: Duration = Duration::from_secs(600);
 
 async fn hub(database: &Database) -> TestHub {
@@ -37,7 +37,7 @@ fn task(name: &str) -> ScheduleReq<'static> {
     ScheduleReq::new(AgentId::new("dev").expect("a name"), name.to_owned())
 }
 
-/// Lets an agent answer each task with its name.
+/// Lets an agent answer each request with the name of its task.
 fn serve(dev: &Agent) {
     dev.serve(|task: ScheduleReq, cx| async move {
         cx.reply(ScheduleDone::new(task.task).status("done")).await
@@ -49,7 +49,7 @@ async fn asks(planner: &Agent, name: &str) {
     assert_eq!(done.task, name);
 }
 
-/// Returns how often each task was requested, in the order of the log.
+/// Returns the tasks that were requested, in the order of the log, up to the task `last`.
 async fn requests(mut log: Frames, last: &str) -> Vec<String> {
     let mut all = Vec::new();
     while let Ok(Some(entry)) = log.next().await {
@@ -178,8 +178,8 @@ async fn a_hub_that_has_slept_through_its_lease_hands_on_what_it_had() {
     let (dev, planner) = (agent(&a, "dev").await, agent(&a, "planner").await);
     serve(&dev);
     asks(&planner, "one").await;
-    // When the lease of hub `a` is over, hub `b` takes the session, although `a` believes that it
-    // still has it.
+    // When the lease of hub `a` is over, hub `b` takes the session, although `a` believes that it still has the
+    // lease.
     database.pass(LEASE + Duration::from_secs(1));
     let head = "@cook>req:schedule{agent:cook|task:salad}";
     let (status, reply) = b.post(&frame(head, "abc101000001", 1, "sid:lunch")).await;

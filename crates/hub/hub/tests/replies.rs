@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::common::TestHub;
 
-/// A reply is kept here before the hub judges it, and the hub may refuse it.
+/// An agent stores its reply before the hub checks it, and the hub may refuse the reply.
 #[tokio::test]
 async fn a_reply_that_the_hub_refuses_is_an_error() {
     let hub = TestHub::start(Config::default()).await;

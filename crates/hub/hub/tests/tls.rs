@@ -67,7 +67,7 @@ async fn a_renewed_certificate_needs_no_restart() {
     let plain = reqwest_plain(&hub).await;
     assert!(plain.is_err(), "it speaks TLS alone: {plain:?}");
 
-    // The hub checks the files once a second.
+    // The hub checks the files when a client connects, five times a second at most.
     write(&second);
     while ask(&hub, folder.path(), &second.0).await.is_err() {}
     assert!(ask(&hub, folder.path(), &first.0).await.is_err());

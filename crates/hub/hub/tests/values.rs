@@ -1,4 +1,4 @@
-//! Values come by PUT.
+//! Tests of values that clients send by PUT.
 
 use crate::common::{TestHub, frame};
 use accp_hub::Config;

@@ -1,8 +1,8 @@
 //! An MCP server over a session in this process, for trying MCP clients.
 //!
-//! `mcp_server --stdio [AGENT]` serves one agent of the session `lunch` over standard streams.
-//! `mcp_server PORT` serves all sessions and agents at `http://127.0.0.1:PORT/mcp/{session}/{agent}`, and
-//! prints the address; the port 0 takes any. In every session the agent `cook` answers tasks and chats.
+//! `mcp_server --stdio [AGENT]` serves one agent of the session `lunch` over standard streams. `mcp_server PORT`
+//! serves all sessions and agents at `http://127.0.0.1:PORT/mcp/{session}/{agent}`, and prints the address; with
+//! the port 0 the system chooses a free port. In every session the agent `cook` answers tasks and chats.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

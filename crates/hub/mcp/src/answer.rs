@@ -54,7 +54,7 @@ pub(crate) fn result(
     }
 }
 
-/// Returns a frame as content. It repeats the text for programs.
+/// Returns a frame as content. The frame repeats the text of the result for programs.
 fn embedded(chain: &str, frame: String) -> ContentBlock {
     let contents = ResourceContents::text(frame, format!("accp://tool/{chain}"));
     let resource = EmbeddedResource::new(contents.with_mime_type(ACCP));

@@ -139,8 +139,8 @@ impl OutgoingFrame {
     }
 }
 
-/// Reads the params of a frame that the registry lists, so that one error names all mistakes.
-/// Returns `None` if its name also means another frame.
+/// Reads the params of a frame that the registry lists, so that one error names all mistakes. Returns `None` if
+/// the name of the frame also means another frame.
 fn by_registry(
     registry: &Registry,
     agent: &AgentId<'_>,

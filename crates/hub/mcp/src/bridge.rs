@@ -124,7 +124,7 @@ impl Bridge {
         })
     }
 
-    /// Returns the names of the server's tools, as it listed them first.
+    /// Returns the names of the server's tools, as the server listed them at the start.
     pub fn tools(&self) -> &[String] {
         &self.tools
     }

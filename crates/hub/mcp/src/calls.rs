@@ -45,7 +45,7 @@ pub(crate) async fn call(
     }
 }
 
-/// Checks that the tool has all arguments of the call, so that a misspelt argument is an error.
+/// Checks that the tool declares all arguments of the call, so that a misspelt argument is an error.
 fn check(name: &str, args: &JsonObject) -> Option<Result<(), Fault>> {
     let tool = tools::all().into_iter().find(|tool| tool.name == name)?;
     let properties = tool.input_schema.get("properties")?.as_object()?;

@@ -1,4 +1,4 @@
-//! The connection of MCP clients to one agent, which is opened with its first use.
+//! The connection of MCP clients to one agent. The agent is opened when the connection is first used.
 
 use std::future::Future;
 use std::pin::Pin;

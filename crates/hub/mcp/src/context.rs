@@ -1,4 +1,4 @@
-//! The tools with which a model finds what left its list, over MCP.
+//! Serves the tools of accp-memory over MCP, by which a model finds the messages that left its list.
 
 use std::path::PathBuf;
 use std::sync::Arc;

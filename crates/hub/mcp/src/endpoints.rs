@@ -16,7 +16,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::connection::Connection;
 use crate::server::Server;
 
-/// How many MCP sessions an agent has at a time. One more ends the oldest.
+/// How many MCP sessions an agent has at a time. A further session ends the oldest.
 const SESSIONS: usize = 16;
 
 /// The MCP service of one agent. An MCP session of one agent is unknown to all others.
@@ -32,9 +32,9 @@ pub(crate) struct AgentEndpoint {
 
 /// Who uses an endpoint.
 struct Usage {
-    /// The sessions of MCP, the oldest first, and the right by which each was used last.
+    /// The sessions of MCP, the oldest first, each with the right under which it was used last.
     sessions: VecDeque<(SessionId, Arc<str>)>,
-    /// The rights of the clients, each with the task that waits for the end of the right.
+    /// The rights of the clients, each with the task that waits until the right is over.
     rights: BTreeMap<Arc<str>, AbortHandle>,
     /// When the endpoint was used last.
     since: Instant,
@@ -50,7 +50,7 @@ impl AgentEndpoint {
         self.manager.sessions.read().await.contains_key(session)
     }
 
-    /// Notes the right by which an MCP session is used, and ends the oldest session if there are too many.
+    /// Notes the right under which an MCP session is used, and ends the oldest session if there are too many.
     async fn note_use(&self, session: SessionId, right: &Arc<str>) {
         let oldest = {
             let there = self.manager.sessions.read().await;
@@ -120,7 +120,7 @@ struct Entries {
     is_swept: bool,
 }
 
-/// How long an endpoint stays whose agent was not opened: a request may still use it.
+/// How long an endpoint is kept if its agent was not opened. A request may still use the endpoint.
 const UNOPENED: Duration = Duration::from_secs(10);
 
 /// The endpoints of all agents that clients use.
@@ -144,8 +144,8 @@ impl<A: Agents> Endpoints<A> {
         }
     }
 
-    /// Returns the endpoint of an agent, which stays as long as one of its clients has the right. This does not open
-    /// the agent: the server does that when a client begins.
+    /// Returns the endpoint of an agent. The endpoint stays as long as one of its clients has the right. This
+    /// does not open the agent: the server opens the agent when a client begins.
     pub(crate) fn acquire(self: &Arc<Self>, who: &Principal) -> Arc<AgentEndpoint> {
         let mut entries = self.lock();
         let endpoint = entries.all.entry(key(who));
@@ -193,7 +193,7 @@ impl<A: Agents> Endpoints<A> {
         }
     }
 
-    /// Waits until a right is over, and ends what only this right uses.
+    /// Waits until a right is over, and ends what is used under this right alone.
     fn end_with_right(self: &Arc<Self>, who: Principal, right: Arc<str>) -> AbortHandle {
         let endpoints = Arc::downgrade(self);
         let task = tokio::spawn(async move {
@@ -210,8 +210,8 @@ impl<A: Agents> Endpoints<A> {
         task.abort_handle()
     }
 
-    /// Removes a right from an endpoint, and the endpoint with its last right. Returns the MCP sessions that were
-    /// used by the right.
+    /// Removes a right from an endpoint, and removes the endpoint with its last right. Returns the MCP sessions
+    /// that were last used under this right.
     fn remove_right(
         &self,
         who: &Principal,

@@ -32,9 +32,9 @@ const VERSION: &str = "mcp-protocol-version";
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The hosts that clients may name, as `example.com` or `example.com:8080`: those of this machine by
-    /// default, against DNS rebinding. A server that is reached under another name adds it. An empty
-    /// list allows all.
+    /// The hosts that clients may name, as `example.com` or `example.com:8080`, against DNS rebinding: by default
+    /// those of this machine. If clients reach the server under another name, add that name. An empty list allows
+    /// all.
     pub hosts: Vec<String>,
     /// The origins of web pages that may call, as `https://app.example.com:443`: pages of this machine by
     /// default, as the conformance suite of MCP asks. An empty list allows no page, and
@@ -42,8 +42,8 @@ pub struct Settings {
     pub origins: Option<Vec<String>>,
     /// The most bytes of a request: 1 MiB by default.
     pub request_bytes: usize,
-    /// The time after which an agent is closed that no client uses: 30 minutes by default. What was sent
-    /// to it waits in its store.
+    /// An agent that no client uses for this time is closed: 30 minutes by default. Its frames wait until it is
+    /// opened again.
     pub idle: Duration,
 }
 
@@ -61,8 +61,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Returns the settings of a service behind a gate that has checked the host and the origin of each
-    /// request: the service asks for neither.
+    /// Returns the settings of a service behind a layer that has checked the host and the origin of each request.
+    /// The service itself checks neither.
     pub fn behind_a_gate() -> Self {
         Self {
             hosts: Vec::new(),
@@ -75,11 +75,11 @@ impl Settings {
 /// The MCP servers of all agents, over streamable HTTP: a service of tower, for axum's
 /// `Router::nest_service`.
 ///
-/// It serves the revisions of MCP with sessions, up to 2025-11-25, and 2026-07-28 without. A request is for
-/// the agent of the [`Principal`] in its extensions, which a gate puts there that has checked who asks; a
-/// session of MCP is known to the principal alone for which it was begun. [`TrustPath`](crate::TrustPath)
-/// reads the principal from the path, for servers where everybody may be anybody. An agent is opened when
-/// a client begins to use it: a request that is refused opens none.
+/// It serves the revisions of MCP with sessions, up to 2025-11-25, and the revision 2026-07-28 without sessions.
+/// A layer before the service checks who asks, and puts the [`Principal`] into the extensions of the request. The
+/// request is then for the agent of that principal. An MCP session is known only to the principal that began it.
+/// A server that trusts everybody uses [`TrustPath`](crate::TrustPath), which reads the principal from the path.
+/// An agent is opened when a client begins to use it: a request that is refused opens none.
 pub struct Service<A> {
     endpoints: Arc<Endpoints<A>>,
     /// The most bytes of a request.
@@ -113,7 +113,7 @@ impl<A: Agents> Service<A> {
         }
     }
 
-    /// Answers a POST. Without a session of MCP, it may begin one.
+    /// Answers a POST. A request that names no session of MCP may begin one.
     async fn post<B>(
         &self,
         service: &McpService,
@@ -171,8 +171,8 @@ impl<A: Agents> Service<A> {
         let named = session(request.headers());
         let deletes = request.method() == Method::DELETE;
         let response = match &named {
-            // If a client ends an unknown session, rmcp answers that the session has ended. So this
-            // code refuses it.
+            // If a client ends an unknown session, rmcp answers as if the session had ended. So such a request is
+            // refused here.
             Some(named) if deletes && !endpoint.has(named).await => refused("a session of MCP"),
             named if request.method() == Method::POST => {
                 self.post(endpoint.service(), request, named.is_none())
@@ -199,7 +199,7 @@ fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
 }
 
 /// The body of an answer. It stops once the right of the caller is over, because a body that ends by itself would
-/// look complete. The gate that admitted the request then breaks the body off and says why.
+/// look complete. The layer that admitted the request then breaks the body off and says why.
 struct WhileRight {
     body: BoxBody<bytes::Bytes, Infallible>,
     over: Mutex<Option<Over>>,

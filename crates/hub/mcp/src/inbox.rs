@@ -12,7 +12,8 @@ use tokio::sync::{Mutex as Turn, Notify, oneshot};
 /// How many bytes of frames are opened at a time. A single frame may be longer.
 const MAX_BYTES: usize = 256 << 10;
 
-/// How many pieces of streams may wait for those before them. Each has a handler, of which an agent has 64 at a time.
+/// How many pieces of streams may wait for earlier pieces. Each of them keeps a handler running, and an agent
+/// runs 64 handlers at a time.
 const MAX_HELD: usize = 32;
 /// How many entries of the log are searched for earlier pieces of a stream.
 const EARLIER: u64 = 1024;
@@ -44,17 +45,19 @@ impl PendingFrame {
         drop(self.done());
     }
 
-    /// Takes the frame apart, for a reply. Dropping the second part leaves the frame open.
+    /// Returns the context for a reply, and the sender that ends the handler. Dropping the sender leaves the
+    /// frame open.
     pub(crate) fn reply(self) -> (Cx, oneshot::Sender<()>) {
         (self.cx, self.mark)
     }
 }
 
-/// The frames of an inbox, by how far the model has them.
+/// The frames of an inbox, from their arrival until the model has them open.
 struct FrameQueues {
     /// Frames in the order in which they came.
     arrived: VecDeque<PendingFrame>,
-    /// Pieces of streams that wait for those before them. `None` stands for a piece that an earlier inbox had.
+    /// Pieces of streams that wait for earlier pieces. `None` stands for a piece that an earlier inbox of the
+    /// agent had.
     order: PiecesInOrder<Option<PendingFrame>>,
     /// Frames in the order in which the model reads them.
     waiting: VecDeque<PendingFrame>,
@@ -103,7 +106,7 @@ impl Default for FrameQueues {
     }
 }
 
-/// Waits until an agent has ended. This does not keep it open.
+/// Waits until an agent has ended. This does not keep the agent open.
 fn ended(agent: &Agent) -> impl Future<Output = ()> + use<> {
     let mut frames = agent.frames(u64::MAX);
     async move {
@@ -122,7 +125,7 @@ pub(crate) struct Inbox {
 }
 
 impl Inbox {
-    /// Makes the inbox of an agent. From now on it gets all frames that no other handler takes.
+    /// Makes the inbox of an agent. From now on the inbox gets all frames that no other handler takes.
     pub(crate) async fn new(agent: Agent) -> Result<Arc<Self>, Error> {
         // The model first reads the state of the session, so the agent has to have joined.
         agent.joined().await?;
@@ -146,7 +149,7 @@ impl Inbox {
                 inbox.news.notify_waiters();
             }
             async move {
-                // A frame without a mark stays due. The agent gets it again when it is opened anew.
+                // The agent gets a frame without a mark again when it is opened anew.
                 let ended = async {
                     if let Ok(end) = end {
                         end.await;
@@ -182,7 +185,7 @@ impl Inbox {
         frames.waiting.len() + frames.arrived.len()
     }
 
-    /// Returns how many pieces of streams wait for one before them.
+    /// Returns how many pieces of streams wait for earlier pieces.
     pub(crate) fn held(&self) -> usize {
         self.frames().order.waiting()
     }
@@ -194,7 +197,7 @@ impl Inbox {
         let over = |pending: &Option<PendingFrame>| pending.as_ref().is_some_and(is_cancelled);
         let over = self.frames().order.drop_if(over);
         over.into_iter().flatten().for_each(PendingFrame::discard);
-        // If this fails, the agent has ended. It gets its frames again when it is opened.
+        // If this fails, the agent has ended. The agent gets its frames again when it is opened.
         let Ok(registry) = self.agent.registry().await else {
             return;
         };
@@ -215,8 +218,8 @@ impl Inbox {
         }
     }
 
-    /// Returns the pieces of a stream that stand before this one in the log. An earlier inbox of the agent had
-    /// them, because this inbox gets its frames in their order.
+    /// Returns the pieces of a stream that are before this piece in the log. An earlier inbox of the agent had
+    /// those pieces, because this inbox gets its frames in the order of the log.
     async fn before(&self, piece: &Inbound) -> Vec<Inbound> {
         let mut before = Vec::new();
         let Ok(chain) = piece.chain() else {
@@ -251,8 +254,8 @@ impl Inbox {
         self.frames().end(answer);
     }
 
-    /// Marks the frames that the model has seen and that ask for nothing, or whose chain was
-    /// cancelled. Returns the positions of the latter, once all marks are durable.
+    /// Marks the open frames that want no answer, or whose chain was cancelled. Returns the positions of frames
+    /// that wanted an answer and were cancelled, once all marks are durable.
     ///
     /// # Errors
     /// When the agent has ended.
@@ -264,7 +267,8 @@ impl Inbox {
         Ok(cancelled)
     }
 
-    /// Marks frames. Returns futures that end when the marks are durable, and the positions of cancelled frames.
+    /// Marks these frames. Returns futures that end when the marks are durable, and the positions of the
+    /// cancelled frames.
     fn close(
         &self,
     ) -> (
@@ -286,7 +290,7 @@ impl Inbox {
         )
     }
 
-    /// Opens at most `most` frames, and waits for the first. `asks` says which of them want an answer.
+    /// Opens at most `most` frames, and waits for the first. `asks` says whether a frame wants an answer.
     pub(crate) async fn open(
         &self,
         most: usize,

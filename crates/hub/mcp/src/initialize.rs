@@ -1,5 +1,5 @@
-//! The `initialize` request. rmcp takes one that it cannot read for another request, and does not say what is wrong
-//! with it.
+//! The `initialize` request. rmcp treats an invalid `initialize` as some other request, and does not say what is
+//! wrong. So this module checks `initialize` first.
 
 use std::io::Cursor;
 
@@ -108,8 +108,8 @@ where
     Some(whole.freeze())
 }
 
-/// Reads the `initialize` request from a pipe. An invalid one is answered, and the client may send another. Returns
-/// the pipe as it was before the valid request.
+/// Reads the `initialize` request from a pipe. This answers an invalid request, and then the client may send
+/// another. Returns the pipe as it was before the valid request.
 ///
 /// # Errors
 /// When the pipe breaks.

@@ -11,7 +11,7 @@ use serde_json::Value as Json;
 
 use crate::inbox::Inbox;
 
-/// Digits of the registry's hash, as sessions say it.
+/// How many digits of the registry's hash a `sync:registry` frame has.
 const DIGITS: usize = 6;
 
 /// Writes the instructions for a model.
@@ -23,7 +23,7 @@ pub(crate) async fn write(inbox: &Inbox) -> Result<String, accp_client::Error> {
 fn of(session: &Session, me: &str) -> String {
     let registry = &session.options().registry;
     let mut text = String::new();
-    // The frame has a line of its own, so that a program finds it.
+    // The frame has a line of its own, so that a program can find it.
     let _ = writeln!(text, "{}", sync_registry(session, me));
     let _ = writeln!(
         text,

@@ -10,11 +10,11 @@ use serde_json::{Value as Json, json};
 /// The media type of frames (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
 
-/// The longest value, in bytes, that replaces its reference. `accp_expand` returns longer ones.
+/// The longest value, in bytes, that replaces its reference. `accp_expand` returns longer values.
 const MAX_VALUE: usize = 8_000;
-/// The bytes of all values that replace references in one result. A value counts each time.
+/// The most bytes of all values in one result. A value counts once for each reference that it replaces.
 const MAX_VALUES: usize = 64 << 10;
-/// How many values are read for one result.
+/// How many values are read for one result at most.
 const READS: usize = 64;
 
 /// Returns the id under which a model names a frame: its place in the log.

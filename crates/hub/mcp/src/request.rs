@@ -1,4 +1,4 @@
-//! How long a request is served: until its client gives it up, or the right of the caller is over.
+//! Serves a request until its client gives it up, or until the right of the caller is over.
 
 use std::future::Future;
 

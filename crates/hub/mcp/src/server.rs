@@ -52,7 +52,7 @@ impl Server {
     }
 }
 
-/// The agent has ended, so no request can be served.
+/// Makes the error for a request that cannot be served, because the agent has ended.
 fn ended(error: &accp_client::Error) -> ErrorData {
     ErrorData::internal_error(error.to_string(), None)
 }

@@ -15,7 +15,7 @@ use crate::connection::Connection;
 use crate::inbox::Inbox;
 use crate::request::over;
 
-/// The changes of a session, also after its agent was opened anew.
+/// The changes of a session, also after the session's agent was opened anew.
 struct Changes {
     inboxes: watch::Receiver<Option<Arc<Inbox>>>,
     /// The log from the next change on, while the agent is open.
@@ -37,7 +37,7 @@ impl Changes {
         Ok(changes)
     }
 
-    /// Follows the log of the agent as it was opened last.
+    /// Follows the log of the agent that was opened last.
     async fn follow(&mut self) -> Result<(), Error> {
         let inbox = self.inboxes.borrow_and_update().clone();
         let agent = inbox.as_ref().map(|inbox| &inbox.agent);
@@ -131,7 +131,7 @@ impl Drop for Subscriptions {
     }
 }
 
-/// Notifies a listener of each change, until it is gone.
+/// Notifies a listener of each change, until the listener is gone.
 pub(crate) async fn listen(
     connection: &Connection,
     context: &SubscriptionContext,

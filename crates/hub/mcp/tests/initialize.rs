@@ -1,4 +1,4 @@
-//! How a client begins, over HTTP and over a pipe.
+//! Tests of the `initialize` request, over HTTP and over a pipe.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use std::fmt::Write as _;

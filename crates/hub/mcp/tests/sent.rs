@@ -138,7 +138,7 @@ async fn a_frame_that_does_not_enter_the_log_is_an_error() {
     "#);
 }
 
-/// A reply that the session does not take is an error, too, and says what went out in its place.
+/// A reply that the session refuses is an error, too. The error says which frame was sent instead.
 #[tokio::test]
 async fn a_reply_has_a_place_in_the_log_or_is_an_error() {
     let hub = hub().await;

@@ -119,7 +119,7 @@ async fn requests_for_others_do_not_come_and_what_is_no_request_needs_no_mark() 
     assert!(end.text.starts_with("@dev>end:schedule{}["), "{}", end.text);
 }
 
-/// A request may name an agent beside its fields, and only a request may.
+/// A request may name its addressee outside of its fields. Other frames may not.
 #[tokio::test]
 async fn a_request_is_for_the_agent_that_it_names() {
     let hub = hub().await;

@@ -1,5 +1,5 @@
-//! How a batch changes a side. The checks of the contract of [`Store`](crate::Store) stand here, once for
-//! all stores.
+//! The changes that a batch makes to a side, with the checks of the contract of [`Store`](crate::Store). All
+//! stores share this code.
 
 mod key;
 mod row;
@@ -20,7 +20,7 @@ pub(crate) use row::{SideRow, needs_older_rows, seen_in};
 #[derive(Debug)]
 pub(crate) struct Conflict(pub String);
 
-/// The rows of one side that a store has, as far as a batch is checked against them.
+/// The stored rows of one side against which a batch is checked.
 pub(crate) trait SideRows {
     /// The errors of the store.
     type Fault: From<Conflict>;
@@ -79,7 +79,7 @@ impl<'b> Changes<'b> {
         }
     }
 
-    /// Adds the changes of the durable part of a batch. After an error the changes are of no use.
+    /// Adds the changes of the durable part of a batch. After an error, drop the changes.
     pub(crate) fn apply<R: SideRows>(
         &mut self,
         rows: &mut R,

@@ -83,9 +83,10 @@ impl Committer {
         Self::start(Box::new(Plain(store)))
     }
 
-    /// Owns a store without a thread: whoever submits does the work, or leaves it to who does work
-    /// already. For a store that never waits for a disk, such as [`MemoryStore`](crate::MemoryStore): it
-    /// saves the way to another thread and back. What is [asked](Committer::ask) must not wait either.
+    /// Owns a store without a thread. The thread that submits a job does it, unless another thread does jobs
+    /// already: then that thread does it. This is for a store that never waits for a disk, such as
+    /// [`MemoryStore`](crate::MemoryStore), and saves the way to another thread and back. Calls by
+    /// [`ask`](Committer::ask) must not wait either.
     ///
     /// ```
     /// use accp_session::Batch;
@@ -156,8 +157,8 @@ impl<T: ?Sized + 'static> Committer<T> {
         pending
     }
 
-    /// Calls `ask` with the store as [`ask`](Self::ask) does, and closes every side of a session first:
-    /// what their owners hold in memory is not what the store has afterwards. They have to open them
+    /// Closes every side of a session, and then calls `ask` with the store as [`ask`](Self::ask) does. Use this
+    /// for a change of the store that the sessions in memory do not know. Their owners have to open the sides
     /// again, as after a failed batch.
     ///
     /// ```
@@ -218,7 +219,7 @@ impl<T: ?Sized + 'static> Shared<T> {
     }
 }
 
-/// Makes a call on the store, and what waits for its answer.
+/// Makes a call on the store, and the [`Pending`] for its answer.
 fn asking<A: Send + 'static>(
     ask: impl FnOnce(&mut dyn Store) -> Result<A, StoreError> + Send + 'static,
 ) -> (Ask, Pending<A>) {

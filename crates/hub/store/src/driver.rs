@@ -48,10 +48,10 @@ const AHEAD: usize = 8;
 ///   opening, after inputs, and at [`Session::next_timeout`]. An input takes effect only when it
 ///   was carried out. [`serve`](Self::serve) does the same with a handler.
 /// - Only the driver may take the outputs of the session ([`Session::poll`]).
-/// - When the store fails, nothing that it did not keep leaves, and the driver is put aside: every
-///   later call fails. [`into_parts`](Self::into_parts) gives the store back, to open the session
-///   again from it. The session then sends again the frames that were not acknowledged, and
-///   delivers again the frames that were not handled.
+/// - When the store fails, the driver sends no frame of a batch that was not kept. The driver is then put aside:
+///   every later call fails. [`into_parts`](Self::into_parts) gives the store back, to open the session again
+///   from it. The session then sends again the frames that were not acknowledged, and delivers again the frames
+///   that were not handled.
 ///
 /// The store keeps each side under the id of the session and the side's own agent, so that the
 /// sides of a session can share one store.
@@ -243,8 +243,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         self.carry_out_by(now, |store, side, batch| store.commit(&[(side, batch)]))
     }
 
-    /// Carries out, hands each frame to the handler, and commits the mark of the frame together
-    /// with the frames that the handler returns in answer. Returns the events.
+    /// Carries out as [`carry_out`](Self::carry_out) does, and hands each frame to the handler. The mark of the
+    /// frame is committed together with the frames that the handler returns in answer. Returns the events.
     ///
     /// A frame whose handler fails is not marked. The next call begins with that frame, and also
     /// returns the events of the call that failed.
@@ -272,8 +272,8 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(std::mem::take(&mut self.events))
     }
 
-    /// Returns the first frame that waits for its handler, once its values are here. Forgets the
-    /// frames whose time is over, and those that are marked, also through `session_mut`.
+    /// Returns the first frame that waits for its handler, once its values are here. Drops frames whose time is
+    /// over, and frames that were marked meanwhile, for example through `session_mut`.
     fn first(&mut self, now: Time) -> Result<Option<Inbound>, DriverError> {
         while let Some(inbound) = self.inbox.front() {
             let waits = self.machine.session().waits(inbound.position());
@@ -289,7 +289,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(None)
     }
 
-    /// Asks for the values of the frames behind the first one, which waits for its own.
+    /// Asks for the values of the frames behind the first frame, while the first frame waits for its own values.
     fn fetch_ahead(&mut self) -> Result<(), DriverError> {
         let next = self.inbox.iter().skip(1).take(AHEAD).cloned();
         let next: Vec<_> = next.collect();
@@ -315,14 +315,14 @@ impl<S: Store, L: Link> Driver<S, L> {
         std::mem::take(&mut self.events)
     }
 
-    /// Reads the value that a reference names. Returns `None` while its bytes are on their way
-    /// here; [`Event::Supplied`] tells that they have come. On a member,
-    /// [`carry_out`](Self::carry_out) asks the host for the bytes. [`Resolver`](accp_session::Resolver) has the rules.
+    /// Reads the value that a reference names. Returns `None` while its bytes are on their way here;
+    /// [`Event::Supplied`] tells that they have come. On a member, [`carry_out`](Self::carry_out) asks the host
+    /// for the bytes. [`Resolver`](accp_session::Resolver) has the rules.
     ///
     /// # Errors
-    /// [`DriverError::Reference`], also for bytes that nobody supplies ([`Event::Unavailable`]): on a
-    /// member once, and the call after that asks for them again; on a host until they come, because it asks
-    /// on by itself. [`DriverError::Store`], after which the session is not put aside.
+    /// [`DriverError::Reference`], also when nobody supplies the bytes ([`Event::Unavailable`]). A member returns
+    /// that error once, and its next call asks for the bytes again. A host goes on asking by itself, and returns
+    /// the error until the bytes come. [`DriverError::Store`], after which the session is not put aside.
     pub fn read(
         &mut self,
         reference: &Reference<'_>,
@@ -332,9 +332,9 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(lookup.value)
     }
 
-    /// Looks for words in the frames that have left hot state, as far as their texts are kept, and in
-    /// the values that they refer to: what a model can no longer see. Returns at most `limit`
-    /// frames, the best first ([`Store::search`]).
+    /// Looks for words in what a model can no longer see: in the frames that have left hot state and still have
+    /// their texts, and in the values that these frames refer to. Returns at most `limit` frames, the best first
+    /// ([`Store::search`]).
     ///
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
@@ -343,10 +343,9 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(search.look(&mut self.store, self.machine.side(), words)?)
     }
 
-    /// Reads the values of a frame that stand behind references, so that
-    /// [`Inbound::decode`] reads whole fields. Returns `None` while bytes are on their way here. What
-    /// cannot be read stays a reference, and `decode` says which field lacks it.
-    /// [`serve`](Self::serve) does this for each frame.
+    /// Reads the values of the references in a frame, so that [`Inbound::decode`] reads whole fields. Returns
+    /// `None` while bytes are on their way here. If a value cannot be read, its reference stays, and `decode`
+    /// says which field lacks the value. [`serve`](Self::serve) does this for each frame.
     ///
     /// # Errors
     /// [`DriverError::Store`], after which the session is not put aside.
@@ -377,7 +376,7 @@ impl<S: Store, L: Link> Driver<S, L> {
         Ok(self.machine.take_outcome())
     }
 
-    /// Looks up what the work needs until it is done.
+    /// Looks up data in the store for this work, until the work is done.
     fn run_lookup(&mut self, lookup: &mut impl Lookup) -> Result<(), DriverError> {
         let mut found = None;
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {

@@ -24,15 +24,16 @@ pub struct ErasureRequest {
     pub positions: Vec<RangeInclusive<u64>>,
     /// The values under these keys, without their tier: `k101_7`.
     pub keys: BTreeSet<String>,
-    /// True to let frames lapse that wait for a handler. Otherwise nothing is erased then.
+    /// True to let frames lapse that wait for a handler. If false, such a frame makes the plan fail, and nothing
+    /// is erased.
     pub lapses: bool,
 }
 
 /// An erasure that is ready to be carried out: what it deletes from each side of a session in a store.
 ///
-/// The frames take with them what [`Erasing`] says: their parts and copies, their values, and the
-/// checkpoints that may state facts of them. The fold of each side is made anew without them. What
-/// other agents have written about them stays, and so do copies in other stores: those of agents that are
+/// With the frames, the plan erases what [`Erasing`] says: their parts and copies, their values, and the
+/// checkpoints that may state facts of them. The plan makes a new fold of each side without the erased data. What
+/// other agents have written about this data stays, and so do copies in other stores: those of agents that are
 /// elsewhere, and backups.
 ///
 /// While a side is open, its session holds the data in memory. So close it first, or let
@@ -126,16 +127,16 @@ pub enum EraseError {
     Key(String),
     /// A frame waits for its handler.
     Due(SideId, u64),
-    /// A frame stands in the outbox of its sender, which has not heard yet that the host took it, or
-    /// has not sent it.
+    /// The outbox of this side still has a frame that is to be erased: the sender has not sent it, or does not
+    /// know yet that the host has taken it.
     Outbox(SideId),
 }
 
 impl ErasurePlan {
     /// Finds all that has to be erased from the sides of a session. Changes nothing.
     ///
-    /// `options` and `rules` are those under which the session runs, or the defaults: the names of
-    /// session and agent are replaced.
+    /// `options` and `rules` are those under which the session runs, or the defaults. The plan replaces the names
+    /// of session and agent in `options`.
     ///
     /// # Errors
     /// As [`EraseError`] says.
@@ -213,8 +214,8 @@ impl ErasurePlan {
         &self.sides
     }
 
-    /// Erases everything, or nothing. An empty plan has the store scrub its files all the same, where
-    /// an erasure was not completed.
+    /// Erases everything, or nothing. Also carry out an empty plan: the store then scrubs its files if an earlier
+    /// erasure was not completed.
     ///
     /// # Errors
     /// As [`Store::erase`].
@@ -268,7 +269,7 @@ impl<'f> Fold<'f> {
         Ok(session.state().clone())
     }
 
-    /// Checks that nobody needs the data.
+    /// Checks that no outbox and no handler still needs the data.
     fn check(&self, erased: &Erased, wanted: &ErasureRequest) -> Result<(), EraseError> {
         let outbox = &self.stored.outbox;
         let is_own = wanted.from.as_deref() == Some(self.side.agent());

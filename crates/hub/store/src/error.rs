@@ -36,7 +36,7 @@ pub enum StoreErrorKind {
     /// Another version wrote the file: update, or export the sessions with the version that
     /// wrote it.
     Version,
-    /// The file is not a store of sessions: name another.
+    /// The file is not a store of sessions: give the name of another file.
     Foreign,
     /// The store is empty, because the program that creates it has not finished: run that program
     /// again.
@@ -88,7 +88,7 @@ impl StoreError {
         self.0.kind
     }
 
-    /// Returns whether the data itself is at fault, so that to open the store again is of no use.
+    /// Returns whether the data itself is at fault, so that opening the store again does not help.
     pub fn is_damage(&self) -> bool {
         let kind = self.kind();
         matches!(

@@ -1,4 +1,5 @@
-//! Files: as a trait, so that tests can cut the power and fill the disk, and for their owner alone.
+//! Files. The trait [`Files`] lets tests cut the power and fill the disk. [`Private`] and the functions here make
+//! files that their owner alone can open.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// The most bytes of a file that is read.
 pub const MOST_BYTES: u64 = 64 << 20;
 
-/// Reads and writes files. [`Os`] is the file system; tests have others, which lose power or are full.
+/// Reads and writes files. [`Os`] is the file system. Tests use other implementations, which lose power or are
+/// full.
 pub trait Files {
     /// Returns the bytes of a file.
     ///
@@ -15,7 +17,7 @@ pub trait Files {
     /// `NotFound`, `FileTooLarge` over [`MOST_BYTES`], and the errors of the system.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Returns where a path leads, without links.
+    /// Returns the path with all links resolved.
     ///
     /// # Errors
     /// `NotFound`, and the errors of the system, such as links in a circle.
@@ -33,25 +35,25 @@ pub trait Files {
     /// `AlreadyExists`, and the errors of the system.
     fn create(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
-    /// Writes a file, over one that is there.
+    /// Writes a file, and replaces an existing one.
     ///
     /// # Errors
     /// Those of the system.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()>;
 
-    /// Cuts a file.
+    /// Cuts a file to this length.
     ///
     /// # Errors
     /// Those of the system.
     fn cut(&self, path: &Path, length: u64) -> io::Result<()>;
 
-    /// Brings a file or a folder to the disk.
+    /// Syncs a file or a folder to the disk.
     ///
     /// # Errors
     /// Those of the system.
     fn sync(&self, path: &Path) -> io::Result<()>;
 
-    /// Renames a file, over one that is there.
+    /// Renames a file, and replaces an existing one.
     ///
     /// # Errors
     /// Those of the system.
@@ -64,14 +66,14 @@ pub trait Files {
     fn remove(&self, path: &Path) -> io::Result<()>;
 }
 
-/// Sets that files which are made by these options are for their owner alone, where the system has modes.
+/// Makes these options create files that their owner alone can open, where the system has modes.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options
 }
 
-/// Makes an empty file for its owner alone, unless there is one. What is behind a link is made.
+/// Makes an empty file for its owner alone, unless there is one. If the path is a link, this makes the target.
 ///
 /// # Errors
 /// Those of the system.
@@ -88,7 +90,7 @@ pub fn create_private(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder, and those above it that lack, for their owner alone.
+/// Makes a folder and all missing folders above it, for their owner alone.
 ///
 /// # Errors
 /// Those of the system.
@@ -99,7 +101,8 @@ pub fn create_private_folder(path: &Path) -> io::Result<()> {
     builder.recursive(true).create(path)
 }
 
-/// Returns whether others than the owner may read or write a file. Elsewhere than on Unix, the folder says that.
+/// Returns whether others than the owner may read or write a file. On systems other than Unix, this is false:
+/// there, the folder decides who may open a file.
 pub fn is_open_to_others(path: &Path) -> bool {
     #[cfg(unix)]
     {
@@ -113,7 +116,7 @@ pub fn is_open_to_others(path: &Path) -> bool {
     }
 }
 
-/// Returns where a path leads, without links, also if no file is there yet.
+/// Returns the path with all links resolved, even if no file is there yet.
 ///
 /// # Errors
 /// `NotFound` when there is no such folder, and the errors of the system, such as links in a circle.
@@ -138,7 +141,7 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Os;
 
-/// The file system, where files that are made are for their owner alone.
+/// The file system. Files that this makes are for their owner alone.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Private;
 

@@ -52,8 +52,8 @@ const END: &str = "-hub";
 const MOST: u64 = 200;
 
 impl HubFile {
-    /// Takes a file for this process. The file need not be there yet. `holder` tells people where this hub is:
-    /// the error of a second hub has it, with the number of this process.
+    /// Takes a file for this process. The file need not be there yet. `holder` tells people where this hub is. If
+    /// a second hub takes the file, its error names this holder and the number of this process.
     ///
     /// # Errors
     /// [`Busy`](crate::StoreErrorKind::Busy) when another hub has the file; [`Io`](crate::StoreErrorKind::Io)
@@ -177,8 +177,8 @@ fn warn(store: &Path) {
     }
 }
 
-/// Names this process in its lock file. The bytes of the last holder are written over before the rest is cut
-/// off, so that a disk that is full takes them.
+/// Names this process in its lock file. This overwrites the bytes of the last holder before it cuts off the rest,
+/// so that the write also succeeds on a full disk.
 fn write(mut lock: &File, holder: &str) -> io::Result<()> {
     let line = format!("process {} {holder}\n", process::id());
     lock.rewind()?;

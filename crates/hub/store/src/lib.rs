@@ -1,12 +1,11 @@
 //! Stores for the sides of sessions.
 //!
-//! A session hands out [`Batch`]es. A [`Store`] keeps each batch as a whole or not at all, and
-//! after a crash gives back the state that restores the session. A session has several sides: the
-//! side of its host and the sides of its members. Each side has a log of its own, and [`SideId`]
-//! names a side. [`SqliteStore`] keeps sides in one file, and `docs/format.md` describes the format
-//! of the file. `PostgresStore` (feature `postgres`) keeps sides of many processes in a database, and
-//! `docs/postgres.md` describes its tables. [`MemoryStore`] keeps sides until it is dropped. Authors of other stores run
-//! `conformance` (feature `testing`) on theirs.
+//! A session hands out [`Batch`]es. A [`Store`] keeps each batch as a whole or not at all, and after a crash
+//! gives back the state that restores the session. A session has several sides: the side of its host and the
+//! sides of its members. Each side has a log of its own, and [`SideId`] names a side. [`SqliteStore`] keeps sides
+//! in one file, and `docs/format.md` describes the format of the file. `PostgresStore` (feature `postgres`) keeps
+//! sides of many processes in a database, and `docs/postgres.md` describes its tables. [`MemoryStore`] keeps
+//! sides until it is dropped. Authors of other stores run `conformance` (feature `testing`) on theirs.
 //!
 //! ```
 //! use accp_runtime::session::{Mid, Time};

@@ -1,4 +1,4 @@
-//! The file that a store has open: whether it is still under its path, with its write-ahead log.
+//! Checks whether the file that a store has open is still under its path, with its write-ahead log.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::error::{StoreError, StoreErrorKind};
 use crate::files;
 
-/// The bytes that a disk must have room for: a commit of a frame has a few pages.
+/// A disk must have room for this many bytes. A commit of a frame writes a few pages.
 const ROOM: usize = 64 << 10;
 
-/// The file that a store has open. Clones share what is known of it.
+/// The file that a store has open. All clones share what the store knows about the file.
 #[derive(Debug, Clone)]
 pub(crate) struct OpenFile {
     path: PathBuf,
@@ -34,7 +34,7 @@ struct Wal {
 pub(crate) enum WalLoss {
     /// The file was removed or replaced. The process still has it open.
     Removed,
-    /// Bytes of it are gone.
+    /// Bytes of the log are gone.
     Cut,
 }
 

@@ -43,11 +43,11 @@ pub use rows::PostgresRows;
 /// connection, which lasts as long as the store: after a connection has failed, every call fails with
 /// [`Io`](crate::StoreErrorKind::Io), and the program opens the store anew.
 ///
-/// Several processes may have one database open, and each may run other sides. The store keeps two of
-/// them from running one side: see [`Store`].
+/// Several processes may have one database open, and each may run other sides. The store does not let two
+/// processes run one side: see [`Store`].
 ///
-/// [`erase`](Store::erase) takes data out of the tables. The database overwrites it when it vacuums, and
-/// `docs/postgres.md` says where else it stands.
+/// [`erase`](Store::erase) deletes data from the tables. The database overwrites that data when it vacuums.
+/// `docs/postgres.md` says where else the data may be.
 ///
 /// Calls wait for the database, so asynchronous code puts a store behind a
 /// [`Committer`](crate::Committer). A call that comes from a runtime of tokio fails.
@@ -114,7 +114,7 @@ impl PostgresStore {
         self.rows.link().flights()
     }
 
-    /// Makes a call that needs no transaction over several flights, such as a read.
+    /// Makes a call that needs no transaction over several round trips, such as a read.
     fn call<T>(
         &mut self,
         side: Option<&SideId>,
@@ -125,7 +125,7 @@ impl PostgresStore {
         result.map_err(|fault| self.fail(Failure::Fault(fault, side.cloned())))
     }
 
-    /// Writes in a transaction, again if the database asks for that.
+    /// Writes in a transaction, and tries again if the database asks for that.
     fn write<T>(
         &mut self,
         mut write: impl FnMut(&mut Writer<'_>) -> Result<T, Failure>,

@@ -14,9 +14,9 @@ use crate::store::Store;
 /// A handler needs this trait when it keeps its results in the same place as its session: the store
 /// then keeps the mark of the frame, the replies and the handler's rows together, or none of them.
 ///
-/// [`SqliteStore`](crate::SqliteStore) is such a store, and so is `PostgresStore`. [`MemoryStore`](crate::MemoryStore) is not:
-/// it has no transaction through which an application could write. An application that keeps its
-/// rows in memory loses them together with the session.
+/// [`SqliteStore`](crate::SqliteStore) is such a store, and so is `PostgresStore`.
+/// [`MemoryStore`](crate::MemoryStore) is not: it has no transaction through which an application could write. An
+/// application that keeps its rows in memory loses them together with the session.
 ///
 /// ```
 /// # #[cfg(feature = "sqlite")] {

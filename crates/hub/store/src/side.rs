@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 /// Names one side of a session: the session, and the agent whose side it is.
 ///
-/// Both names are any text. Host and members are named alike. The store keeps with each side
-/// whether the side is the host's, as [`Summary::host`](crate::Summary::host). Sides are ordered by
-/// session, then by agent.
+/// Both names may be any text. The side of a host is named in the same way as that of a member. The store keeps
+/// with each side whether the side is the host's, as [`Summary::host`](crate::Summary::host). Sides are ordered
+/// by session, then by agent.
 ///
 /// A side is shown as `session@agent`. An `@` or a `\` inside either name has a `\` in front, so
 /// that no two sides look the same.

@@ -36,11 +36,10 @@ use side::Side;
 
 /// Keeps sides of sessions in one SQLite file, in the format of `docs/format.md`.
 ///
-/// A commit is one transaction and one sync of the write-ahead log (`journal_mode` WAL,
-/// `synchronous` FULL). So a commit survives a power cut, provided that the disk obeys a sync.
-/// While the file is open, two others stand beside it, `-wal` and `-shm`; until the file is closed,
-/// a copy has to take all three. The file does not shrink, unless something is erased: the space of
-/// deleted data is used again.
+/// A commit is one transaction and one sync of the write-ahead log (`journal_mode` WAL, `synchronous` FULL). So a
+/// commit survives a power cut, provided that the disk obeys a sync. While the file is open, two other files lie
+/// beside it, `-wal` and `-shm`; until the file is closed, a copy has to take all three. The file does not
+/// shrink, unless something is erased, but the space of deleted data is used again.
 ///
 /// [`erase`](Store::erase) writes the whole file anew, so that no page keeps what was erased. That takes
 /// as long as a copy of the file, needs room for one on the disk, and gives other numbers to rows of
@@ -186,7 +185,8 @@ impl SqliteStore {
         }
     }
 
-    /// Writes, and makes sure that the next process finds what is committed.
+    /// Writes. Before and after, this checks that the file is still in its place, so that the next process finds
+    /// the commit.
     fn in_open_file<T>(
         &mut self,
         write: impl FnOnce(&mut Self) -> Result<T, StoreError>,
@@ -200,7 +200,7 @@ impl SqliteStore {
         Ok(written)
     }
 
-    /// Checks the file and its write-ahead log, and saves what can be saved if the log is not there any more.
+    /// Checks the file and its write-ahead log. If the log is gone, this saves what can be saved.
     fn check_open_file(&self) -> Result<(), StoreError> {
         let Some(file) = &self.open_file else {
             return Ok(());

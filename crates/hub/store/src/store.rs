@@ -38,14 +38,14 @@ use crate::side::SideId;
 ///   - an entry has no text;
 ///   - a number does not fit in 63 bits.
 ///
-///   The store accepts these: the same put again; bytes for a key that had none; a registry that
-///   the store has already; an unknown key in `expired`; the removal of a frame that is not in the
-///   outbox; an inbox of a member that has one, whose text replaces the other.
+///   The store accepts these: the same put again; bytes for a key that had none; a registry that the store has
+///   already; an unknown key in `expired`; the removal of a frame that is not in the outbox; an inbox for a
+///   member that has one, which the new text replaces.
 /// - **An inbox is one text.** The last text of a member in [`Batch::inboxes`] counts, and an empty one
 ///   removes the inbox. Retention and erasures leave inboxes alone.
-/// - **What is erased is gone.** Once [`erase`](Self::erase) has returned `Ok`, no method gives the
-///   texts and bytes back. A store in a file has overwritten them; another says in its docs where
-///   they may still stand.
+/// - **What is erased is gone.** Once [`erase`](Self::erase) has returned `Ok`, no method gives the texts and
+///   bytes back. A store in a file has overwritten them. Other stores say in their docs where erased data may
+///   remain.
 /// - **Equal bytes are kept once** for a side. A key that was put without its bytes gets them as
 ///   soon as another key with the same digest and length brings them.
 ///
@@ -63,11 +63,11 @@ use crate::side::SideId;
 ///
 /// A store that several processes reach over a network keeps two processes from running one side:
 ///
-/// - **Fencing.** [`open`](Self::open) says that this store runs the side from now on. After it has
-///   returned, no commit and no deletion of a store that opened the side before succeeds: both fail
-///   as a [`Conflict`](crate::StoreErrorKind::Conflict) of that side. A store that commits to a side
-///   without opening it, deletes it, or erases from it, opens it thereby. Reading and [`retain`](Self::retain) open
-///   nothing; `retain` of a store that has lost the side fails too.
+/// - **Fencing.** [`open`](Self::open) says that this store runs the side from now on. After `open` has returned,
+///   no commit and no deletion of a store that opened the side before succeeds: both fail as a
+///   [`Conflict`](crate::StoreErrorKind::Conflict) of that side. A store also opens a side when it commits to it,
+///   deletes it, or erases from it without having opened it. Reading and [`retain`](Self::retain) open nothing;
+///   `retain` of a store that has lost the side fails too.
 /// - **Leases.** [`lease`](Self::lease) tells which process should run a side, so that two processes do
 ///   not take a side from each other in turn. A lease protects no data; the fence does.
 ///
@@ -89,9 +89,8 @@ pub trait Store {
         self.load(side)
     }
 
-    /// Takes or renews the lease of a side for `holder`, a name of a process, if the lease is free, over
-    /// or the holder's already. It is then over after `time`, by the clock of the store. Returns who
-    /// has the lease.
+    /// Takes or renews the lease of a side for `holder`, the name of a process, if the lease is free, over or the
+    /// holder's already. The lease then lasts for `time`, by the clock of the store. Returns who has the lease.
     fn lease(
         &mut self,
         _side: &SideId,
@@ -101,8 +100,8 @@ pub trait Store {
         Ok(Lease::Held)
     }
 
-    /// Renews the leases of sides that `holder` has, for `time` from now. Returns the sides whose lease it
-    /// has not: another holder has taken them, or they were given up.
+    /// Renews the leases of sides that `holder` has, for `time` from now. Returns the sides whose lease `holder`
+    /// does not have, because another holder has taken it or it was given up.
     fn renew(
         &mut self,
         _sides: &[SideId],
@@ -126,13 +125,13 @@ pub trait Store {
     /// [`erase`](Self::erase) has deleted it.
     fn entry(&mut self, side: &SideId, position: u64) -> Result<Option<Entry>, StoreError>;
 
-    /// Looks for words in the frames of a side that still have their texts, also in the values of
-    /// cold state that a frame refers to. Returns at most `limit` entries that have any of the
-    /// words, the best first: by BM25, and the later of two that are as good. Words are runs of
-    /// letters and digits; capitals and small letters are the same. Frames of the session itself
-    /// are not looked through, and neither are parts: the whole frame is.
+    /// Looks for words in the frames of a side that still have their texts, also in the values of cold state that
+    /// a frame refers to. Returns at most `limit` entries that have any of the words, the best first by BM25. Of
+    /// two entries with the same score, the later comes first. Words are runs of letters and digits; capitals and
+    /// small letters are the same. Frames of the session itself are left out, and so are parts, because the whole
+    /// frame is an entry of its own.
     ///
-    /// By default the whole log is looked through in memory.
+    /// The default reads the whole log and searches it in memory.
     fn search(
         &mut self,
         side: &SideId,
@@ -181,12 +180,12 @@ pub trait Store {
     /// for as long as the side does, so a late duplicate is still recognised.
     fn retain(&mut self, side: &SideId, retention: Retention) -> Result<Freed, StoreError>;
 
-    /// Erases texts and values of sides, of all or of none. Positions, message ids, hashes, digests,
-    /// senders and marks stay. So a late duplicate is still recognised, and later entries follow as
-    /// before. Erasing again what is erased already changes nothing.
+    /// Erases texts and values of sides, of all or of none. Positions, message ids, hashes, digests, senders and
+    /// marks stay. So a late duplicate is still recognised, and later entries follow as before. To erase erased
+    /// data again changes nothing.
     ///
-    /// A store knows sides, and not sessions: whoever calls this names each side of the session that
-    /// the store has, and brings its new snapshot. [`ErasurePlan`](crate::ErasurePlan) does that.
+    /// A store knows sides, and not sessions. So the caller names each side of the session that the store has,
+    /// and brings the new snapshot of the side. [`ErasurePlan`](crate::ErasurePlan) does that.
     ///
     /// # Errors
     /// As a [`Conflict`](crate::StoreErrorKind::Conflict) of the side at fault: an entry after the
@@ -201,9 +200,9 @@ pub trait Store {
     /// Returns the first fault, as [`Corrupt`](crate::StoreErrorKind::Corrupt).
     fn verify(&mut self, side: &SideId) -> Result<(), StoreError>;
 
-    /// Says whether the store is able to do its work now: it really writes, as a commit does, reads what it
-    /// wrote, and checks that what it has open is still what others find. No side changes, and the
-    /// store does not grow, however often it is asked.
+    /// Says whether the store can do its work now. The store really writes, as a commit does, reads the data
+    /// back, and checks that other processes find the same file or database. No side changes, and the store does
+    /// not grow, however many times it is asked.
     ///
     /// By default a store is always able.
     ///
@@ -261,20 +260,20 @@ pub struct Retention {
     pub log_before: u64,
 }
 
-/// What [`Store::erase`] deletes of one side.
+/// The data that [`Store::erase`] deletes from one side.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Erasure {
-    /// Entries that lose their texts. Those that have none, and positions without an entry, are
-    /// passed over.
+    /// Entries that lose their texts. Entries without texts, and positions without an entry, are passed over.
     pub positions: BTreeSet<u64>,
-    /// Keys, without their tier, that expire and lose their bytes. Bytes that another key has too, and
-    /// that has not expired, stay for that key. Unknown keys are passed over.
+    /// Keys, without their tier, that expire and lose their bytes. If another key that has not expired has the
+    /// same bytes, the bytes stay for that key. Unknown keys are passed over.
     pub keys: BTreeSet<String>,
-    /// The fold of the side without all that
-    /// ([`Session::fold_without`](accp_session::Session::fold_without)), in the place of the
-    /// snapshot. `None` only where the snapshot that is kept holds nothing of it.
+    /// The snapshot that replaces the present one: the fold of the side without the erased data
+    /// ([`Session::fold_without`](accp_session::Session::fold_without)). `None` only if the present snapshot has
+    /// none of this data.
     pub snapshot: Option<Snapshot>,
-    /// True to let an entry lapse that waits for its handler. Otherwise nothing is erased then.
+    /// True to let an entry lapse that waits for its handler. If false, such an entry makes the erasure fail, and
+    /// nothing is erased.
     pub lapses: bool,
 }
 

@@ -1,5 +1,5 @@
-//! Sides in tables: what the stores in a file and in a database share. The columns of
-//! their rows, and their checksums.
+//! The code that the stores in a file and in a database share: the columns of their tables, and the checksums of
+//! their rows.
 
 mod cell;
 mod columns;

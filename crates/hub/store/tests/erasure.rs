@@ -72,7 +72,7 @@ fn fill(store: &mut SqliteStore, side: &SideId) {
     }
 }
 
-/// Returns an erasure of everything in such a side that names the person.
+/// Returns an erasure of everything that names the person in a side that [`fill`] has filled.
 fn all() -> Erasure {
     Erasure {
         positions: (1..=240).filter(|position| position % 4 < 2).collect(),

@@ -41,7 +41,7 @@ fn refusal(batch: &Batch) -> String {
     words(&error, &path)
 }
 
-/// Returns the error that the reading of a changed file gives.
+/// Returns the error for reading a file that was changed by this statement.
 fn damage(sql: &str) -> String {
     let (_folder, path) = file();
     tamper(&path, sql);

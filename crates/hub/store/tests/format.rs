@@ -1,5 +1,5 @@
-//! The format of files: this format and those from the second on are read, the first is refused, and the
-//! format is as `docs/format.md` says.
+//! Tests of the format of files: this version reads its own format and all formats from the second on, and
+//! refuses the first. The format is as `docs/format.md` says.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -82,8 +82,8 @@ fn fill(store: &mut impl Store, formats: RangeInclusive<i64>) {
     }
 }
 
-/// A file of an older format reads as it was written, and a reader leaves it alone. It becomes one of this
-/// format when it is opened to write, and then takes what later formats have.
+/// A file of an older format reads as it was written, and a reader does not change it. Opening the file to write
+/// changes it to the present format. Then it takes the data that later formats added.
 #[test]
 fn files_of_older_formats_read_as_they_were_written_and_become_those_of_this_one() {
     for (format, file) in [(2, SECOND), (3, THIRD), (4, FOURTH), (5, FIFTH)] {

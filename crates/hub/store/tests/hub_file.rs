@@ -1,4 +1,4 @@
-//! One hub has a file, and the other hubs learn who.
+//! One hub has a file for itself, and the errors of other hubs name it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 

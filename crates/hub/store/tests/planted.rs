@@ -1,4 +1,4 @@
-//! The suite for stores finds mistakes: each of these mistakes, planted in a sound store, makes the
+//! Tests that the suite for stores finds mistakes. Each of these mistakes, planted in a sound store, makes the
 //! suite fail.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,5 +1,5 @@
-//! Reads of a damaged file, without a check of the whole file before: each read gives what was
-//! written, or an error with the place and the cure.
+//! Tests reads of a damaged file that was not checked as a whole before. Each read gives what was written, or an
+//! error with the place and the cure.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
@@ -212,8 +212,8 @@ fn cases() -> ProptestConfig {
     }
 }
 
-/// Changes one byte, and reads. Every page is as likely as another, and so is every byte of it that
-/// is not zero.
+/// Changes one byte, and reads. Picks each page with the same probability, and in the page each byte that is not
+/// zero.
 fn flip(bench: &Bench) {
     const PAGE: usize = 4096;
     let bytes = &bench.bytes;

@@ -403,7 +403,7 @@ fn child_that_pays() {
     }
 }
 
-/// Starts a process that plays this test, and kills it after a time.
+/// Starts a process that runs this test, and kills it after a time.
 fn kill(test: &str, path: &Path, after: Duration) {
     let mut child = Command::new(env::current_exe().unwrap())
         .args(["--exact", test])

@@ -109,7 +109,8 @@ proptest! {
     }
 }
 
-/// A file that another process writes to is searched as it is now, also if it is only read.
+/// A search sees the present state of a file to which another process writes, even if the searching store only
+/// reads.
 #[test]
 fn a_file_that_another_writes_to_is_searched_as_it_is() {
     let folder = tempfile::tempdir().unwrap();

@@ -44,9 +44,8 @@ impl Evaluation {
         }
     }
 
-    /// Keeps the prompts of the conversations with these ids for the
-    /// [page](crate::Report::to_html); of the first two of each corpus if no id is given, and none
-    /// for `None`.
+    /// Keeps prompts for the [page](crate::Report::to_html): those of the conversations with these ids, or of the
+    /// first two conversations of each corpus if the list is empty. `None` keeps none.
     pub fn showing(mut self, conversations: Option<Vec<String>>) -> Self {
         self.shows = conversations;
         self
@@ -87,11 +86,11 @@ impl Evaluation {
         Ok(corpus)
     }
 
-    /// Checks that rivals have no prompts for conversations that the corpus does not have. It has
-    /// had all `transcripts`, also those that were [taken](Transcripts::take).
+    /// Checks that the prompts of rivals are for conversations of the corpus alone. Conversations that were
+    /// [taken](Transcripts::take) from `transcripts` belong to the corpus too.
     ///
     /// # Errors
-    /// The first such conversation, with its place.
+    /// The first conversation that the corpus does not have, with the place of its prompts.
     pub fn check(&self, corpus: &str, transcripts: &Transcripts) -> Result<(), RivalError> {
         let mut rivals = self.rivals.iter();
         rivals.try_for_each(|rival| rival.check(corpus, transcripts))
@@ -102,8 +101,8 @@ impl Evaluation {
         Corpus::new(name, self.entries())
     }
 
-    /// Measures more conversations of a corpus, so that not all of them have to be in memory. If it
-    /// `dumps`, it passes every prompt to `dump`: lines of JSON in the order of the conversations.
+    /// Measures more conversations of a corpus, so that not all of them have to be in memory. With `dumps`, it
+    /// passes every prompt to `dump` as lines of JSON, in the order of the conversations.
     ///
     /// # Errors
     /// When the prompts of a rival do not fit the conversations, or `dump` fails.

@@ -1,4 +1,4 @@
-//! Intervals of shares by conversation.
+//! Confidence intervals of shares, by resampling of conversations.
 
 /// The fewest conversations for an interval.
 pub(crate) const FEWEST: usize = 10;
@@ -7,8 +7,8 @@ const SAMPLES: usize = 1000;
 /// The seed, so that the same figures give the same interval.
 const SEED: u64 = 12;
 
-/// Returns the 95 % interval of the sum of all parts as a share of the sum of all wholes, by
-/// drawing conversations anew, or `None` for fewer than ten conversations.
+/// Returns the 95 % interval of the sum of all parts as a share of the sum of all wholes. It draws samples of the
+/// conversations. `None` for fewer than ten conversations.
 pub(crate) fn interval(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
     if pairs.len() < FEWEST {
         return None;

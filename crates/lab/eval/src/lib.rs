@@ -6,9 +6,9 @@
 //! `agent`) the replay asks the policy for the prompt of this agent. The message then shows the
 //! values that the agent needed from the prompt.
 //!
-//! - **Net cost**: what the prompts of a policy cost, and what it costs to fetch back each needed
-//!   text that a prompt lacks, as a share of the same for the list as it is, which lacks nothing.
-//!   [`Prices`] has the prices, [`Profile`] those of providers with their sources, and [`Net`] the figures.
+//! - **Net cost**: the cost of a policy's prompts, and of fetching back each needed text that a prompt lacks. It is
+//!   a share of the cost of the unchanged list, which lacks nothing. [`Prices`] has the prices, [`Profile`] those
+//!   of providers with their sources, and [`Net`] the figures.
 //! - **Memory**: the shares of the task, of other words of users, and of the agent's own actions
 //!   and decisions that prompts still say ([`Remembered`]).
 //! - **Tokens** and **cost** of the prompts alone. The counts are exact.

@@ -6,8 +6,8 @@ use crate::net::collapse;
 use crate::share::Recall;
 use crate::transcript::Transcript;
 
-/// Says of the prompt of an agent whether a provider refuses it as a list of messages; `None` if
-/// it is no such list. The prompt comes without the schemas of tools.
+/// Returns whether a provider refuses the prompt of an agent as a list of messages; `None` if the prompt is no such
+/// list. The prompt comes without the schemas of tools.
 pub type Refuses = fn(agent: &str, prompt: &[&Segment]) -> Option<bool>;
 
 /// The window that prompts should stay inside.
@@ -26,8 +26,8 @@ pub struct Lists {
     pub over: Recall,
     /// Prompts that are lists of messages; `found` counts those that a provider refuses.
     pub refused: Recall,
-    /// Prompts behind the first message of a user; `found` counts those that hold its text
-    /// verbatim, but for white space: as it is, or as a quotation with `> ` before each line.
+    /// Prompts after the first message of a user; `found` counts those that hold the text of that message, whatever
+    /// the white space: as it is, or as a quotation with `> ` before each line.
     pub intent: Recall,
 }
 
@@ -35,7 +35,7 @@ pub struct Lists {
 #[derive(Debug, Default)]
 pub(crate) struct Intent {
     index: usize,
-    /// Each of its texts as it may stand, collapsed.
+    /// The two forms of each text of the message: as it is, and as a quotation, both collapsed.
     texts: Vec<[String; 2]>,
 }
 
@@ -78,8 +78,8 @@ impl Intent {
         }
     }
 
-    /// Returns whether a prompt of a turn holds the intent, by a check for one text; `None` if
-    /// there was none to hold.
+    /// Returns whether the prompt of a turn holds the first message of a user. `has` checks for one text. `None` if
+    /// the message comes later or has no text.
     pub(crate) fn stands(&self, turn: usize, mut has: impl FnMut(&str) -> bool) -> Option<bool> {
         let is_said = turn > self.index && !self.texts.is_empty();
         is_said.then(|| {

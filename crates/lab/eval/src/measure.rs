@@ -16,20 +16,20 @@ pub struct Measure {
     pub prompts: u64,
     /// The tokens of the prompts.
     pub spent: Spent,
-    /// Net cost, and what the prompts still say.
+    /// Net cost, and the shares of what was said that prompts still say.
     pub net: Net,
     /// The tokens of tool results.
     pub results: FirstSight,
-    /// Bytes that the recordings say in their messages; `found` counts those that messages returned
-    /// unchanged show.
+    /// Bytes of the messages in the recordings; `found` counts the bytes of messages that the policy recovers
+    /// unchanged.
     pub bytes: Recall,
-    /// Prompts behind an earlier one of the same agent and of others; `found` counts those before which something that was
-    /// sent to the agent changed: the steps of the policy.
+    /// Prompts; `found` counts those that change something that was sent to the same agent before: the steps of the
+    /// policy.
     pub changes: Recall,
-    /// Prompts that are lists; `found` counts those that a provider refuses: a call or a result without the other, or a
-    /// change before a thought that is bound to what stands before it.
+    /// Prompts that are lists; `found` counts those that a provider refuses: a call without its result, a result
+    /// without its call, or a change before a thought that the provider binds to the messages before it.
     pub refused: Recall,
-    /// The prompts as lists inside a window; nothing where none was given.
+    /// The prompts as lists inside a window; all zero without a window.
     pub lists: Lists,
     /// The policy's own time.
     pub time: Duration,

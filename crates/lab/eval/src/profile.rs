@@ -6,10 +6,10 @@ use serde_json::{Map, Value as Json};
 
 use crate::net::{Matching, Prices, Tier};
 
-/// The profiles whose net cost stands in a table of its own.
+/// The profiles whose net cost has a table of its own.
 pub const SHOWN: [&str; 4] = ["claude", "claude-hour", "gpt", "gpt-5"];
 
-/// The prices of a provider: each relative to a token of input that no cache has anything to do with.
+/// The prices of a provider. Each is relative to the price of an input token that no cache stores or has stored.
 ///
 /// ```
 /// use accp_eval::Profile;
@@ -22,11 +22,11 @@ pub const SHOWN: [&str; 4] = ["claude", "claude-hour", "gpt", "gpt-5"];
 pub struct Profile {
     /// The name.
     pub name: String,
-    /// What has these prices.
+    /// The models that have these prices.
     pub of: String,
     /// The prices.
     pub prices: Prices,
-    /// What was read where and when: `URL, date: what it says`.
+    /// The sources of the prices: `URL, date: what it says`.
     pub sources: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct ProfileError {
 static PROFILES: LazyLock<Vec<Profile>> = LazyLock::new(|| {
     let json: Json = serde_json::from_str(include_str!("profiles.json")).unwrap_or_default();
     let profiles = json.as_array().into_iter().flatten();
-    // A test reads each of them.
+    // A test reads each profile, so none is left out here.
     profiles
         .filter_map(|json| Profile::read(json).ok())
         .collect()
@@ -64,7 +64,7 @@ impl Profile {
     /// Reads a profile.
     ///
     /// # Errors
-    /// When a member is missing, or is something else than a profile has there.
+    /// When a member is missing, or is not of the type that a profile has.
     ///
     /// ```
     /// use accp_eval::{Matching, Profile};

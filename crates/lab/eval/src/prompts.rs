@@ -1,31 +1,28 @@
 //! Prompts as JSON Lines, written for other programs to recount, and read from other programs.
 //!
-//! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers
-//! the prompt), `agent`, `cache` (the agent's name if it has a system prompt of its own; costs do
-//! not look at it), `policy`, and `segments` in order. A segment has `kind` and `text`. Where the
-//! policy says so, a segment also has `message` (the index of the message that it shows). Where `list` is true,
-//! each segment but the tool schemas is a message of a list, as JSON; else the prompt
-//! is the texts joined without a separator. The prompts of the policy `list` show which messages the
-//! agent reads.
+//! A line is a prompt: `corpus`, `conversation`, `turn` (the index of the message that answers the prompt), `agent`,
+//! `cache` (the agent's name if it has a system prompt of its own; costs do not look at it), `policy`, and `segments`
+//! in order. A segment has `kind` and `text`, and `message` (the index of the message that it shows) if the policy
+//! tells it. If `list` is true, each segment but the tool schemas is a message of a list, as JSON; else the prompt is
+//! the texts joined without a separator. The prompts of the policy `list` show which messages the agent reads.
 //!
-//! What the instrument counted follows from the prompts, and is there to compare: `tokens`, `begins`
-//! (the tokens of the longest common beginning, also below the minimum), `carried` (the tokens of
-//! the windows that the agent carries from earlier turns), and what it fetches in the turn:
-//! `sources`, `windows` (their tokens) and `lost` (sources that are searched for).
+//! The figures of the instrument follow from the prompts, and are there to compare: `tokens`, `begins` (the tokens
+//! of the longest common beginning, also below the minimum), `carried` (the tokens of the windows that the agent
+//! carries from earlier turns), and what the agent fetches in the turn: `sources`, `windows` (their tokens) and
+//! `lost` (sources that are searched for).
 //!
 //! A line with `need` is a need of a turn and follows from the prompts: `quote`, `argument`,
 //! `identifier`, or `sight` for a message at first sight; its `text`, its `source` (the index of a
 //! message), whether it is `real`, and its `fate`: `shown`, `fetched`, `miss` or `lost`.
 //!
-//! A line with `message` (the index) and `original` in place of `turn` and `segments` is a message
-//! that the policy can give back when the conversation is over, as compact JSON. The policy `list`
-//! gives back each message in our form (`role`, `name`, `content`, `tool_calls`), of whatever format
-//! the recording is. So a dump is all that a program needs to recount net cost
-//! (`tests/recount/recount.py`).
+//! A line with `message` (the index) and `original` in place of `turn` and `segments` is a message that the policy
+//! can give back when the conversation is over, as compact JSON. The policy `list` gives back each message in our
+//! form (`role`, `name`, `content`, `tool_calls`), whatever the format of the recording is. So a dump is all that a
+//! program needs to recount net cost (`tests/recount/recount.py`).
 //!
-//! A program that writes prompts to be measured may leave out `agent` and `cache`, what was counted,
-//! needs and originals, and may add `milliseconds` to a prompt. Without `list` its prompts are lists if each segment of each
-//! but the tool schemas is a JSON object with a `role`.
+//! A program that writes prompts to be measured may leave out `agent`, `cache`, the figures, the needs and the
+//! originals, and may add `milliseconds` to a prompt. Without `list`, its prompts are lists if each segment of each
+//! prompt, but for the tool schemas, is a JSON object with a `role`.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -276,7 +273,7 @@ impl Rival {
     /// Checks that all conversations of this corpus are among the recorded ones.
     ///
     /// # Errors
-    /// When one is not.
+    /// When the corpus of a rival has a conversation that was not recorded.
     pub(crate) fn check(&self, corpus: &str, recorded: &Transcripts) -> Result<(), RivalError> {
         for ((own, conversation), played) in &self.conversations {
             if own == corpus && !recorded.has(conversation) {

@@ -53,7 +53,7 @@ pub(crate) struct Prompt {
 #[derive(Debug)]
 pub(crate) struct Counted {
     pub(crate) tokens: u64,
-    /// The tokens with which the newest prompt of some agent begins too.
+    /// The tokens of the beginning that the cache has of the prompt, also below the minimum.
     pub(crate) begins: u64,
     pub(crate) recovery: Recovery,
 }
@@ -202,7 +202,7 @@ impl<'t> Instrument<'t> {
         replay
     }
 
-    /// Counts the prompt's tokens for the results among the new messages.
+    /// Counts the tokens with which the prompt shows the results among the new messages.
     fn first_sight(
         &mut self,
         (prompt, is_list): (&[Segment], bool),

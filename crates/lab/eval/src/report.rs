@@ -90,14 +90,15 @@ impl Held {
         share(self.cost.net, self.base.net)
     }
 
-    /// Returns the same at the prices of a shown profile.
+    /// Returns the net cost at the prices of a shown profile, as a share of the base's.
     fn net_at(&self, profile: usize) -> Option<f64> {
         let [cost, base] = self.profiles.get(profile)?;
         share(cost.net, base.net)
     }
 }
 
-/// Above this share of the base's cost a conversation is dearer. What is counted alike is equal, but for the last digits.
+/// Above this share of the base's cost a conversation is dearer. Equal counts may give costs that differ in the
+/// last digits.
 const DEARER: f64 = 1.0 + 1e-9;
 
 impl Corpus {
@@ -157,8 +158,8 @@ impl Corpus {
         }
     }
 
-    /// Returns a line for each policy with its net costs of conversations, each by itself, where
-    /// they are too few for an [interval](Row::interval).
+    /// Returns a line for each policy with the net cost of each of its conversations, if they are too few for an
+    /// [interval](Row::interval).
     pub fn each(&self) -> impl Iterator<Item = String> {
         let rows = self.rows.iter();
         let rows = rows.filter(|row| row.held.len() > 1 && row.interval().is_none());
@@ -194,8 +195,8 @@ impl Row {
         self.shares(|net| net.costs.usual).0
     }
 
-    /// Returns shares of the base's costs at some of the prices: of the prompts alone, net, and
-    /// net for the needs that an agent had to remember. The base lacks nothing.
+    /// Returns shares of the base's costs at the prices that `at` chooses: of the prompts alone, net, and net for
+    /// the needs that an agent had to remember. The base lacks nothing.
     pub fn shares(&self, at: impl Fn(&Net) -> Cost) -> (Option<f64>, Option<f64>, Option<f64>) {
         let (cost, base) = (at(&self.measure.net), at(&self.base.net));
         (
@@ -231,8 +232,8 @@ impl Row {
         self.dearer_of(Held::net)
     }
 
-    /// Returns the net cost, that of the worst conversation, and the share of conversations that cost more, at the prices of
-    /// a [shown](crate::SHOWN) profile.
+    /// Returns three figures at the prices of a [shown](crate::SHOWN) profile: the net cost, the net cost of the
+    /// worst conversation, and the share of conversations that cost more than under the base.
     pub fn at_profile(&self, profile: usize) -> [Option<f64>; 3] {
         let net = self.shares(|net| net.costs.profiles.get(profile).copied().unwrap_or_default());
         [

@@ -8,8 +8,8 @@
 //! after another. The common beginning of two prompts is their shared first pieces, and the
 //! shared first tokens of the first pieces that differ.
 //!
-//! A provider puts tokens around each message. A prompt that is one text is one message; of a list each message is a piece,
-//! with the texts that a provider bills for it.
+//! A provider adds tokens around each message. A prompt that is one text is one message. In a list each message is
+//! a piece, with the texts that a provider bills for the message.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -24,25 +24,26 @@ use serde_json::Value as Json;
 pub(crate) struct Pieces {
     counter: Bpe,
     counted: HashMap<Arc<str>, usize>,
-    /// Counts by address, for texts that come again as the same `Arc`, which `counted` keeps alive.
+    /// Counts by the address of a text, for texts that come again as the same `Arc`. The `Arc` here keeps the text
+    /// alive.
     addresses: HashMap<usize, (Arc<str>, usize)>,
-    /// What is billed for the messages of lists, by their JSON: the texts, and the tokens beside.
+    /// For each message of a list, by its JSON: the texts that are billed, and the other tokens that are billed.
     billed: HashMap<Arc<str>, (Arc<str>, u64)>,
-    /// Who speaks in the messages of lists, if an agent does.
+    /// The agent that speaks in each message of a list; `None` if no agent does.
     speakers: HashMap<Arc<str>, Option<Arc<str>>>,
-    /// The messages of lists as the list of their speaker has them.
+    /// Each message of a list in the form that the list of its speaker has.
     own: HashMap<Arc<str>, Arc<str>>,
 }
 
-/// Stands before the JSON of a message in the list of its speaker.
+/// Comes before the JSON of a message in the list of its speaker.
 const OWN: &str = "own ";
 
 /// A part of a prompt whose tokens do not depend on the text around it.
 #[derive(Debug, Clone)]
 pub(crate) struct Piece {
-    /// What a provider gets.
+    /// The text that a provider gets, with which pieces are compared.
     pub(crate) source: Arc<str>,
-    /// What it bills tokens of.
+    /// The text whose tokens a provider bills.
     text: Arc<str>,
     pub(crate) tokens: usize,
     /// The kind of the first segment.
@@ -100,7 +101,8 @@ impl Pieces {
         pieces.collect()
     }
 
-    /// Returns a message as the list of an agent has it: the agent's own words have another role than those of others.
+    /// Returns a message as the list of an agent has it. The agent's own messages have another role there than in
+    /// the lists of others.
     fn as_sent(&mut self, json: &Arc<str>, agent: &str) -> Arc<str> {
         let speaker = self.speakers.entry(Arc::clone(json)).or_insert_with(|| {
             let json: Json = serde_json::from_str(json).unwrap_or_default();
@@ -115,8 +117,8 @@ impl Pieces {
         Arc::clone(own.or_insert_with(|| Arc::from(format!("{OWN}{json}"))))
     }
 
-    /// Returns the texts that a provider bills for a message of a list, and the tokens that it bills beside them. What is
-    /// not a message is billed as it is.
+    /// Returns the texts that a provider bills for a message of a list, and the number of other tokens that it
+    /// bills. A text that is not a message is billed as it is.
     fn billed(&mut self, json: &Arc<str>) -> (Arc<str>, u64) {
         if let Some((text, beside)) = self.billed.get(json) {
             return (Arc::clone(text), *beside);
@@ -186,7 +188,7 @@ impl Pieces {
             let (old, new) = (tokens(&before.text), tokens(&piece.text));
             let same = old.iter().zip(&new).take_while(|(old, new)| old == new);
             let same = same.count() as u64;
-            // Whoever shares the first tokens of a message shares what stands before them.
+            // Prompts that share the first tokens of a message also share the tokens that a provider puts before them.
             let before = if piece.tokens > new.len() { AROUND } else { 0 };
             shared += if same > 0 { same + before } else { 0 };
             break;
@@ -218,7 +220,7 @@ impl Pieces {
 }
 
 impl Piece {
-    /// Returns whether both are the same to a provider.
+    /// Returns whether a provider gets the same text for both pieces.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.source, &other.source) || self.source == other.source
     }

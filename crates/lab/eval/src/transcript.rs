@@ -16,7 +16,7 @@ pub struct Transcript {
     pub tools: Option<Arc<str>>,
     /// The messages in their order.
     pub messages: Vec<Message>,
-    /// What the messages have to show of the recording.
+    /// The content of the recording, which the messages have to show.
     pub(crate) content: Content,
     /// Names of the agents that have a system prompt of their own.
     own_prompt: BTreeSet<String>,
@@ -49,13 +49,13 @@ pub enum TranscriptError {
          `messages`"
     )]
     None,
-    /// All conversations, so many, belong to the other half.
+    /// All conversations (this many) belong to the other half.
     #[error(
         "expected conversations to measure, found none of its {0} in this half; measure without \
          --split"
     )]
     OtherHalf(usize),
-    /// The JSON cannot be read in the format that was found out.
+    /// The JSON cannot be read in the format that was detected.
     #[error("{0}")]
     Conversation(NotConversation),
 }
@@ -104,14 +104,14 @@ impl Transcript {
         })
     }
 
-    /// Returns when the last message before this index was said, in seconds; `None` without a clock.
+    /// Returns the time of the last message before this index, in seconds; `None` without a clock.
     pub(crate) fn time_before(&self, index: usize) -> Option<f64> {
         let before = self.messages.get(..index)?;
         before.iter().rev().find_map(|message| message.time)
     }
 
-    /// Takes a recording without a clock as if a pause came before every so many messages: two hours, which no cache outlives, and
-    /// five seconds before each of the others.
+    /// Gives a recording without a clock made-up times: two hours before each message whose index is a multiple of
+    /// `every`, which no cache outlives, and five seconds before each other message.
     fn pause(&mut self, every: usize) {
         if self.messages.iter().any(|message| message.time.is_some()) {
             return;
@@ -140,17 +140,17 @@ impl Transcript {
     }
 }
 
-/// The seconds of a pause, and those between other messages, in a recording without a clock.
+/// The seconds of a pause, and the seconds before any other message, in a recording without a clock.
 const PAUSE: f64 = 7_200.0;
 const SOON: f64 = 5.0;
 
 /// The transcripts of a file, each with a unique id.
 #[derive(Debug, Default)]
 pub struct Transcripts {
-    /// Before every so many messages of a recording without a clock comes a pause.
+    /// In recordings without a clock, a pause comes before each message whose index is a multiple of this.
     pause: Option<usize>,
     list: Vec<Transcript>,
-    /// The number of conversations with each id, with those of the other half.
+    /// The number of conversations with each id, in both halves.
     ids: BTreeMap<String, usize>,
     seen: usize,
     /// The conversations of this half.
@@ -159,7 +159,7 @@ pub struct Transcripts {
 }
 
 impl Transcripts {
-    /// Takes recordings without a clock as if a pause of two hours came before every so many messages.
+    /// Gives recordings without a clock a pause of two hours before each message whose index is a multiple of `every`.
     #[must_use]
     pub fn with_pauses(self, every: Option<usize>) -> Self {
         Self {
@@ -212,7 +212,7 @@ impl Transcripts {
         Ok(())
     }
 
-    /// Returns whether a conversation of this id was given, in either half.
+    /// Returns whether a conversation with this id was added, in either half.
     pub(crate) fn has(&self, id: &str) -> bool {
         let repeated = || {
             let (id, count) = id.rsplit_once('#')?;
@@ -234,12 +234,12 @@ impl Transcripts {
         }
     }
 
-    /// Returns the bytes of the messages that are here.
+    /// Returns the bytes of the messages in the transcripts that were not taken yet.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes the transcripts in their order. Later ones are numbered on.
+    /// Takes the transcripts in their order. The numbers of later conversations go on from here.
     pub fn take(&mut self) -> Vec<Transcript> {
         self.bytes = 0;
         std::mem::take(&mut self.list)

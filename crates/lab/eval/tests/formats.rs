@@ -10,7 +10,7 @@ use accp_runtime::view::View;
 use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 
-/// An agent that asks for the stock of many flours, and quotes what it was told.
+/// An agent that asks for the stock of many flours, and quotes the answers.
 fn bakery() -> Conversation {
     let mut messages = vec![
         json!({ "role": "system", "content": "You keep the stock of a bakery in Sankt Gallen." }),
@@ -52,7 +52,7 @@ fn measured(conversation: &Conversation) -> Corpus {
     evaluation().measure("bakery", &transcripts).unwrap()
 }
 
-/// Returns what a conversation needs from its prompts under a policy, whatever the prompts cost.
+/// Returns the needs of a conversation and whether its prompts meet them, but no costs.
 fn needs(row: &Row) -> Json {
     let (measure, net) = (&row.measure, &row.measure.net);
     json!({
@@ -86,9 +86,9 @@ fn a_conversation_has_the_same_figures_in_each_format() {
         for (row, expected) in found.rows.iter().zip(&expected.rows) {
             assert_eq!(needs(row), needs(expected), "{format}");
         }
-        // The prompts of `plain` have no JSON, so they cost the same in each format. The base
-        // writes calls in one form of JSON, so it costs the same, too. Only in Gemini's format a
-        // result names its tool, which costs more.
+        // The prompts of `plain` have no JSON, so they cost the same in each format. The base writes calls in
+        // one form of JSON, so it costs the same, too. Only in Gemini's format a result has the name of its
+        // tool, which costs more.
         let (plain, same) = (&found.rows[1], &expected.rows[1]);
         assert_eq!(plain.held[0].cost, same.held[0].cost, "{format}");
         let tokens = |corpus: &Corpus| corpus.rows[0].measure.spent.total() as f64;

@@ -25,7 +25,7 @@ use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{Output, PRIVATE};
 use accp_console::registries::RegistryArgs;
 
-/// The prices that no provider has by themselves.
+/// The name of the default prices, which are not those of a provider.
 const USUAL: &str = "usual";
 /// The bytes of conversations to measure at a time.
 const BATCH: usize = 8 << 20;
@@ -322,7 +322,8 @@ impl Args {
         rivals.into_rivals(corpora).map_err(|error| unfit(&error))
     }
 
-    /// Returns the window to measure prompts in: the given one, or that of all policies that have one.
+    /// Returns the window to measure prompts in: the given window, or else that of the policies, if all policies
+    /// with a window have the same one.
     fn inside(&self) -> Option<Inside> {
         let named = self.policies.iter();
         let mut windows: Vec<u64> = named.filter_map(|name| accp_eval::window(name)).collect();
@@ -332,7 +333,7 @@ impl Args {
         Some(Inside { window, refuses })
     }
 
-    /// Returns the prices that lists are made for: those of the figures, or those of most caches where none are named.
+    /// Returns the prices that lists are made for: the named prices, or those of most caches if none are named.
     fn prices_of_lists(&self) -> Result<accp_memory::Prices, Failure> {
         let prices = self.prices()?;
         if self.prices == USUAL {

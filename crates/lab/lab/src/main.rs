@@ -2,7 +2,7 @@
 //!
 //! Input, output and exit codes are those of `accp`.
 
-// Everything that a command prints goes through `output`, which escapes what others wrote.
+// Everything that a command prints goes through `output`, which escapes text of other people.
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 
 mod bench;

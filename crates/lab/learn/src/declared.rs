@@ -42,7 +42,7 @@ pub(crate) struct Tool {
     pub(crate) doc: Option<String>,
     pub(crate) arguments: Option<Declared>,
     pub(crate) result: Option<Declared>,
-    /// The JSON of the tool. Of several tools with one name, the least text counts.
+    /// The JSON of the tool. Of several tools with one name, the tool whose text sorts first counts.
     text: String,
 }
 

@@ -136,9 +136,8 @@ impl Taken {
     }
 }
 
-/// Returns the key that travels for each of these fields: the name, its standard abbreviation,
-/// one of its words or its initials. The cheapest key is taken, and the most readable of equally
-/// cheap keys.
+/// Returns the key on the wire for each of these fields: the name, its standard abbreviation, one of its words or
+/// its initials. The cheapest key is taken, and the most readable of equally cheap keys.
 pub(crate) fn abbreviations(names: &[String], counter: &impl TokenCounter) -> Vec<String> {
     let split: Vec<Vec<String>> = names.iter().map(|name| words(name)).collect();
     let mut shorts: Vec<String> = Vec::new();

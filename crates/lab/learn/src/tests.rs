@@ -227,7 +227,7 @@ fn tools_say_what_their_arguments_are() {
     assert_eq!(schema.fields[0].doc.as_deref(), Some("From 0."));
 }
 
-/// A field may be null, and an item of a list or of a map only where any value may stand.
+/// A null gives an item of a list or of a map the type `any`. A field of any type may be null.
 #[test]
 fn a_null_makes_items_of_any_type() {
     let call = |number: u32| {

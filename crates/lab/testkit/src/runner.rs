@@ -12,8 +12,8 @@ use accp_store::{AsyncDriver, Committer, Driver, DriverError, Link, Outcome, Sid
 
 /// The driver of a [`Side`](crate::Side). Its methods are those of [`Driver`] and [`AsyncDriver`].
 ///
-/// It waits for the calls of an `AsyncDriver`, and drops many of them before they are done, because
-/// programs do that too. It then calls again.
+/// The runner waits for the calls of an `AsyncDriver`. It drops many calls before they are done, because programs
+/// do that too, and then calls again.
 #[derive(Debug)]
 pub enum Runner<S, L> {
     /// The driver that blocks.

@@ -92,7 +92,7 @@ impl<S: Store + Clone + Send + 'static> Side<S> {
         self.reopen(now).map(drop)
     }
 
-    /// Opens the side again from its store, and returns its driver of before.
+    /// Opens the side again from its store, and returns its previous driver.
     pub fn reopen(&mut self, now: Time) -> Result<Runner<S, Vec<Transmit>>, DriverError> {
         let store = self.store.clone();
         let new = if self.awaits {

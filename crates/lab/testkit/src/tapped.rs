@@ -33,7 +33,7 @@ impl<S> Tapped<S> {
         }
     }
 
-    /// Calls a closure before each read of entries or of a value. If it fails, the read fails.
+    /// Calls a closure before each read of entries or of a value. If the closure fails, the read fails.
     #[must_use]
     pub fn reading(
         mut self,

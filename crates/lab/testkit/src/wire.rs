@@ -14,7 +14,7 @@ pub struct Faults {
     pub loss: u64,
     /// Frames that arrive twice, at two times.
     pub duplication: u64,
-    /// Frames that take much longer than others, so that later ones overtake them.
+    /// Frames that take much longer than others, so that later frames overtake them.
     pub delay: u64,
     /// The shortest time that a frame takes.
     pub latency: Duration,

@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Writes a list and what was done to it.
+/// Writes a list as a JSON line: with its kind (valid, planted or mended), and with the fault that was planted.
 fn line(list: &MessageList, kind: &str, fault: Option<(&str, usize)>) {
     let messages: Vec<&Json> = list
         .messages()

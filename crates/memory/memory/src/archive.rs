@@ -56,7 +56,7 @@ impl Archived {
     }
 }
 
-/// A message that stands in an archive, and where.
+/// A message that stands in an archive, and its place there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// The message.
@@ -95,7 +95,7 @@ pub enum ArchiveError {
 }
 
 impl ArchiveError {
-    /// Returns the error of a text that stands below so many lines of a file.
+    /// Returns the same error with its line number raised by `above`, the number of lines above the text in its file.
     #[cfg(feature = "disk")]
     pub(crate) fn below(self, above: usize) -> Self {
         match self {
@@ -131,7 +131,7 @@ impl ArchiveError {
 pub struct Archive;
 
 impl Archive {
-    /// Writes messages. The text of two runs of messages, one behind the other, is the text of both.
+    /// Writes messages. The text of two groups of messages, one after the other, is the text of all their messages.
     pub fn text(messages: &[Archived]) -> String {
         let mut out = String::new();
         for message in messages {
@@ -268,7 +268,7 @@ mod tests {
             prop_assert_eq!(halves, text);
         }
 
-        /// Of a file that is cut off the whole messages are read, and nothing else.
+        /// A file that was cut off gives its whole messages, and nothing else.
         #[test]
         fn a_cut_file_gives_its_whole_messages(messages in prop::collection::vec(any_message(), 1..5), at: prop::sample::Index) {
             let text = Archive::text(&messages);

@@ -10,7 +10,7 @@ use crate::message::ListMessage;
 /// The tokens that a provider puts around a message: its role, and where it begins and ends.
 pub const AROUND: u64 = 4;
 
-/// What a provider bills for a message of a list beside what it puts around it ([`AROUND`]).
+/// What a provider bills for a message of a list, without the tokens that it puts around the message ([`AROUND`]).
 ///
 /// ```
 /// use accp_memory::{Form, MessageList};
@@ -40,7 +40,7 @@ impl ListMessage {
         self.billed_at(form, None)
     }
 
-    /// Returns the same with the prices of a model for pictures, documents and sounds.
+    /// Does the same as `billed`, with a model's prices for pictures, documents and sounds.
     pub(crate) fn billed_at(&self, form: Form, prices: Option<MediaPrices>) -> Billed {
         let mut text = match form {
             Form::OpenAi => billed_text(Recorded::of(self.json())),
@@ -51,7 +51,7 @@ impl ListMessage {
             }
         };
         if form != Form::OpenAi {
-            // The model shows a line in the place of a picture, which the provider does not.
+            // `Model` shows a line in the place of a picture. The provider gets no such line, so it is taken out.
             for found in self.media.iter() {
                 text = text.replacen(&found.line(), "", 1);
             }

@@ -89,7 +89,7 @@ pub(crate) fn broken(list: &MessageList) -> Vec<Finding> {
     found
 }
 
-/// Returns the JSON of a value in a message as a text in JSON, compact, with its numbers as they were written.
+/// Returns the compact JSON of a value in a message, written as a JSON string. The numbers stay as they were written.
 fn as_text(message: &ListMessage, place: &Pointer) -> Option<String> {
     let raw = message.raw().get(place.range(message.raw())?)?;
     Some(Json::from(&*compact(raw)).to_string())
@@ -117,7 +117,7 @@ fn pairs(list: &MessageList, found: &mut Vec<Finding>) {
     }
 }
 
-/// Returns where a form has its results.
+/// Returns where the results stand in lists of this form.
 fn place(form: Form) -> &'static str {
     match form {
         Form::OpenAi => "right behind the message with its call",
@@ -157,7 +157,7 @@ fn caller(at: usize, message: &ListMessage, found: &mut Vec<Finding>) {
     }
 }
 
-/// What all forms say of calls and results, in the same words.
+/// Returns the finding for a call without a result. All forms use the same words.
 fn missing(at: usize, id: &str, tool: &str, before: usize) -> Finding {
     let text = format!(
         "the call `{id}` of `{tool}` has no result before message {before}; put its result there, or run \

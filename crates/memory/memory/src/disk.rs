@@ -1,4 +1,4 @@
-//! What reads and writes files: cold state, the archive, and the index.
+//! All code that reads and writes files: cold state, the archive, and the index.
 
 mod cold;
 mod context;

@@ -9,18 +9,18 @@ use serde_json::value::RawValue;
 
 use crate::raw::{Pointer, replaced};
 
-/// One change of a JSON text.
+/// One edit of a JSON text. The pointer names the value, object or array that the edit changes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Edit {
-    /// Another value in this place.
+    /// Sets another value at this place.
     Set(Pointer, String),
-    /// A new member of the object here.
+    /// Adds a member to this object.
     Put(Pointer, &'static str, String),
-    /// No member of this name in the object here.
+    /// Removes the member with this name from this object.
     Remove(Pointer, &'static str),
-    /// No item of this index in the array here.
+    /// Removes the item with this index from this array.
     Drop(Pointer, usize),
-    /// A new item before the one with this index in the array here.
+    /// Inserts an item before the item with this index in this array.
     Insert(Pointer, usize, String),
 }
 
@@ -68,8 +68,8 @@ impl Edit {
     }
 }
 
-/// Returns the text with all changes. Those that move items come last, the last items first, so that the places of the
-/// others hold. A change whose place is not there, or no longer, is left out.
+/// Returns the text with all edits. Edits that move items come last, and of these the last items come first, so that
+/// the places of the other edits stay right. An edit is skipped if its place does not exist, or no longer exists.
 pub(crate) fn edited(text: &str, edits: &[Edit]) -> String {
     let mut text = text.to_owned();
     for edit in edits.iter().filter(|edit| !edit.moves()) {

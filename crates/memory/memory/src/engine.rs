@@ -1,4 +1,5 @@
-//! One memory on the lists that providers take: what enters a list gets its cheapest form once, and stays as it was sent.
+//! `Memory` makes the lists that a program sends to a provider. A new message gets its cheapest form once, and then
+//! keeps the bytes that were sent.
 
 mod above;
 mod again;
@@ -47,25 +48,27 @@ use edits::Edits;
 use known::{Known, KnownResult, Names, State};
 use result::Given;
 
-/// A form that saves fewer tokens than these, or less than a tenth, is not worth that a result looks otherwise.
+/// A form has to save at least this many tokens, and at least a tenth. Otherwise the result keeps its text.
 const WORTH: u64 = 40;
-/// A result with more tokens may be cut at first sight where that pays at once.
+/// With [`Promise::Save`], a new result with more tokens than this may be cut, if the cut pays at once.
 const LARGE: u64 = 3_000;
 
 /// Makes the lists that a program sends, from the lists that it has.
 ///
-/// A program gives its whole list before each request, and sends the one that comes back. That one is valid where the given
-/// one was: only texts of results change, and with [`Promise::Window`] whole messages leave.
+/// Before each request, a program gives its whole list, and sends the returned list instead. The returned list is
+/// valid if the given list is: only texts of results change, and with [`Promise::Window`] whole messages leave.
 ///
-/// - **At first sight** a result gets a cheaper form, if there is one that saves a tenth and 40 tokens: without codes of a
-///   terminal, with its records of JSON by position, and with references to lines that stand in an earlier result. Words of
-///   users and agents, arguments of calls, failed calls, texts of files that an edit has to match, and messages that are signed
-///   or marked for a cache stay as they are. A form that could cost more at the [`Prices`] waits.
-/// - **From then on** it stands in every list with the same bytes, also after a restart ([`remember`](Self::remember)).
-/// - **What was sent changes** only at a [`Step`], as the [`Promise`] says. Then results of calls that were made again leave, and old
-///   results lose their middles.
-/// - **A mark** stands for lines that are not there, in words: `[lines 12-30 of result call_7 left out; memory_read("call_7",
-///   12, 30) shows them]`, and [`read`](Self::read) gives them. [`search`](Self::search) finds them by words.
+/// - **At first sight** a result gets a cheaper form, if there is one that saves a tenth and 40 tokens: without
+///   terminal codes, with its JSON records by position, and with references to lines of earlier results. Words of
+///   users and agents, arguments of calls, failed calls, texts of files that an edit has to match, and messages that
+///   are signed or marked for a cache stay as they are. A form that could cost more at the [`Prices`] is not used.
+/// - **From then on** the result has the same bytes in every list, also after a restart
+///   ([`remember`](Self::remember)).
+/// - **What was sent changes** only at a [`Step`], as the [`Promise`] allows. At a step, a result leaves if the same
+///   call was made again later, and old results lose their middles.
+/// - **A mark** takes the place of lines that are left out, and says so in words: `[lines 12-30 of result call_7 left
+///   out; memory_read("call_7", 12, 30) shows them]`. [`read`](Self::read) returns these lines, and
+///   [`search`](Self::search) finds them by words.
 ///
 /// The memory does no IO. Its counter is `o200k_base` unless a program [gives](Self::with_counter) another.
 ///
@@ -91,7 +94,7 @@ pub struct Memory {
     prices: Prices,
     promise: Promise,
     counter: Arc<dyn TokenCounter + Send + Sync>,
-    /// Who writes results in the user's place.
+    /// Messages of the user with these names are results.
     named: BTreeSet<String>,
     /// The form of the lists, once one was given.
     form: Option<Form>,
@@ -100,11 +103,11 @@ pub struct Memory {
     edits: Edits,
     calls: Calls,
     above: Above,
-    /// Whether what was known before the last list was read.
+    /// Whether `names`, `edits`, `calls` and `above` were made from a list. False at first, also after a recall.
     is_read: bool,
-    /// The first message of the list that is not as it was sent before.
+    /// The index of the first message that differs from the list that was sent last.
     first_changed: usize,
-    /// The tokens beside the list, with the lines that were counted.
+    /// What a model reads beside the list: the lines, and their tokens.
     beside: (Vec<String>, u64),
 }
 
@@ -135,7 +138,8 @@ impl Memory {
         Self { counter, ..self }
     }
 
-    /// Takes messages of the user with these names for results: a program that runs commands out of the agent's words says so.
+    /// Treats messages of the user with these names as results. A program needs this if it runs commands from the
+    /// agent's words and gives their output as such messages.
     #[must_use]
     pub fn with_results_of(self, names: impl IntoIterator<Item = String>) -> Self {
         Self {
@@ -144,14 +148,14 @@ impl Memory {
         }
     }
 
-    /// Takes messages of the user with these names for results from now on.
+    /// From now on, treats messages of the user with these names as results.
     pub(crate) fn take_results_of(&mut self, names: &BTreeSet<String>) {
         self.named.clone_from(names);
     }
 
-    /// Says that the [tool](Self::tool) stands among the tools of every request from the first on. A result over the
-    /// [limit](crate::Window::large_result) of the window then shows its ends, and lines that look like errors or have words of
-    /// its call, from the beginning.
+    /// Declares that every request has the [tool](Self::tool) among its tools, from the first request on. Then a new
+    /// result over the [limit](crate::Window::large_result) of the window shows only its ends, lines that look like
+    /// errors, and lines with words of its call.
     #[must_use]
     pub fn with_tool(mut self) -> Self {
         self.state.needs_tool = true;
@@ -193,12 +197,13 @@ impl Memory {
         (list.with(sent), report)
     }
 
-    /// Returns what keeps the forms of this conversation over a restart, for [`recall`](Self::recall).
+    /// Returns the state of this conversation as a text. After a restart, [`recall`](Self::recall) reads the text, so
+    /// that results keep their forms.
     pub fn remember(&self) -> String {
         self.state.to_text()
     }
 
-    /// Goes on with a conversation that was remembered. The next list is given whole, as always.
+    /// Continues a conversation from its remembered state. The program gives the next list whole, as always.
     ///
     /// # Errors
     /// When the text is not what [`remember`](Self::remember) gave.
@@ -217,7 +222,7 @@ impl Memory {
         Ok(self)
     }
 
-    /// Forgets the messages that the list no longer has, and returns whether it has other ones in their place.
+    /// Forgets all messages from the first one on that the list no longer has. Returns whether it forgot any.
     fn forget(&mut self, list: &MessageList) -> bool {
         let mut same = 0;
         for (known, message) in self.state.messages.iter_mut().zip(list.messages()) {
@@ -231,7 +236,7 @@ impl Memory {
         let is_changed = same < self.state.messages.len();
         self.changed(same);
         self.state.messages.truncate(same);
-        // A summary stands for messages before others.
+        // A summary is dropped if the list lost a message that it covers, or has no message behind these.
         let has_left = self.state.end() > 0;
         if has_left && (same < self.state.end() || list.messages().len() <= self.state.end()) {
             self.set_summary(None);
@@ -253,19 +258,19 @@ impl Memory {
         is_changed
     }
 
-    /// Takes that a message is not as it was sent before.
+    /// Notes that the message at this index differs from the list that was sent last.
     fn changed(&mut self, at: usize) {
         self.first_changed = self.first_changed.min(at);
     }
 
-    /// Takes the result of a call.
+    /// Notes the result of a call, unless the call failed.
     fn answered(&mut self, given: &Given, place: Place) {
         if !given.has_failed {
             self.calls.answered(&given.id, place);
         }
     }
 
-    /// Reads anew what stands whole in the list.
+    /// Collects the uncut results of the list again, for later results to refer to.
     fn stand(&mut self) {
         self.above = Above::default();
         let messages = self.state.messages.iter().enumerate();
@@ -277,7 +282,7 @@ impl Memory {
         }
     }
 
-    /// Takes the messages that are new.
+    /// Adds the new messages, and gives their results a form.
     fn learn(&mut self, list: &MessageList, report: &mut Report) {
         let form = list.form();
         let new = list.messages().iter().enumerate();
@@ -320,8 +325,8 @@ impl Memory {
         }
     }
 
-    /// Gives a result its form at first sight, and the tokens of that. The list has `sent` tokens with the result as it was given,
-    /// and forms have saved `saved` of them so far.
+    /// Gives a new result its cheaper form, and the tokens of this form, if the form is worth it. `sent` counts the
+    /// tokens of the list with the result as it was given. `saved` counts the tokens that forms have saved so far.
     fn shape(&self, text: &str, sent: u64, saved: u64, result: &mut KnownResult) {
         let clean = clean::clean(text);
         let by_position = table::by_position(&clean, &result.name, &self.above.shapes);
@@ -353,8 +358,8 @@ impl Memory {
         }
     }
 
-    /// Cuts a result that is too large at first sight: one over the limit of the window, if the tool is there, and with
-    /// [`Promise::Save`] one whose ends save more at once than it costs to have the tool.
+    /// Cuts a new result that is too large. If the request has the tool, this is a result over the limit of the
+    /// window. With [`Promise::Save`], it is also a result whose cut saves more in this request than the tool costs.
     fn preview(
         &mut self,
         list: &MessageList,
@@ -392,7 +397,8 @@ impl Memory {
         self.beside.1 + self.state.sent() + self.tool_tokens()
     }
 
-    /// Returns the tokens of the request as it is sent up to a message, and the messages that stand there.
+    /// Returns the tokens of the request before a message, as it is sent, and how many messages of the list come
+    /// before this message.
     fn sent_before(&self, at: usize) -> (u64, usize) {
         let before = self.state.messages.get(..at).unwrap_or_default();
         let all = before.iter().enumerate();
@@ -405,7 +411,8 @@ impl Memory {
         (beside + messages.iter().sum::<u64>(), messages.len())
     }
 
-    /// Counts what a model reads beside the list, once for each state of it. Returns whether it is another one than before.
+    /// Counts what a model reads beside the list, and counts it again only after a change. Returns whether it
+    /// changed.
     fn count_beside(&mut self, list: &MessageList) -> bool {
         let lines = list.beside_lines();
         let is_new = self.beside.0 != lines;

@@ -35,13 +35,13 @@ impl fmt::Display for Tier {
     }
 }
 
-/// Whether the intent is known to stand in what is left (CTX-51).
+/// Whether the list still has the intent of the user (CTX-51).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Intent {
-    /// The intent stands in the list, verbatim. It was looked for.
+    /// The list has the intent verbatim. This was checked.
     #[serde(rename = "YES")]
     Verbatim,
-    /// The list has the head and the tail of a long intent, and says where all of it is.
+    /// The list has the head and the tail of a long intent, and names the file with the whole intent.
     #[serde(rename = "VERIFICATION_NEEDED")]
     Referenced,
 }
@@ -65,7 +65,7 @@ pub struct Event {
     /// The tier.
     #[serde(rename = "type")]
     pub tier: Tier,
-    /// Why it acted.
+    /// Why the tier acted.
     pub trigger: String,
     /// The tokens of the list before.
     pub before: u64,
@@ -75,9 +75,9 @@ pub struct Event {
     pub saved: u64,
     /// The files that were made or grew, below the root.
     pub files: Vec<String>,
-    /// Whether the intent is known to stand in the list.
+    /// Whether the list still has the intent.
     pub intent: Intent,
-    /// Whether the caller's program has put the tier off. Nothing has changed then.
+    /// Whether the caller's program deferred the tier. Then nothing was changed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deferred: bool,
 }

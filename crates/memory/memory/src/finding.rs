@@ -37,7 +37,7 @@ macro_rules! codes {
 codes! {
     /// A call has no result where its result has to stand.
     ResultMissing = "result-missing",
-    /// A result stands somewhere else than its call asks for.
+    /// A result does not stand where its call needs it.
     ResultMisplaced = "result-misplaced",
     /// A result answers no call of the list.
     ResultOrphan = "result-orphan",
@@ -45,7 +45,7 @@ codes! {
     ResultRepeated = "result-repeated",
     /// A call or a result has no id.
     IdMissing = "id-missing",
-    /// Two calls have one id where ids have to differ.
+    /// Two calls have the same id, and the form does not allow that.
     IdRepeated = "id-repeated",
     /// A list of calls is there, and is empty.
     CallsEmpty = "calls-empty",
@@ -57,7 +57,7 @@ codes! {
     FirstNotUser = "first-not-user",
     /// A text is blank, or ends in white space where it may not.
     TextBlank = "text-blank",
-    /// A system message stands in a list whose form has it outside.
+    /// A system message stands in the list, but the form has it outside of the list.
     SystemInside = "system-inside",
     /// A reasoning item is not followed by the item that it belongs to.
     ReasoningSplit = "reasoning-split",
@@ -67,7 +67,7 @@ codes! {
     ListEmpty = "list-empty",
     /// An id is too long, or has characters that the provider does not take.
     IdForm = "id-form",
-    /// The id of an item does not begin as the ids of its kind do, or is that of another item.
+    /// The id of an item does not have the prefix of its type, or is also the id of another item.
     ItemId = "item-id",
     /// The name of a tool is missing, too long, or has characters that the provider does not take.
     NameForm = "name-form",
@@ -75,7 +75,7 @@ codes! {
     NameRepeated = "name-repeated",
     /// The arguments of a call are not of the kind that the form asks for.
     Arguments = "arguments",
-    /// A call does not say which kind it is, or is not of the shape of its kind.
+    /// A call does not name its kind, or lacks the members of its kind.
     CallKind = "call-kind",
     /// A content, or a text in a result, is empty.
     ContentEmpty = "content-empty",
@@ -91,11 +91,11 @@ codes! {
     MemberForeign = "member-foreign",
     /// A thought of the model has no signature.
     Signature = "signature",
-    /// A turn ends with a thought, or a turn that has to begin with one does not.
+    /// A turn ends with a thought, or does not begin with the thought that it needs.
     ThinkingPlace = "thinking-place",
     /// The budget for thoughts is too small, or not smaller than the whole answer.
     ThinkingBudget = "thinking-budget",
-    /// A setting of sampling does not go with thinking.
+    /// A setting of sampling is not allowed together with thinking.
     Sampling = "sampling",
     /// A text of the system prompt is blank.
     SystemBlank = "system-blank",
@@ -111,19 +111,19 @@ codes! {
     OutputKind = "output-kind",
     /// An approval answers no request of the list.
     ApprovalOrphan = "approval-orphan",
-    /// An image does not say what it is, or says it wrongly.
+    /// An image does not name its type, or names a wrong one.
     ImageForm = "image-form",
     /// The request has more images than the provider takes.
     ImagesOver = "images-over",
     /// An image has more pixels or bytes than the provider takes.
     ImageSize = "image-size",
-    /// A result that is an error has something else than texts.
+    /// The result of a failed call has something other than texts.
     ErrorContent = "error-content",
     /// The list ends with the assistant, and the request does not allow that.
     EndsWithAssistant = "ends-with-assistant",
     /// The request has more marks for the cache than the provider takes.
     CacheMarks = "cache-marks",
-    /// A mark for the cache stands where none may stand.
+    /// A mark for the cache stands on a block that may not have one.
     CachePlace = "cache-place",
     /// A mark for one hour follows one for five minutes.
     CacheOrder = "cache-order",
@@ -187,7 +187,7 @@ pub struct Finding {
     /// The index of the message, from 0; `None` for the whole list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<usize>,
-    /// The id of the call.
+    /// The id of the call, if the fault is about a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     /// What is wrong, and the cure, for people.

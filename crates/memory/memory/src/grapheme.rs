@@ -2,7 +2,7 @@
 
 use unicode_segmentation::GraphemeCursor;
 
-/// Returns the last place at or before this one where a code point begins.
+/// Returns the last place at or before `at` where a code point begins.
 pub(crate) fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -11,8 +11,8 @@ pub(crate) fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// Returns the last place at or before this one where no character that a reader sees is split. `at` may lie within a
-/// code point.
+/// Returns the last place at or before `at` that does not split a character as a reader sees it. `at` may lie within
+/// a code point.
 pub(crate) fn before(text: &str, at: usize) -> usize {
     let at = floor(text, at);
     let mut cursor = GraphemeCursor::new(at, text.len(), true);
@@ -23,7 +23,7 @@ pub(crate) fn before(text: &str, at: usize) -> usize {
     }
 }
 
-/// Returns the first place at or behind this one where no character that a reader sees is split.
+/// Returns the first place at or behind `at` that does not split a character as a reader sees it.
 pub(crate) fn behind(text: &str, at: usize) -> usize {
     let place = before(text, at);
     if place == at {

@@ -7,21 +7,21 @@ use crate::event::Event;
 pub enum Verdict {
     /// The tier acts.
     Act,
-    /// The tier waits for the next list. The log says so. A tier that keeps the list inside the window acts
-    /// nevertheless.
+    /// The tier waits for the next list, and the log says so. A tier that is needed to keep the list inside the
+    /// window acts nevertheless.
     Defer,
 }
 
-/// Is called for each tier, and may put it off.
+/// The hooks of a program. They are called for each tier, and may defer the tier.
 ///
 /// `()` lets every tier act.
 pub trait Hooks {
-    /// Is asked before a tier acts. The event has the tokens before and after, and the files that would be made.
+    /// Called before a tier acts. The event has the tokens before and after, and the files that would be made.
     fn before(&mut self, _: &Event) -> Verdict {
         Verdict::Act
     }
 
-    /// Is told once the list that the tier gave is the list of the session.
+    /// Called when the list that the tier made has become the list of the session.
     fn after(&mut self, _: &Event) {}
 }
 

@@ -1,9 +1,9 @@
-//! Layout of results that says nothing.
+//! Removes layout of results that has no meaning.
 
 /// The fewest numbered lines that follow one another.
 const NUMBERED: usize = 3;
 
-/// Takes the spaces before line numbers away, where the numbers count up.
+/// Removes the spaces before line numbers, if the numbers count up.
 pub(crate) fn without_padding(lines: &mut [&str]) {
     let mut from = 0;
     while from < lines.len() {

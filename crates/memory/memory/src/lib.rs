@@ -1,9 +1,9 @@
 //! What an agent remembers of a conversation, and what its model reads of it.
 //!
-//! - A [`ListSession`] keeps a list of messages inside the window of its model, forgets nothing, and breaks no list
-//!   (CTX-001).
-//! - A [`Memory`] gives a list to send for a list: cheaper, valid, and with the same bytes each time.
-//! - [`policies::Memory`] makes prompts that say things once: it is a [`policy`], as all are that the lab measures.
+//! - A [`ListSession`] keeps a list of messages inside the window of its model (CTX-001). It forgets nothing, and the
+//!   lists that it returns are valid.
+//! - A [`Memory`] makes the list to send from the program's list: cheaper, valid, and with the same bytes each time.
+//! - [`policies::Memory`] is a [`policy`] for prompts that say things once. The lab measures policies.
 //!
 //! ```
 //! use accp_memory::{MessageList, Options, ListSession, SessionId, Window};

@@ -12,13 +12,13 @@ use crate::form::Form;
 use crate::message::ListMessage;
 use crate::raw::{Pointer, compact};
 
-/// The cure if there is no list.
+/// The cure for a document that is not a list.
 const CURE: &str = "give a JSON array of messages, or a request that has one";
 
 /// A list of messages in one of three forms, alone or in the body of a request.
 ///
-/// A message keeps its text: what is written again is what was read, to the byte. So do the other members of a
-/// request.
+/// A message, and any other member of a request, keeps its text: what is written has exactly the bytes that were
+/// read.
 ///
 /// ```
 /// use accp_memory::{Form, MessageList};
@@ -48,7 +48,7 @@ struct Body {
     beside: Vec<String>,
     /// The request without its list.
     request: Json,
-    /// Whether the provider has items before these.
+    /// Whether the provider has earlier items, which the list does not show.
     goes_on: bool,
     /// The places of the lone surrogates beside the list.
     lone: Vec<String>,
@@ -204,7 +204,7 @@ impl MessageList {
         self.body.as_ref().map_or(&[], |body| &body.lone)
     }
 
-    /// Returns the tools of the request with their schemas; null without.
+    /// Returns the tools of the request with their schemas; null if there are none.
     pub(crate) fn tools(&self) -> &Json {
         &self.request()["tools"]
     }
@@ -238,7 +238,7 @@ impl MessageList {
     }
 }
 
-/// Returns the places of the lone surrogates that do not stand in the list under this key.
+/// Returns the places of the lone surrogates outside the list, which is the member with this key.
 fn lone_beside(lone: &LoneSurrogates, key: &str) -> Vec<String> {
     let is_beside = |place: &&str| {
         let inside = place

@@ -17,9 +17,9 @@ use bytes::{Bytes, size};
 
 pub(crate) use bytes::named;
 
-/// The members of a message and of its parts that have parts.
+/// The members of a message, and of its parts, that may have parts.
 const PARTS: [&str; 4] = ["content", "output", "outputs", "source"];
-/// The objects of a part that say where its bytes are.
+/// The objects of a part that may have its bytes, address or id.
 const HOLDERS: [&str; 8] = [
     "source",
     "image_url",
@@ -56,17 +56,17 @@ pub(crate) struct Found {
 }
 
 impl Found {
-    /// Returns the line that stands for it.
+    /// Returns the line that describes the medium.
     pub(crate) fn line(&self) -> String {
         format!("[{}]", self.what)
     }
 
-    /// Returns the line that stands for it, with how to get it from the conversation.
+    /// Returns the line that describes the medium, with the command that gets it from the conversation.
     pub(crate) fn line_of(&self, session: Option<&SessionId>, message: usize) -> String {
         format!("[{}; {}]", self.what, recovered(session, message))
     }
 
-    /// Returns the part that stands in the list when it has left.
+    /// Returns the part that takes the medium's place after it has left the list.
     pub(crate) fn left(&self, form: Form, session: &SessionId, message: usize) -> Json {
         let how = recovered(Some(session), message);
         text_part(form, &format!("[{}; left this list; {how}]", self.what))
@@ -87,7 +87,7 @@ pub(crate) fn text_part(form: Form, text: &str) -> Json {
     json!({ "type": kind, "text": text })
 }
 
-/// Returns what a provider of this form bills, while no model is named.
+/// Returns the prices of a provider of this form, which apply if no model is named.
 pub(crate) const fn prices(form: Form) -> MediaPrices {
     match form {
         Form::OpenAi | Form::Responses => MediaPrices::openai(),
@@ -95,7 +95,7 @@ pub(crate) const fn prices(form: Form) -> MediaPrices {
     }
 }
 
-/// Finds what a message has beside texts, in its order.
+/// Finds the pictures, documents and sounds of a message, in its order.
 pub(crate) fn found(form: Form, message: &Map<String, Json>) -> Vec<Found> {
     let mut out = Vec::new();
     let whole = Pointer::default();
@@ -127,7 +127,7 @@ pub(crate) fn found(form: Form, message: &Map<String, Json>) -> Vec<Found> {
     out
 }
 
-/// Returns the message with a text in the place of all that was found; `None` if nothing was.
+/// Returns the message with a line instead of each medium that was found; `None` if none was found.
 pub(crate) fn described(form: Form, message: &Json, found: &[Found]) -> Option<Json> {
     let mut out = (!found.is_empty()).then(|| message.clone())?;
     for one in found {
@@ -143,7 +143,7 @@ pub(crate) fn described(form: Form, message: &Json, found: &[Found]) -> Option<J
     Some(out)
 }
 
-/// Returns the text of a message without bytes, addresses and ids; `None` if it has none.
+/// Returns the text of a message without the bytes, addresses and ids of its media; `None` if it has no media.
 pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String> {
     let mut rest = raw;
     let mut out = String::new();
@@ -162,7 +162,7 @@ pub(crate) fn bare(raw: &str, message: &Json, found: &[Found]) -> Option<String>
     (!found.is_empty()).then_some(out)
 }
 
-/// Looks at a part, or at parts.
+/// Finds the media in a part, or in an array of parts.
 fn look(json: &Json, at: &Pointer, can_leave: bool, out: &mut Vec<Found>) {
     match json {
         Json::Array(parts) => {
@@ -184,7 +184,7 @@ fn look(json: &Json, at: &Pointer, can_leave: bool, out: &mut Vec<Found>) {
     }
 }
 
-/// What a part says it is.
+/// The kind of medium that a part names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Image,
@@ -207,7 +207,7 @@ impl Kind {
         kinds.next()
     }
 
-    /// Returns the kind of bytes of a media type; `None` for one that says nothing.
+    /// Returns the kind that a media type names; `None` if it names none of these kinds.
     fn of_mime(mime: &str) -> Option<Self> {
         match mime.split('/').next()? {
             "image" => Some(Self::Image),
@@ -273,7 +273,7 @@ fn holder<'p>(part: &'p Map<String, Json>, at: &Pointer) -> (&'p Map<String, Jso
     inner.next().unwrap_or((part, at.clone()))
 }
 
-/// Reads what a model has made itself.
+/// Reads a sound or a picture that the model made.
 fn own(json: Option<&Json>, kind: &str, at: &Pointer, keys: &[&'static str]) -> Option<Found> {
     let (kind, json) = (Kind::of(kind)?, json?);
     let key = keys.iter().find(|key| json[**key].is_string())?;

@@ -1,4 +1,4 @@
-//! A message of a list: its text as it was given, and what stands where in it.
+//! A message of a list: its text as it was given, and the places of its calls, results and media.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub(crate) enum Role {
     System,
     User,
     Assistant,
-    /// A result by itself. In Anthropic's form results are in turns of the user.
+    /// A result that is a message of its own. In Anthropic's form, results are in turns of the user instead.
     Tool,
     /// An item of the provider's, such as a reference or a summary, or a role that the form does not know.
     Other,
@@ -51,7 +51,7 @@ pub struct ListMessage {
     json: Arc<Json>,
     /// The message with a line in the place of each picture, document and sound.
     shown: Arc<Json>,
-    /// The text without their bytes, if the message has any.
+    /// The text without the bytes of pictures, documents and sounds; `None` if the message has none of these.
     bare: Option<Arc<str>>,
     pub(crate) media: Arc<[Found]>,
     prices: MediaPrices,
@@ -63,7 +63,7 @@ pub struct ListMessage {
     pub(crate) answers: Vec<Answer>,
 }
 
-/// The calls of Responses that a program answers, and the member that has what they ask for.
+/// The types of calls in Responses that a program answers, each with the member that has the arguments.
 const CALLS: [(&str, &str); 6] = [
     ("function_call", "arguments"),
     ("custom_tool_call", "input"),
@@ -72,7 +72,7 @@ const CALLS: [(&str, &str); 6] = [
     ("shell_call", "action"),
     ("apply_patch_call", "operation"),
 ];
-/// The end of the name of an item with a result.
+/// The types of items with results end with this.
 const OUTPUT: &str = "_output";
 
 impl ListMessage {
@@ -126,7 +126,7 @@ impl ListMessage {
         }
     }
 
-    /// Returns whether the message says the same in every form: it has a role and texts, and nothing else.
+    /// Returns whether every form has the message with the same meaning: it has a role and texts, and nothing else.
     pub(crate) fn is_plain(&self) -> bool {
         let has_only = |json: &Json, keys: [&str; 2]| {
             let mut all = json.as_object().into_iter().flat_map(Map::keys);
@@ -210,8 +210,8 @@ impl ListMessage {
         media.filter(|found| found.part.is_inside(&answer.content))
     }
 
-    /// Returns what tells the message from others: spelling, the order of keys and marks for a provider's cache
-    /// do not count.
+    /// Returns the digest that identifies the message. Spelling, the order of keys, and marks for a provider's cache
+    /// do not change it.
     pub(crate) fn digest(&self) -> Hash {
         self.digest
     }
@@ -235,8 +235,8 @@ impl ListMessage {
         self.json["content"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the message in the one model of recorded conversations. It has one message of the model for each
-    /// result.
+    /// Returns the message as messages of the one model for recorded conversations. There, each result is a message
+    /// of its own.
     pub(crate) fn model(&self, form: Form) -> Vec<Json> {
         accp_recordings::message(Json::clone(&self.shown), form.format())
     }
@@ -272,7 +272,7 @@ impl ListMessage {
         }
     }
 
-    /// Returns the arguments of a call; a text is read as JSON if it is an object.
+    /// Returns the arguments of a call. A text that is a JSON object is read as JSON.
     pub(crate) fn arguments(&self, call: &Call) -> Option<Json> {
         match call.arguments.value(&self.json)? {
             Json::String(text) => {

@@ -9,7 +9,7 @@ pub(crate) const OFFLOADED: &str = "cache/offloaded";
 pub(crate) const CONVERSATIONS: &str = "cache/conversations";
 /// The folder of checkpoints.
 pub(crate) const CHECKPOINTS: &str = "cache/checkpoints";
-/// The folder that is offered to programs for results in between.
+/// The folder that is offered to programs for their intermediate results.
 #[cfg(feature = "disk")]
 pub(crate) const INTERMEDIATE: &str = "cache/intermediate";
 
@@ -31,7 +31,7 @@ pub struct SessionId(String);
 pub struct SessionIdError(String);
 
 impl SessionId {
-    /// Takes the id of a session.
+    /// Makes the id of a session from a text.
     ///
     /// # Errors
     /// When the text has other characters, none, or more than 128: files bear the id as their name.
@@ -53,7 +53,7 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the option that names the session to a command.
+    /// Returns the option of the command line that names the session.
     pub(crate) fn option(&self) -> String {
         format!(" --session {}", self.0)
     }

@@ -23,7 +23,7 @@ const TOKENS: u64 = 200;
 pub(crate) struct Offloaded {
     /// The message with the reference.
     pub(crate) message: ListMessage,
-    /// What the file has.
+    /// The text of the file.
     pub(crate) text: String,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn offload(
     best.map(|message| Offloaded { message, text })
 }
 
-/// Returns the text that stays: the form of the specification.
+/// Returns the reference, which stays in the list. The specification prescribes its form.
 fn reference(
     session: &SessionId,
     (path, lines): (&str, usize),

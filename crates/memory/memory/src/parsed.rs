@@ -40,7 +40,7 @@ pub(crate) struct ParsedCall {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ParsedResult {
     pub(crate) id: String,
-    /// The tool that gave the result, if its call stands before.
+    /// The tool that gave the result; `None` if no earlier message has the call.
     pub(crate) tool: Option<String>,
     pub(crate) text: String,
     /// Whether the list says that the call failed.
@@ -75,7 +75,8 @@ impl Parsed {
     }
 }
 
-/// Reads the messages of a conversation, from its first on. `session` is the one that keeps them, if one does.
+/// Reads the messages of a conversation, beginning with the first. `session` is the session that keeps them, if there
+/// is one.
 pub(crate) fn parse<'m>(
     form: Form,
     session: Option<&SessionId>,

@@ -25,12 +25,12 @@ use crate::window::{State, Window};
 use crate::writes::Writes;
 use planner::Planner;
 
-/// A file to write before the list leaves.
+/// A file to write before the list is returned.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct NewFile {
     /// The path below the root.
     pub path: String,
-    /// The text. Of a file that grows, the text behind its end.
+    /// The text; for a file that grows, the text to append.
     pub text: String,
     /// Whether the file grows.
     pub grows: bool,
@@ -60,7 +60,7 @@ impl FileLookup for () {
 pub enum OnDemand {
     /// A checkpoint of the list as it stands.
     Checkpoint,
-    /// The shortest list to go on with.
+    /// The shortest list for a fresh start.
     Fresh,
 }
 
@@ -75,7 +75,7 @@ pub struct Options<'o> {
     pub writes: &'o Writes,
     /// Sums up what leaves.
     pub summarizer: &'o dyn Summarizer,
-    /// Look for drift after a summary: [`LEXICAL`], or others. Without one, no message is judged.
+    /// The judges that look for drift after a summary: [`LEXICAL`], or others. Without judges, no message is judged.
     pub judges: &'o [&'o dyn Judge],
     /// Whether tiers 1 and 2 act under their limit too.
     pub force: bool,
@@ -126,7 +126,7 @@ pub enum PlanError {
     /// The list does not fit, whatever leaves.
     #[error("{0}")]
     OverWindow(Finding),
-    /// What is marked as critical has no room.
+    /// The messages marked as critical do not fit.
     #[error(transparent)]
     NoRoom(#[from] SummaryError),
 }
@@ -136,15 +136,15 @@ pub enum PlanError {
 pub struct ListPlan {
     /// The form that the session has then.
     pub(crate) form: Form,
-    /// The list as it will stand.
+    /// The slots of the new list.
     pub(crate) slots: Vec<Slot>,
     /// What was said since the last plan.
     pub(crate) new: Vec<ListMessage>,
-    /// What was made for the list, and what it stands for.
+    /// The messages that were made for the list, and which messages of the conversation they cover.
     pub(crate) made: Vec<(ListMessage, Covers, SlotKind)>,
     /// The tiers that act, in order.
     pub events: Vec<Event>,
-    /// The files to write before the list leaves.
+    /// The files to write before the list is returned.
     pub files: Vec<NewFile>,
     /// Signs of drift in what the assistant has said since the last list.
     pub drift: Vec<DriftEvent>,
@@ -158,9 +158,9 @@ pub struct ListPlan {
     pub(crate) window: Option<Usage>,
     /// Tokens of the list that was given.
     pub before: u64,
-    /// Tokens of the list that leaves.
+    /// Tokens of the new list.
     pub after: u64,
-    /// How full the window is with the list that leaves.
+    /// How full the window is with the new list.
     pub state: State,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
@@ -189,7 +189,7 @@ impl ListPlan {
         }
     }
 
-    /// Returns the list that leaves, in the request that was given.
+    /// Returns the new list, in the request that was given.
     pub fn list(&self, given: &MessageList) -> MessageList {
         let messages = self.slots.iter().map(|slot| slot.message.clone());
         given.with(messages.collect())
@@ -203,7 +203,7 @@ impl ListPlan {
 }
 
 impl ListSession {
-    /// Plans what happens to a list beside files. The session does not change.
+    /// Plans what happens to a list, with the files that `lookup` knows. The session does not change.
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit.
@@ -242,7 +242,7 @@ impl ListSession {
         Ok(planner.finish(update.new))
     }
 
-    /// Plans a checkpoint of the list as it stands, or the shortest list to go on with: system messages, a summary,
+    /// Plans a checkpoint of the list as it is, or the shortest list for a fresh start: system messages, a summary,
     /// and the newest turn.
     ///
     /// # Errors
@@ -267,8 +267,8 @@ impl ListSession {
         Ok(planner.finish(Vec::new()))
     }
 
-    /// Takes a plan of this session as done, once its files are written. [`Context`](crate::disk::Context) writes
-    /// them; a program that has a place of its own for files does both.
+    /// Applies a plan of this session, after its files were written. [`Context`](crate::disk::Context) does both. A
+    /// program that keeps files elsewhere writes them itself and then calls this.
     ///
     /// ```
     /// use accp_memory::{Form, MessageList, Options, ListSession, SessionId, Window};

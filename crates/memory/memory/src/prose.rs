@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 /// A longer sentence is data, and is not read.
 const LONGEST: usize = 600;
-/// A label has at most so many words.
+/// A label has at most this many words.
 const LABEL: usize = 3;
 /// A full stop behind these words does not end a sentence.
 const SHORT: [&str; 16] = [
@@ -35,11 +35,11 @@ pub(crate) struct Sentence {
     /// The words in small letters, each between spaces.
     pub(crate) plain: String,
     pub(crate) asks: bool,
-    /// The beginnings of its words. Most phrases begin otherwise, and need not be looked for.
+    /// The beginnings of the words. With these, most phrases that the sentence does not have are ruled out quickly.
     begins: Beginnings,
 }
 
-/// A set of beginnings of words; it may hold more than were put into it.
+/// A set of beginnings of words. It may seem to contain beginnings that were never added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Beginnings([u64; 4]);
 
@@ -100,7 +100,7 @@ impl Sentence {
         phrases.iter().any(begins)
     }
 
-    /// Returns whether the speaker has put one of these words before the sentence: `Safety rule: no latex here.`
+    /// Returns whether the label before the sentence has one of these words: `Safety rule: no latex here.`
     pub(crate) fn is_labelled(&self, words: &[&str]) -> bool {
         let label = self.text.split_once(": ").map_or("", |(label, _)| label);
         let mut all = label.split_whitespace();
@@ -122,8 +122,8 @@ fn has(plain: &str, phrase: &str) -> bool {
     })
 }
 
-/// Returns the words of a text in small letters, each between spaces. Marks at the ends of words go; those
-/// inside stay.
+/// Returns the words of a text in lower case, each between spaces. Punctuation at the ends of words is left out;
+/// inside words it stays.
 pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push(' ');
@@ -142,8 +142,8 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// Returns whether a text may be English: most letters are ASCII, and words of other languages are not in the
-/// majority. Code, names and numbers may be.
+/// Returns whether a text may be English: most letters are ASCII, and it has no more common words of other languages
+/// than of English. Code, names and numbers count as English.
 pub(crate) fn may_be_english(text: &str) -> bool {
     let letters = text.chars().filter(|c| c.is_alphabetic());
     let (ascii, other): (Vec<_>, Vec<_>) = letters.partition(char::is_ascii);
@@ -212,7 +212,7 @@ pub(crate) fn sentences(text: &str) -> Vec<Sentence> {
     out
 }
 
-/// Returns the paragraphs of a text; a line that ends in the middle of a sentence goes on in the next.
+/// Returns the paragraphs of a text. A line that ends in the middle of a sentence is joined with the next line.
 fn paragraphs(text: &str) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let (mut fenced, mut open) = (false, false);
@@ -313,7 +313,7 @@ pub(crate) fn is_code(line: &str) -> bool {
     ends || calls || from || known || symbols * 4 > line.chars().count() && line.len() > 12
 }
 
-/// Returns whether a word is one letter, as of a name.
+/// Returns whether a word is a single letter, such as an initial of a name.
 fn is_initial(word: &str) -> bool {
     word.len() == 1 && word.starts_with(char::is_alphabetic)
 }

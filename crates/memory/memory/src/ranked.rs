@@ -1,4 +1,5 @@
-//! One ranker for what left a list: sections of texts by how well they fit a query, on disk and in memory.
+//! The ranker for everything that left a list, on disk and in memory: it sorts sections of texts by how well they fit
+//! a query.
 
 pub(crate) mod cut;
 pub(crate) mod rank;
@@ -26,7 +27,7 @@ pub(crate) struct Section {
     pub(crate) bytes: Range<usize>,
 }
 
-/// A section, with what a query asks for.
+/// A section, with its words that the query asks for.
 struct Looked {
     section: Section,
     places: Places,

@@ -43,7 +43,7 @@ pub enum RepairKind {
     Moved,
     /// A result that answers no call was dropped.
     Dropped,
-    /// A call without a result was answered with a text that says so.
+    /// A call without a result got one, whose text says that no result was recorded.
     Answered,
     /// U+FFFD was put in the place of half of a surrogate pair.
     Replaced,
@@ -51,16 +51,16 @@ pub enum RepairKind {
     Mended,
 }
 
-/// Makes calls and results pair: moves a result that stands in the wrong place to its call, drops results that
-/// answer no call, and answers calls without a result. A call in flight stays as it is, and so does everything else,
-/// to the byte. A message that becomes empty goes.
+/// Makes calls and results pair: moves a result that stands in the wrong place to its call, drops results that answer
+/// no call, and answers calls without a result. A call in flight stays as it is, and everything else keeps its bytes.
+/// A message that becomes empty is removed.
 ///
-/// It mends the details that [`Rule::mended`](crate::Rule) names, where nothing is lost by it: it gives ids
-/// that do not fit another form, on calls and results alike, and removes marks for the cache beyond those that the
-/// provider takes, the oldest first.
+/// Also mends the details that [`Rule::mended`](crate::Rule) names, if that loses nothing. For example, ids that do
+/// not fit the form get new ones, on calls and results alike. If there are more marks for the cache than the provider
+/// takes, the oldest are removed.
 ///
-/// A result moves only if its call has no other result, and no other call has its id. Otherwise nobody can know
-/// what it answers, and it is dropped. So nothing calls this by itself.
+/// A result moves only if its call has no other result, and no other call has its id. Otherwise nobody can know which
+/// call it answers, so it is dropped. Because results may be lost, no other function calls this one.
 ///
 /// ```
 /// use accp_memory::{MessageList, RepairKind, check, repair};
@@ -145,10 +145,10 @@ pub fn repair(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding>
     Ok((list, changes.repairs))
 }
 
-/// What changes where.
+/// The changes to make, and their places.
 #[derive(Default)]
 struct Changes {
-    /// Messages that go.
+    /// The messages to remove.
     dropped: BTreeSet<usize>,
     /// Messages whose blocks change.
     blocks: BTreeMap<usize, Blocks>,
@@ -222,7 +222,7 @@ impl Changes {
         }
     }
 
-    /// Puts results into the turns of the user that have to have them.
+    /// Puts results into the turns of the user that have to answer the calls.
     fn answer_in_turns(&mut self, messages: &[ListMessage], results: Vec<(Missing, String)>) {
         let turns = turns(messages);
         let mut new: BTreeMap<usize, Vec<String>> = BTreeMap::new();
@@ -320,7 +320,8 @@ impl Changes {
         }
     }
 
-    /// Keeps a message of the user where the list would otherwise begin with the assistant.
+    /// Makes sure that the list still begins with a message of the user: the first one gets a text if it would become
+    /// empty.
     fn keep_first(&mut self, messages: &[ListMessage]) {
         let turns = turns(messages);
         let [first, _, ..] = turns.as_slice() else {

@@ -1,4 +1,4 @@
-//! A conversation and its list: what was said, and what of it the list shows.
+//! The list session: a conversation, and the list that a model gets of it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -20,7 +20,7 @@ use crate::writes::Writes;
 #[derive(Debug, Clone)]
 pub(crate) struct Slot {
     pub(crate) message: ListMessage,
-    /// The messages of the conversation that it shows or stands for.
+    /// The messages of the conversation that this message shows or replaces.
     pub(crate) covers: Covers,
     pub(crate) kind: SlotKind,
 }
@@ -74,7 +74,7 @@ pub struct ListSession {
     pub(crate) originals: Vec<ListMessage>,
     /// The list.
     pub(crate) slots: Vec<Slot>,
-    /// The messages that were made for lists of this session, and what each stands for.
+    /// The messages that were made for lists of this session, each with the messages that it covers.
     pub(crate) made: BTreeMap<Hash, Covers>,
     /// The messages that the caller has marked as critical.
     pub(crate) marks: BTreeSet<usize>,
@@ -97,7 +97,7 @@ pub struct ListSession {
 pub struct Usage {
     /// The tokens of the list, and of what a model reads beside it.
     pub tokens: u64,
-    /// The tokens that it may have.
+    /// The most tokens that the list may have.
     pub room: u64,
     /// The tokens of the window.
     pub window: u64,
@@ -110,7 +110,7 @@ pub struct Usage {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ListMismatch {
-    /// A message is not the one that was said there.
+    /// A message is not the one that the conversation has at this place.
     #[error(
         "message {message} is not message {known} of session {session}, and no message of a list that it gave; give \
          the conversation as it was, with what was said since, or begin another session"
@@ -167,8 +167,9 @@ impl ListSession {
         }
     }
 
-    /// Reads the next list of this session, in its form unless another is given. While all that was said has a role
-    /// and texts only, which say the same in every form, a list that has more tells the form.
+    /// Reads the next list of this session, in the form of the session unless `form` is given. While all messages
+    /// have only a role and texts, they mean the same in every form. Then the first list with other members decides
+    /// the form.
     ///
     /// ```
     /// use accp_memory::{Form, ListSession, SessionId};
@@ -235,17 +236,17 @@ impl ListSession {
         MessageList::of(self.form, self.slots.iter().map(|slot| slot.message.raw()))
     }
 
-    /// Returns the first message of the user, and each later one that is marked as a new objective, verbatim.
+    /// Returns, verbatim, the first message of the user and each later one that begins as a new objective.
     pub fn intent(&self) -> Vec<String> {
         let all = parse(self.form, Some(&self.id), &self.originals);
         let content = Content::of(&all, &BTreeSet::new(), &Writes::default());
         content.intent.into_iter().map(|item| item.text).collect()
     }
 
-    /// Finds out what is new in a list, and returns the list as it stands with that.
+    /// Finds the new messages of a list. Returns them, and the present list with these messages.
     ///
     /// # Errors
-    /// When the list is neither the conversation nor a list of this session, grown.
+    /// When the list is neither the conversation nor a list of this session, each with new messages at its end.
     pub(crate) fn update(&self, list: &MessageList) -> Result<ListUpdate, ListMismatch> {
         if list.form() != self.form && !is_plain(&self.originals) {
             return Err(ListMismatch::Form {
@@ -286,8 +287,8 @@ impl ListSession {
         Ok(ListUpdate { slots, new })
     }
 
-    /// Finds out what is new in a list that is neither the conversation nor the list that came out last, such as an
-    /// older list of this session: what was made stands for the messages that it covers.
+    /// Finds the new messages of a list that begins neither with the conversation nor with the last list, such as an
+    /// older list of this session. In such a list, a message that a tier made counts as the messages that it covers.
     fn new_beside_made<'l>(
         &self,
         messages: &'l [ListMessage],
@@ -328,7 +329,7 @@ impl ListSession {
     }
 }
 
-/// Returns the messages of a list behind the known ones, or `None` if it begins with others.
+/// Returns the messages of a list behind the known ones; `None` if the list does not begin with the known ones.
 fn behind(list: &[ListMessage], known: impl Iterator<Item = Hash>) -> Option<&[ListMessage]> {
     let mut rest = list.iter();
     for digest in known {

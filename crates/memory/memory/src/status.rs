@@ -1,4 +1,4 @@
-//! How a session stands.
+//! The status of a session.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::session::ListSession;
 use crate::window::Window;
 
-/// How a session stands, as `status` says it (CTX-58).
+/// The status of a session, as the command `status` shows it (CTX-58).
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Status {
     /// The id of the session.
@@ -18,16 +18,16 @@ pub struct Status {
     pub window: u64,
     /// The tokens of the last list, and of what a model reads beside it.
     pub tokens: u64,
-    /// Their share of the window without the reserve, in hundredths.
+    /// The share of the window, without its reserve, that these tokens take, in hundredths.
     pub share: f64,
     /// How full the window is.
     pub state: &'static str,
-    /// The messages of the conversation.
+    /// How many messages the conversation has.
     #[serde(rename = "said")]
     pub messages: usize,
-    /// How often a tier acted.
+    /// How many times a tier acted.
     pub events: usize,
-    /// The checkpoints.
+    /// How many checkpoints there are.
     pub checkpoints: u64,
     /// The messages that are marked as critical, by index.
     pub marks: Vec<usize>,
@@ -38,7 +38,7 @@ pub struct Status {
 }
 
 impl ListSession {
-    /// Returns how the session stands in a window: its [own](Self::window), or another.
+    /// Returns the status of the session for its [own](Self::window) window, or for another one.
     ///
     /// ```
     /// use accp_memory::{Form, ListSession, SessionId, Window};

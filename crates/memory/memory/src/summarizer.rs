@@ -26,7 +26,7 @@ pub struct SummaryRequest<'w> {
     pub rules: &'w str,
     /// The most tokens of the summary.
     pub room: u64,
-    /// Writes the summary by rules in at most so many tokens; `None` if what has to stand in it has no room.
+    /// Writes the summary by rules in at most this many tokens; `None` if the required parts do not fit.
     pub within: &'w dyn Fn(u64) -> Option<String>,
     /// The messages that leave, as the archive has them.
     pub left: &'w dyn Fn() -> String,
@@ -40,8 +40,8 @@ pub struct SummaryRequest<'w> {
 ///
 /// `()` leaves the summary to the rules.
 pub trait Summarizer {
-    /// Returns a summary in the form of `request.rules`. With `None`, or a text that lacks a section, the intent or a
-    /// marked text, or has no room, the summary by rules stands.
+    /// Returns a summary in the form of `request.rules`, or `None` to use the summary by rules. The summary by rules
+    /// is also used if the returned text lacks a section, the intent or a marked text, or does not fit.
     fn summarize(&self, request: &SummaryRequest<'_>) -> Option<String>;
 }
 

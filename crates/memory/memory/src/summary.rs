@@ -31,11 +31,11 @@ pub(crate) use typed::typed;
 
 /// What a summary says of the messages that have left a list. Each item keeps the index of its message.
 ///
-/// The content is made of the original messages, from the first on, and never of a summary before it. So it loses
-/// nothing however often a conversation is summed up.
+/// The content is always made from the original messages, from the first one on, and never from an earlier summary.
+/// So nothing is lost, however many summaries a conversation gets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// The first message of the user, and each later one that is marked as a new objective: drift is judged by these.
+    /// The first message of the user, and each later one that begins as a new objective. Drift is judged by these.
     pub(crate) intent: Vec<Item>,
     /// The first message of the user, and each later one that a person typed and that has left.
     pub(crate) requests: Vec<Request>,
@@ -45,8 +45,8 @@ pub(crate) struct Content {
     pub(crate) request_stays: bool,
     /// The messages that the caller has marked and that have left.
     pub(crate) marked: Vec<Item>,
-    /// What obliges and forbids, sentence by sentence. A summary shows those that no person typed; the words of a
-    /// person stand whole.
+    /// The sentences that oblige or forbid something. A summary shows only those that no person typed, because the
+    /// messages that persons typed are shown as requests.
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) decisions: Vec<Item>,
     pub(crate) artifacts: Vec<Artifact>,
@@ -74,7 +74,7 @@ impl Content {
         let prose = prose::prose(messages);
         let mut progress = progress::progress(messages, &prose, left);
         let mut decisions = decision::decisions(&prose);
-        // A step that a decision already has is not open.
+        // A step that is part of a decision is not shown a second time.
         let is_step = |item: &Item| {
             decisions
                 .iter()

@@ -14,7 +14,7 @@ use crate::writes::{Write, is_replaced, sources};
 
 /// The line that a cut input begins with.
 pub(crate) const HEADING: &str = "## Truncated Tool Call";
-/// A text with fewer tokens stays: what stands for it would not be shorter.
+/// A text with fewer tokens stays, because its replacement would not be shorter.
 const SHORT: u64 = 120;
 /// The most characters of the first line in a summary.
 const BEGINNING: usize = 80;
@@ -63,7 +63,7 @@ pub(crate) fn truncate(
     (is_shorter && !places.is_empty()).then_some(cut)
 }
 
-/// Returns the text that stays: the form of the specification.
+/// Returns the text that takes the place of an input. The specification prescribes its form.
 fn summary(tool: &str, write: &Write, text: &str) -> String {
     let lines = text.lines().count();
     let lines = if lines == 1 {
@@ -131,7 +131,7 @@ pub(crate) fn persisted(
         Some(whole) => is_file(&whole.as_str()),
         None if write.edits => is_applied(&new, &texts(true), &files),
         None => {
-            // Every text that is long enough to be cut has to be a file.
+            // Every text that is long enough to be cut has to be the text of a file.
             let mut long = new.iter().filter(|text| text.len() as u64 >= SHORT);
             new.iter().any(is_file) && long.all(is_file)
         }

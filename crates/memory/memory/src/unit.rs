@@ -14,7 +14,7 @@ pub(crate) struct Unit {
     pub(crate) messages: Range<usize>,
     /// Whether this is a system message, which stays.
     pub(crate) is_system: bool,
-    /// Whether a call in it waits for its result.
+    /// Whether a call in the unit waits for its result.
     pub(crate) in_flight: bool,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn units(list: &MessageList) -> Vec<Unit> {
     units
 }
 
-/// Lets each call reach to its results. A call without one is open.
+/// Extends the unit of each call up to its results. Notes the calls without a result as open.
 fn pairs(messages: &[ListMessage], ends: &mut [usize], open: &mut Vec<usize>) {
     let mut asked: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, message) in messages.iter().enumerate() {
@@ -79,8 +79,8 @@ fn unit(messages: &[ListMessage], range: Range<usize>, open: &[usize]) -> Unit {
     }
 }
 
-/// Returns the index of the first unit that has to stay: the last one, and before a call in flight the unit that
-/// the call answers.
+/// Returns the index of the first unit that has to stay: the last unit. If a call is in flight, the unit before the
+/// call has to stay, too, because the call answers it.
 pub(crate) fn last(units: &[Unit]) -> usize {
     let mut first = units.len().saturating_sub(1);
     let waiting = units.iter().position(|unit| unit.in_flight);

@@ -1,4 +1,4 @@
-//! The window of a model: how large it is, how much of it is used, and what that calls for.
+//! The window of a model: its size, its use, and the limits at which something happens.
 
 use std::fmt;
 
@@ -32,16 +32,16 @@ pub struct Window {
     stress: bool,
 }
 
-/// The limits of a window: four shares, in percent, each from its number on, and the tokens of a large result.
+/// The limits of a window: four shares in percent, and the tokens of a large result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// From here on use is watched: 25 %.
+    /// The share from which use is watched: 25 %.
     pub watch: u64,
-    /// From here on tiers 1 and 2 act: 50 %.
+    /// The share from which tiers 1 and 2 act: 50 %.
     pub act: u64,
-    /// From here on tier 3 acts, if tiers 1 and 2 were not enough: 75 %.
+    /// The share from which tier 3 acts, if tiers 1 and 2 were not enough: 75 %.
     pub summarise: u64,
-    /// From here on a fresh session is advised: 85 %.
+    /// The share from which a fresh session is advised: 85 %.
     pub fresh: u64,
     /// A result with more tokens is moved out at once: 15,000, but never more than a quarter of the window.
     pub large_result: u64,
@@ -177,7 +177,7 @@ impl Window {
     }
 
     /// Counts pictures, documents and sounds by the prices of a model, such as those that
-    /// [`Bpe::for_model`](accp_tokens::Bpe::for_model) gives. Without, the form of a list says whose prices hold:
+    /// [`Bpe::for_model`](accp_tokens::Bpe::for_model) returns. Without such prices, the form of a list decides:
     /// [`MediaPrices::openai`] or [`MediaPrices::anthropic`].
     ///
     /// ```
@@ -243,12 +243,12 @@ impl Window {
         &self.limits
     }
 
-    /// Returns the tokens that a list may have: the window without the reserve. Shares are shares of this.
+    /// Returns the tokens that a list may have: the window without the reserve. All shares are shares of this room.
     pub fn room(&self) -> u64 {
         self.size.saturating_sub(self.reserve)
     }
 
-    /// Returns the tokens that `percent` of the room are; a list with so many has reached the limit.
+    /// Returns the tokens of this share of the room, rounded up. A list with this many tokens has reached the limit.
     pub(crate) fn tokens_at(&self, percent: u64) -> u64 {
         (self.room().saturating_mul(percent)).div_ceil(100)
     }
@@ -258,7 +258,7 @@ impl Window {
         self.limits.large_result.min(self.room() / 4).max(1)
     }
 
-    /// Returns how full the window is with so many tokens.
+    /// Returns how full the window is with this many tokens.
     pub fn state(&self, tokens: u64) -> State {
         let limits = &self.limits;
         let reached = |percent| tokens >= self.tokens_at(percent);
@@ -285,7 +285,7 @@ impl Window {
         share
     }
 
-    /// Returns in words how much of the room so many tokens use.
+    /// Returns in words how much of the room these tokens use.
     ///
     /// ```
     /// let window = accp_memory::Window::of(8_000)?;

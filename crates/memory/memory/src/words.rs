@@ -1,4 +1,4 @@
-//! The tables of words and phrases by which rules read messages. Each stands in a JSON file beside its rule.
+//! The tables of words and phrases that rules look for in messages. Each table is in a JSON file beside its rule.
 
 use serde::Deserialize;
 

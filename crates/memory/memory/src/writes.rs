@@ -54,9 +54,9 @@ pub struct WritesError(String);
 pub(crate) struct Write {
     /// The files, as the call names them.
     pub(crate) paths: Vec<String>,
-    /// The places of the long texts inside the arguments. Arguments that are a text are one place.
+    /// The places of the long texts inside the arguments. If the arguments are one text, this is their only place.
     pub(crate) texts: Vec<Pointer>,
-    /// The content that the only file has afterwards, if the call says all of it.
+    /// The whole new content of the file, if the call gives it and writes only one file.
     pub(crate) whole: Option<String>,
     /// Whether the call changes a part of a file.
     pub(crate) edits: bool,
@@ -173,7 +173,7 @@ impl Writes {
     }
 }
 
-/// Returns what a call writes whose arguments are one text: a patch, or something that names no file.
+/// Returns what a call writes if its arguments are a single text: a patch, or a text that names no file.
 fn of_text(text: &str) -> Write {
     Write {
         paths: patch::paths(text),
@@ -247,8 +247,8 @@ fn unknown(tool: &str, arguments: &Json) -> Option<Write> {
     writes.then_some(write)
 }
 
-/// Returns the places of the texts under a name: that of the outermost member with this name, or those in the
-/// objects and lists below it. A name with dots leads the way itself.
+/// Returns the places of the texts under a name: of the outermost member with this name, or in the objects and lists
+/// below that member. A name with dots is a path that leads there by itself.
 fn places_of(json: &Json, name: &str) -> Vec<Pointer> {
     let mut out = Vec::new();
     if name.contains('.') {

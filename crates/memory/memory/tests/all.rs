@@ -1,4 +1,4 @@
-//! The tests of this crate are one program, because each program is linked by itself.
+//! All tests of this crate, in one program: a program for each file would have to be linked by itself.
 
 mod common;
 mod continuations;

@@ -1,7 +1,8 @@
 //! Drift in recorded continuations: what the judges say of faults that were planted, and of what was recorded.
 //!
-//! The variable `ACCP_CORPUS` names a folder with recordings; without it the project's examples are taken.
-//! `SHOW_DRIFT` shows what was missed and what was cried, of the half that judges are made with.
+//! The variable `ACCP_CORPUS` names a folder with recordings. Without it, the project's examples are used.
+//! `SHOW_DRIFT` prints the missed faults and the false signs, for the half of the conversations that judges are
+//! developed with.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -20,7 +21,7 @@ use plant::{Dice, Labelled, planted};
 /// How many cases of a kind a half has at most.
 const MOST: usize = 40;
 
-/// Sees signs of everything, of nothing, or as a coin falls.
+/// Judges that see signs of everything, of nothing, or at random.
 #[derive(Clone, Copy)]
 enum Dumb {
     Always,
@@ -50,7 +51,7 @@ impl Judge for Dumb {
     }
 }
 
-/// How often judges are right about an indicator.
+/// How many planted faults of an indicator judges found, and how many false signs they gave.
 #[derive(Debug, Default, Clone, Copy)]
 struct Score {
     planted: u32,
@@ -74,7 +75,7 @@ fn share(part: u32, all: u32) -> f64 {
     f64::from(part) / f64::from(all.max(1))
 }
 
-/// Returns the labelled cases, and all that was recorded.
+/// Returns the cases with planted faults, and the cases of all recorded messages.
 fn cases(all: &[Continued<'_>]) -> (Vec<Labelled>, Vec<Labelled>) {
     let mut faulty = Vec::new();
     let mut counts: BTreeMap<(bool, Indicator), usize> = BTreeMap::new();
@@ -148,7 +149,7 @@ impl Judged {
     }
 }
 
-/// Returns the score of each indicator. Of what was recorded each indicator gets as many as were planted.
+/// Returns the score for each indicator. It has as many recorded cases, chosen at random, as planted ones.
 fn scores(faulty: &[&Judged], recorded: &[&Judged], judge: usize) -> [Score; 5] {
     let mut dice = Dice::of("innocent");
     Indicator::ALL.map(|indicator| {

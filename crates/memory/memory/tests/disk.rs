@@ -1,5 +1,5 @@
-//! Disks that fail, files that somebody changed, and processes that meet: no list comes out that names a file that
-//! is not whole, and the next call gives what an undisturbed one gives.
+//! Disks that fail, files that somebody changed, and processes that run at the same time. No returned list names an
+//! incomplete file, and the next call returns what it would return without the disturbance.
 
 mod faulty;
 
@@ -21,7 +21,7 @@ use faulty::{Fault, Faulty};
 
 /// The turns of the conversation.
 const TURNS: usize = 4;
-/// More places than a disk has in a turn.
+/// More than the number of places at which a disk can fail in one turn.
 const MOST: usize = 1_000;
 
 /// Returns the conversation: in each turn, two calls at once have results of different lengths.
@@ -51,7 +51,7 @@ fn conversation() -> Vec<Json> {
     all
 }
 
-/// Returns the list as it stands after so many turns.
+/// Returns the list after this many turns.
 fn list(turns: usize) -> MessageList {
     let all = conversation();
     let text = Json::from(all[..=turns * 5].to_vec()).to_string();
@@ -63,7 +63,8 @@ fn open<F: Files>(root: &Path, files: F) -> Result<Context<F>, ContextError> {
     Ok(context.with_work("nowhere"))
 }
 
-/// Compresses the list after so many turns. The clock is the same whenever that happens.
+/// Compresses the list after this many turns. The clock depends only on the number of turns, so a second try has the
+/// same time.
 fn compress<F: Files>(context: &mut Context<F>, turns: usize) -> Result<Compressed, ContextError> {
     let window = Window::of(4_000).expect("a window");
     let second = i64::try_from(turns).expect("few");
@@ -95,7 +96,7 @@ fn files(root: &Path) -> Vec<(String, String)> {
     all
 }
 
-/// What an undisturbed run gives.
+/// The lists and roots of a run without any failure.
 struct Undisturbed {
     /// The list after each turn.
     lists: Vec<String>,
@@ -152,7 +153,7 @@ fn says_enough(error: &ContextError, root: &Path) {
     assert!(said.contains("give it again"), "{said}");
 }
 
-/// Gives the list after so many turns until it comes out. Returns whether the disk failed.
+/// Gives the list after this many turns until a list is returned. Returns whether the disk failed.
 fn survives(told: &Undisturbed, turns: usize, disk: &Faulty, lasts: bool) -> bool {
     let root = copied(told.roots[turns - 1].path());
     let mut context = open(root.path(), disk.clone()).expect("nothing is undone");

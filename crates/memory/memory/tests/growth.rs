@@ -1,5 +1,5 @@
-//! Lists that grow, as a program's does: whatever is in them, the list that comes out is valid and inside the window,
-//! nothing is lost, and nothing changes until something is said.
+//! Lists that grow as those of a program do. Whatever they contain, the returned list is valid and fits the window,
+//! nothing is lost, and nothing changes without a new message.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::Value as Json;
 use time::OffsetDateTime;
 
-/// Compresses a list below a root, in a process of its own as far as files can tell.
+/// Compresses a list below a root, with a new context, as a new process would do.
 fn compress(root: &Path, list: &MessageList, window: &Window) -> Result<Compressed, ContextError> {
     let options = Options::new(window, &Quarters, OffsetDateTime::UNIX_EPOCH);
     let context = Context::open(root, SessionId::new("s").expect("an id"))?;

@@ -1,4 +1,4 @@
-//! Generated lists of all forms: what is valid is found valid, each planted fault is found, and a repair mends.
+//! Generated lists of all forms: valid lists pass the check, each planted fault is found, and a repair mends it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -175,8 +175,8 @@ fn calls_and_results(list: &MessageList) -> (Vec<String>, Vec<(String, Json)>) {
     (calls, results)
 }
 
-/// Checks that each call without a result has its result again, if the list has one anywhere and the id tells which
-/// it is. Returns how many were moved.
+/// Checks that each call without a result gets its result, if the list has it elsewhere and the id shows to which
+/// call it belongs. Returns how many results were moved.
 fn keeps_results(broken: &MessageList) -> Result<usize, TestCaseError> {
     let (mended, repairs) = repair(broken).expect("a list");
     let (calls, before) = calls_and_results(broken);

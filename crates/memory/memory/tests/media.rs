@@ -19,7 +19,7 @@ enum Kind {
     WebP,
 }
 
-/// Returns a picture of a size: its header, and so many bytes behind.
+/// Returns a picture of this size: its header, and `behind` bytes after it.
 fn picture(kind: Kind, width: u16, height: u16, behind: usize) -> Vec<u8> {
     let (w, h) = (u32::from(width), u32::from(height));
     let mut out = match kind {
@@ -110,7 +110,7 @@ fn used(form: Form, id: &str, parts: &Json) -> Vec<Json> {
 enum Where {
     User,
     Result,
-    /// The screenshot of a computer; a result in other forms than Responses.
+    /// The screenshot of a computer. Forms other than Responses have it in a result.
     Screen,
 }
 
@@ -164,8 +164,8 @@ fn json_of(list: &MessageList) -> Json {
     serde_json::from_str(&list.to_string()).unwrap()
 }
 
-/// Returns the faults of a list, but not the warnings: servers that people host themselves take pictures in the results
-/// of chat, which the provider refuses.
+/// Returns the faults of a list without the warnings. The list has pictures in the results of chat, which is only a
+/// warning: the provider refuses them, but self-hosted servers take them.
 fn broken(list: &MessageList) -> Vec<Finding> {
     let mut found = check(list);
     found.retain(|finding| !finding.code.is_warning());
@@ -250,7 +250,7 @@ proptest! {
     }
 }
 
-/// Returns a conversation with so many screenshots of 1,280 x 800.
+/// Returns a conversation with this many screenshots of 1,280 x 800 pixels.
 fn screenshots(form: Form, many: usize) -> MessageList {
     let mut all = vec![json!({ "role": "user", "content": "Book the flight." })];
     for at in 0..many {

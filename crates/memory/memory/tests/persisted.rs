@@ -1,5 +1,5 @@
-//! Sessions of tools that write files, some of which fail: an input is cut only if the disk has it, what stays of it
-//! has the shape that the tool asks for, and no file changes.
+//! Sessions with tools that write files, some of which fail. An input is cut only if the disk has it, a cut input
+//! still fits the tool's schema, and no file changes.
 
 mod tools;
 
@@ -55,7 +55,7 @@ fn compress(root: &Path, work: &Path, list: &MessageList) -> Compressed {
     context.compress(list, &options, &mut ()).expect("a list")
 }
 
-/// What was cut: how often of each tool, and of which fates.
+/// What was cut: how many inputs of each tool, and of which fates.
 #[derive(Debug, Default)]
 struct Cut {
     tools: BTreeMap<&'static str, usize>,
@@ -63,7 +63,7 @@ struct Cut {
     seen: BTreeSet<Fate>,
 }
 
-/// Checks the calls of a list against what they were.
+/// Compares the calls of a list with the calls as they were made.
 fn judge(
     form: Form,
     list: &MessageList,
@@ -111,8 +111,8 @@ fn id(form: Form, message: &Json) -> String {
     id.as_str().expect("an id").to_owned()
 }
 
-/// Lets tools write in a session of a form, and compresses after each turn. Unless it looks at the disk, it has nothing
-/// but the words of the tools.
+/// Lets tools write in a session of a form, and compresses after each turn. Unless `looks` is true, the session
+/// cannot read the files and has only the words of the tools.
 fn session(form: Form, seed: u64, looks: bool, cut: &mut Cut) {
     let root = tempfile::tempdir().expect("a folder");
     let mut session = TestSession::of(seed);

@@ -1,5 +1,5 @@
-//! The requirements of CTX-001 on lists of messages, CTX-01 to CTX-74. Each has a test that accepts what it asks
-//! for, and a test that refuses what it forbids. The tests work on folders on the disk.
+//! The requirements of CTX-001 for lists of messages, CTX-01 to CTX-74. Each has a test in which the requirement
+//! holds, and a test in which a violation is refused. The tests use folders on the disk.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 mod behaviour;

@@ -1,5 +1,5 @@
-//! Summary after summary: however often a conversation is summed up, intent, marked messages, constraints and
-//! decisions stand in what is left, or an error or the summary itself says where they are.
+//! Many summaries in a row: the list always has the intent, marked messages, constraints and decisions. Otherwise an
+//! error or the summary itself says where they are.
 
 mod talk;
 
@@ -66,7 +66,7 @@ fn summary(list: &MessageList) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Checks that all that was planted stands: in the summary, or in the message itself if that has not left.
+/// Checks that the list has all planted texts: in the summary, or in the planted message itself if that has not left.
 fn all_stand(list: &MessageList, talk: &Talk) {
     let (summary, there) = (summary(list), raws(list));
     for planted in &talk.planted {
@@ -78,7 +78,7 @@ fn all_stand(list: &MessageList, talk: &Talk) {
     }
 }
 
-/// Lets a conversation grow until it was summed up so often, and checks it after each time.
+/// Lets a conversation grow until it was summed up this many times, and checks it after each summary.
 fn summed_up(
     form: Form,
     seed: u64,
@@ -194,8 +194,8 @@ fn ten_summaries_in_a_row_lose_nothing() {
     }
 }
 
-/// Forgets the oldest decision, as a summary of a summary does. What the user said cannot be forgotten: a summary
-/// without it is not taken.
+/// A summarizer that drops the oldest decision, as a summary of a summary would. It could not drop words of the user:
+/// a summary without them is refused.
 struct Forgetful;
 
 impl Summarizer for Forgetful {
@@ -230,7 +230,8 @@ fn a_summary_that_forgets_a_request_is_not_taken() {
     summed_up(Form::OpenAi, 1, 3, 1, &Deaf);
 }
 
-/// Fifty summaries take a minute in each form. If `ACCP_ROUNDS` does not say for how many forms, one form has twenty.
+/// Fifty summaries take a minute in each form. `ACCP_ROUNDS` says for how many forms this is done. Without it, one
+/// form gets twenty summaries.
 #[test]
 fn many_summaries_in_a_row_lose_nothing() {
     let (forms, summaries) = std::env::var("ACCP_ROUNDS").map_or((1, 20), |count| {

@@ -1,4 +1,4 @@
-//! Rules that a list at random seldom meets, and the words of each fault.
+//! Rules that random lists seldom break, and the words of each finding.
 
 #![allow(clippy::panic, reason = "helpers of tests")]
 

@@ -1,7 +1,8 @@
 //! A second implementation of the rules, compared with the first on valid, broken and shuffled lists.
 //!
-//! It asks each question by a search through the whole list, and shares no code with the first one. It knows the rules
-//! about pairs and turns; `tests/ctx/faults.py` plants faults against the others.
+//! The second implementation answers each question by a search through the whole list, and shares no code with the
+//! first one. It knows only the rules for pairs and turns. `tests/ctx/faults.py` tests the other rules with planted
+//! faults.
 
 mod anthropic;
 mod chat;

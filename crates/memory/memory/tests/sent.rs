@@ -1,4 +1,5 @@
-//! Lists that a memory sends: the former one grown, valid, over restarts, and with marks that read back.
+//! The lists that a memory sends: each is the former list with new messages, valid, the same after a restart, and
+//! with marks that can be read back.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod lines;
@@ -24,7 +25,7 @@ fn memory(promise: Promise) -> Memory {
     Memory::new(Window::of(200_000).unwrap(), prices(), promise)
 }
 
-/// A page of a file with numbered lines, from a line on.
+/// A page of a file with numbered lines, beginning with line `from`.
 fn page(from: usize, lines: usize) -> String {
     let lines = (from..from + lines).map(|n| format!("{n:>6}\tlet value_{n} = read(table, {n})?;"));
     lines.collect::<Vec<_>>().join("\n")
@@ -53,7 +54,7 @@ fn any_result() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A call for each result, in a form. Ids repeat as some programs' do.
+/// A call for each result, in this form. Ids repeat, as they do in some programs.
 fn conversation(form: Form, results: &[String]) -> Vec<Json> {
     let mut out = vec![json!({ "role": "user", "content": "Read it, and say which are free." })];
     for (at, result) in results.iter().enumerate() {
@@ -136,7 +137,8 @@ fn results(list: &MessageList) -> Vec<String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Every list is the former one grown, and a restart changes no byte: neither one that remembers nor one that does not.
+    /// Every list is the former list with new messages. A restart changes no byte, whether the state was remembered
+    /// or not.
     #[test]
     fn every_list_is_the_former_one_grown(
         form in any_form(),
@@ -166,7 +168,7 @@ proptest! {
         }
     }
 
-    /// Whatever a list has, the one that is sent is as valid, and says the same outside of results.
+    /// Whatever the given list has, the sent list is as valid, and says the same outside of results.
     #[test]
     fn what_is_sent_is_as_valid_as_what_was_given((form, messages) in any_messages()) {
         let given = list(form, &messages);
@@ -182,7 +184,8 @@ proptest! {
         }
     }
 
-    /// What left a list is what its marks read back: put in their places, it gives what would have stood there.
+    /// The marks of a cut result read back the lines that left. With these lines in their places, the result is whole
+    /// again.
     #[test]
     fn every_mark_reads_back(texts in prop::collection::vec((200..500_usize).prop_map(|lines| page(lines, lines)), 2..6)) {
         let messages = conversation(Form::OpenAi, &texts);
@@ -203,7 +206,7 @@ proptest! {
                     filled = filled.replacen(mark, &lines.unwrap(), 1);
                     marks += 1;
                 }
-                // The repeats of a large result are found in what stands, so they may be fewer than in a large window.
+                // References lead only to uncut results, so a small window may have fewer of them than a large one.
                 let is_same = &filled == whole;
                 prop_assert!(is_same || filled.contains(" again, from ") || whole.contains(" again, from "));
             }
@@ -225,7 +228,7 @@ fn a_result_is_cheaper_at_first_sight_and_its_repeat_too() {
             "{\"columns\":[\"flight\",\"seats.near\",\"seats.far\",\"day\"],\"rows\":["
         )
     );
-    // The third call has the id of the first three calls before it; the fourth one's is that of the first.
+    // Ids repeat: the fourth call has the id of the first. Its result refers to the third result.
     assert_eq!(
         sent[3],
         "[lines 10-34 of result c2 again, from \"10 let value_10 = read(table,\" to \"34 let value_34 = read(table,\"]"
@@ -322,7 +325,7 @@ fn a_change_comes_for_nothing_when_the_cache_is_cold() {
     );
 }
 
-/// A thought that is bound to what stands before it makes a promise of `append`.
+/// A thought that is bound to the messages before it turns any promise into `Append`.
 #[test]
 fn nothing_changes_before_a_bound_thought() {
     let thought = json!({ "type": "thinking", "thinking": "Hm.", "signature": "c2ln" });
@@ -357,7 +360,7 @@ fn a_window_forces_a_change_and_the_list_fits() {
             assert_eq!(lines.lines().count(), to + 1 - from);
         }
     }
-    // Over a restart the list has the same bytes.
+    // After a restart, the list has the same bytes.
     let mut again = Memory::new(Window::of(12_000).unwrap(), prices(), Promise::Append)
         .recall(&memory.remember())
         .unwrap();
@@ -366,7 +369,8 @@ fn a_window_forces_a_change_and_the_list_fits() {
     assert_eq!(again.read("c0", 1, 1), memory.read("c0", 1, 1));
 }
 
-/// A change that costs comes only out of what the conversation has saved, so that an end right behind it costs nobody.
+/// A change that costs something may only use what the conversation has saved. So even a conversation that ends right
+/// after the change has lost nothing.
 #[test]
 fn a_paid_change_spends_no_more_than_was_saved() {
     let prices = prices();
@@ -391,7 +395,7 @@ fn a_paid_change_spends_no_more_than_was_saved() {
             let cost = |now: u64, kept: u64| {
                 kept as f64 * prices.read() + (now - kept) as f64 * prices.write()
             };
-            // Whoever changes something is taken to write all of it again.
+            // After a step, the whole list counts as written to the cache again.
             let kept = if report.step.is_some() { 0 } else { before[1] };
             balance += cost(report.given, before[0]) - cost(report.sent, kept);
             before = [report.given, report.sent];
@@ -399,7 +403,7 @@ fn a_paid_change_spends_no_more_than_was_saved() {
                 assert_eq!(step.why, Why::Pays);
                 assert!(balance >= 0.0, "turn {turn}: {balance}");
                 steps.push(turn);
-                // Later ones write less than all of it again.
+                // Later steps write only a part of the list again, so this calculation would not fit them.
                 break;
             }
         }
@@ -417,7 +421,7 @@ fn a_list_that_its_owner_changed_is_read_anew() {
     messages.drain(1..3);
     let given = list(Form::OpenAi, &messages);
     let (sent, _) = memory.to_send(&given, NOW);
-    // The first of the pages that are left stands whole, and the other refers to it.
+    // The first of the remaining pages is whole again, and the second one refers to it.
     let results = results(&sent);
     assert_eq!(results[0].lines().count(), 40);
     assert!(results[1].contains("of result c1 again"), "{}", results[1]);
@@ -443,7 +447,8 @@ fn results_in_the_users_place_are_those_of_the_named() {
     assert_eq!(raws(&sent)[1], raws(&given)[1]);
 }
 
-/// A program that comes back may name other speakers. What it no longer takes for a result is sent as it is given.
+/// After a restart, a program may name other speakers. A message that no longer counts as a result is sent as it is
+/// given.
 #[test]
 fn other_names_after_a_restart_are_another_list() {
     let said = |name: &str| json!({ "role": "user", "name": name, "content": log(40) });
@@ -462,7 +467,7 @@ fn other_names_after_a_restart_are_another_list() {
     assert_eq!(raws(&same), raws(&sent));
 }
 
-/// What a list has to give first is not read as an empty line.
+/// Lines that the memory gets only with the next list are not read as an empty line.
 #[test]
 fn nothing_is_read_before_the_list_is_there() {
     let given = list(

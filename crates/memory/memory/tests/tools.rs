@@ -1,5 +1,5 @@
-//! The tools of a model: their definitions fit each provider, what they accept is what their schemas say, and no
-//! answer is longer than a window bears.
+//! The tools for a model: their definitions fit each provider, they accept exactly what their schemas allow, and no
+//! answer is too long for a window.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::fs;

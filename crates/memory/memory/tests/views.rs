@@ -1,4 +1,4 @@
-//! The summary with views: all that the rules say has to stand, then the newest messages that left, within the room.
+//! The summary with views: first all that the rules require, then as many of the newest messages that left as fit.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::sync::Arc;
@@ -24,7 +24,7 @@ const SECTIONS: [&str; 8] = [
     "### Messages That Left",
 ];
 
-/// Returns the list that comes out, and whether tier 3 acted.
+/// Returns the compressed list, and whether tier 3 acted.
 fn compressed(
     list: &MessageList,
     size: u64,
@@ -58,7 +58,7 @@ fn summary(list: &MessageList) -> String {
     summary
 }
 
-/// A talk of so many turns about flour; the first one says a constraint.
+/// A conversation of this many turns about flour. The first message states a constraint.
 fn talk(turns: usize) -> MessageList {
     let mut all = vec![
         json!({ "role": "user", "content": "Plan the bread of the week. Never use more than 40 kg of rye." }),

@@ -1,4 +1,4 @@
-//! What the messages of a conversation have to show of its document.
+//! Counts the bytes of a recorded document, and how many of these bytes each message shows.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use serde_json::Value as Json;
 use crate::leaves::{Leaves, each, each_of_file, hash, inner, text};
 use crate::words::Formats;
 
-/// The bytes that a document says in its messages: those of its strings, numbers and booleans,
-/// without what the recording says beside the messages. They are counted in the document, so they
-/// do not depend on what a reader understood.
+/// The number of bytes of the strings, numbers and booleans of a document, without the values that the recording
+/// keeps beside the messages. The document itself is counted, so the number does not depend on what a reader
+/// understood.
 ///
 /// ```
 /// use accp_recordings::Conversation;
@@ -58,12 +58,12 @@ impl Content {
         }
     }
 
-    /// Returns the bytes of the document that the messages have to show.
+    /// Returns the number of bytes of the document that the messages have to show.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Returns how many of them the message of this index shows, from 0.
+    /// Returns how many of these bytes the message with this index, from 0, shows.
     pub fn of_message(&self, index: usize) -> u64 {
         self.by_message.get(index).copied().unwrap_or(0)
     }
@@ -103,7 +103,7 @@ impl Wanted {
         });
     }
 
-    /// Returns the bytes that this message shows, and leaves them to no other message.
+    /// Returns the number of bytes that this message shows. No other message can show the same bytes again.
     fn found(&mut self, message: &Json) -> u64 {
         let mut found = 0;
         each(message, "", &mut |_, leaf| match self

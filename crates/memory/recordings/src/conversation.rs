@@ -15,18 +15,17 @@ use crate::leaves::Leaves;
 use crate::shell;
 use crate::words::Formats;
 
-/// The key under which stands what a recording says and no model saw.
+/// The key of the recorded values that no model saw.
 pub(crate) const RECORDED: &str = "_recorded";
 /// The key of the messages.
 const MESSAGES: &str = "messages";
 
-/// A conversation as it was recorded, and its messages in one form whatever the format of the
-/// recording is.
+/// A conversation as it was recorded. Its messages have one common form, whatever the format of the recording is.
 ///
-/// The model's form of a message is that of OpenAI's chat: `role`, `content`, `tool_calls`,
-/// `tool_call_id`. A content in parts has a `text` in each. A part that no reader understands is
-/// shown whole: its type is `opaque`, and its text is the JSON of the part. What a recording says
-/// about a message and no model saw is under [`Recorded::ABOUT`].
+/// The common form of a message is that of OpenAI's chat: `role`, `content`, `tool_calls`, `tool_call_id`. If a
+/// content has parts, each part has a `text`. A part that no reader understands is shown whole: its type is `opaque`,
+/// and its text is the JSON of the part. Recorded values about a message that no model saw are under
+/// [`Recorded::ABOUT`].
 ///
 /// ```
 /// use accp_recordings::{Conversation, Format};
@@ -48,7 +47,7 @@ const MESSAGES: &str = "messages";
 pub struct Conversation {
     json: Json,
     format: Format,
-    /// The messages and the other keys, unless the document has them in the form of the model.
+    /// The messages and the other keys; `None` if the messages of the document are in the common form already.
     parsed: Option<Parsed>,
     /// The lone surrogates of the document, which has U+FFFD in their places.
     lone: LoneSurrogates,
@@ -58,7 +57,7 @@ pub struct Conversation {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotConversation {
-    /// The JSON has none of the formats; holds what was found instead, and what can be done.
+    /// The JSON has none of the formats. Holds what was found instead, and what the user can do.
     #[error(
         "expected a conversation: an object whose `messages` is an array of objects with `role` \
          and `content`, or that array, or another of the formats {formats} (`--format-in` forces \
@@ -99,7 +98,7 @@ pub enum NotConversation {
 }
 
 impl NotConversation {
-    /// Returns the index of the item of a list that has the fault.
+    /// Returns the index of the list item that has the fault, if the document is a list.
     pub(crate) fn item(&self) -> Option<usize> {
         let pointer = match self {
             Self::Messages(_) | Self::Several(_) => return None,
@@ -110,7 +109,7 @@ impl NotConversation {
     }
 }
 
-/// Returns the words for a place.
+/// Returns the place of a JSON pointer in words, for an error.
 fn place(pointer: &str) -> String {
     match pointer {
         "" => "the top".to_owned(),
@@ -158,8 +157,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the place of the first value of the document that the messages and the other keys
-    /// lack.
+    /// Returns the place of the first value of the document that neither the messages nor the other keys hold.
     fn lost(&self) -> Option<String> {
         let parsed = self.parsed.as_ref()?;
         let mut kept = Leaves::default();
@@ -175,7 +173,7 @@ impl Conversation {
         }
     }
 
-    /// Counts what the messages have to show of the document, and what each of them shows.
+    /// Counts the bytes of the document that the messages have to show, and the bytes that each message shows.
     pub fn content(&self) -> Content {
         let mut document = Leaves::default();
         document.add(&self.json);
@@ -194,8 +192,8 @@ impl Conversation {
         self.format
     }
 
-    /// Returns the document without what its messages say, if the document does not have the form
-    /// of the model.
+    /// Returns the document without the values that its messages hold; `None` if the messages of the document are in
+    /// the common form already.
     pub(crate) fn shell(&self) -> Option<Json> {
         let parsed = self.parsed.as_ref()?;
         Some(shell::cut(&self.json, &parsed.messages))
@@ -218,8 +216,8 @@ impl Conversation {
         Self::read(json, Format::OpenAi)
     }
 
-    /// Builds a conversation from its shell. The messages stay as they are given: the restored
-    /// document may have its keys in another order, and so the texts of opaque parts would differ.
+    /// Builds a conversation from its shell. The given messages are kept, and not read again from the document: the
+    /// keys of the restored document may have another order, which would change the texts of opaque parts.
     pub(crate) fn restored(
         shell: &Json,
         messages: Vec<Json>,
@@ -235,8 +233,8 @@ impl Conversation {
         Ok(Some(conversation))
     }
 
-    /// Returns the conversation with other messages, and without a key beside them. The document stays, unless it has
-    /// its messages in the form of the model.
+    /// Returns the conversation with other messages, and without the key `without` beside them. The document changes
+    /// only if it has its messages in the common form.
     pub(crate) fn with_messages(mut self, messages: Vec<Json>, without: &str) -> Self {
         if let Some(parsed) = &mut self.parsed {
             parsed.messages = messages;
@@ -321,7 +319,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the half of all conversations that this one belongs to. The file does not matter.
+    /// Returns the half of all conversations that this conversation belongs to. The half does not depend on the file.
     pub fn half(&self) -> Half {
         let id = self.id();
         let id = id.unwrap_or_else(|| Cow::Owned(self.json.to_string()));
@@ -333,14 +331,14 @@ impl Conversation {
     }
 }
 
-/// Writes the recorded JSON as compact text, with the lone surrogates that the text had.
+/// Writes the recorded JSON as compact text, with the lone surrogates of the recorded text.
 impl fmt::Display for Conversation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.lone.write(&self.json))
     }
 }
 
-/// The other keys follow from the document, but for their order.
+/// Compares all but the other keys: these follow from the document, except for their order.
 impl PartialEq for Conversation {
     fn eq(&self, other: &Self) -> bool {
         self.format == other.format
@@ -379,7 +377,7 @@ fn refused(json: &Json, format: Format, fault: Fault) -> NotConversation {
     }
 }
 
-/// Returns what a document is that has no format, and what can be done.
+/// Describes a document without a known format, and says what the user can do.
 fn without_format(json: &Json) -> String {
     const KEYS: usize = 6;
     if formats::is_piece(json) {

@@ -1,4 +1,4 @@
-//! Conversion of conversations to frames: encoding, counting, and the check of the way back.
+//! Converts conversations to frames, counts tokens, and checks that the frames can be restored.
 
 #[cfg(test)]
 mod tests;

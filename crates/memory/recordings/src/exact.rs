@@ -1,8 +1,8 @@
-//! JSON text as a value without loss: a member that stands twice is refused, and the half of a surrogate pair
-//! is kept beside the value.
+//! Reads JSON text into a value without loss. A repeated member is refused, and a lone surrogate is kept beside the
+//! value.
 //!
-//! A value of `serde_json` keeps the last of two members with one name. It has no place for a lone surrogate,
-//! as a text has that was cut in the middle of an emoji: `"\ud83d"`. Both are valid JSON.
+//! `serde_json` keeps the last of two members with one name. Its strings have no place for a lone surrogate, which is
+//! half of a surrogate pair, as in a text that was cut in the middle of an emoji: `"\ud83d"`. Both are valid JSON.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,9 +10,9 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
-/// What stands in a text for what no text can hold.
+/// The character that takes the place of a lone surrogate.
 const REPLACED: char = '\u{FFFD}';
-/// An escape: the backslash, the `u` and four digits.
+/// The length of an escape: the backslash, the `u` and four digits.
 const ESCAPE: usize = 6;
 
 /// Reads a JSON text. A lone surrogate becomes U+FFFD; [`LoneSurrogates`] says where and what it was.
@@ -91,24 +91,24 @@ pub struct LoneSurrogates(Vec<Lone>);
 struct Lone {
     /// The JSON pointer of the text.
     pointer: String,
-    /// The number of the U+FFFD in the text, from 0.
+    /// The index of the U+FFFD among those of the text, from 0.
     number: usize,
     /// The four digits of the escape.
     digits: String,
 }
 
 impl LoneSurrogates {
-    /// Returns whether there is none.
+    /// Returns whether there are no lone surrogates.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns the JSON pointers of their texts, one for each lone surrogate.
+    /// Returns for each lone surrogate the JSON pointer of its text.
     pub fn places(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|lone| lone.pointer.as_str())
     }
 
-    /// Writes a value with the escapes in their places.
+    /// Writes a value as JSON text, with the escapes of the lone surrogates in their places.
     pub fn write(&self, json: &Json) -> String {
         let text = json.to_string();
         if self.0.is_empty() {
@@ -128,7 +128,8 @@ impl LoneSurrogates {
         out
     }
 
-    /// Collects for each U+FFFD of a value, in the order of its text, the digits that it stands for.
+    /// Collects for each U+FFFD of a value, in the order of the text, the digits of the lone surrogate there; `None`
+    /// for a U+FFFD that was recorded.
     fn each<'l>(&'l self, json: &Json, at: &mut String, out: &mut Vec<Option<&'l str>>) {
         let begins = at.len();
         match json {
@@ -157,7 +158,7 @@ impl LoneSurrogates {
         }
     }
 
-    /// Adds those of a value that is an item of this one.
+    /// Adds the lone surrogates of the item with this index.
     pub(crate) fn add(&mut self, index: usize, more: Self) {
         self.0.extend(more.0.into_iter().map(|lone| Lone {
             pointer: format!("/{index}{}", lone.pointer),
@@ -165,14 +166,14 @@ impl LoneSurrogates {
         }));
     }
 
-    /// Returns them as JSON; `None` if there is none.
+    /// Returns the lone surrogates as JSON; `None` if there are none.
     pub(crate) fn to_json(&self) -> Option<Json> {
         let all = self.0.iter();
         let all = all.map(|lone| serde_json::json!([lone.pointer, lone.number, lone.digits]));
         (!self.0.is_empty()).then(|| all.collect())
     }
 
-    /// Reads what [`to_json`](Self::to_json) returned; `None` if it did not.
+    /// Reads the JSON that [`to_json`](Self::to_json) returns; `None` for other JSON.
     pub(crate) fn of_json(json: &Json) -> Option<Self> {
         let all = json.as_array()?.iter().map(|lone| {
             Some(Lone {
@@ -214,7 +215,7 @@ fn lone(text: &[u8]) -> Vec<(usize, String)> {
     found
 }
 
-/// Returns the code unit of the escape here.
+/// Returns the code unit of the escape at this place; `None` if no escape of this form begins there.
 fn unit(text: &[u8], at: usize) -> Option<u16> {
     let digits = text.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     let digits = std::str::from_utf8(digits).ok()?;
@@ -230,7 +231,8 @@ fn mended<'t>(text: &'t [u8], found: &[(usize, String)]) -> Cow<'t, [u8]> {
     out
 }
 
-/// Returns for each U+FFFD that the texts will have, in their order, the digits of the lone surrogate there.
+/// Returns for each U+FFFD that the parsed texts will have, in their order, the digits of the lone surrogate there;
+/// `None` for a U+FFFD that was recorded.
 fn marks(text: &[u8], found: &[(usize, String)]) -> Vec<Option<String>> {
     let mut found = found.iter().peekable();
     let mut marks = Vec::new();
@@ -259,19 +261,19 @@ fn marks(text: &[u8], found: &[(usize, String)]) -> Vec<Option<String>> {
     marks
 }
 
-/// Where the reader is, and what it found.
+/// The place of the reader in the document, and the lone surrogates found so far.
 #[derive(Default)]
 struct State {
     at: String,
-    /// For each U+FFFD of the text the lone surrogate that it stands for; empty if there is none.
+    /// For each U+FFFD the digits of the lone surrogate there; empty if the document has no lone surrogate.
     marks: Vec<Option<String>>,
-    /// The number of those that were read.
+    /// How many U+FFFD were read so far.
     seen: usize,
     lone: Vec<Lone>,
 }
 
 impl State {
-    /// Takes note of a text. Returns whether it has a lone surrogate.
+    /// Records the lone surrogates of a text. Returns whether the text has one.
     fn text(&mut self, text: &str) -> bool {
         let before = self.lone.len();
         if self.marks.is_empty() {
@@ -290,7 +292,7 @@ impl State {
         self.lone.len() > before
     }
 
-    /// Returns the words for the place.
+    /// Returns the place in words, for an error.
     fn place(&self) -> String {
         match self.at.as_str() {
             "" => "the top".to_owned(),
@@ -410,7 +412,8 @@ mod tests {
     }
 
     proptest! {
-        /// A value is written again as it was read, and what is shown has no half.
+        /// A value is equal after it is written and read again. Its lone surrogates are equal after they are written
+        /// as JSON and read again.
         #[test]
         fn halves_come_back_in_their_places(texts in prop::collection::vec(text(), 1..5)) {
             let items = texts.iter().map(|text| format!("{{\"a/b\":[\"{text}\"]}}"));

@@ -29,7 +29,7 @@ pub enum Format {
     LangChain,
     /// `LangSmith`: runs with `inputs` and `outputs`.
     LangSmith,
-    /// OpenTelemetry: `gen_ai` spans, events and log records, and their messages alone.
+    /// OpenTelemetry: `gen_ai` spans, events and log records, or only their messages.
     Otel,
     /// `ShareGPT`: `conversations` of `from` and `value`.
     ShareGpt,
@@ -41,7 +41,7 @@ pub enum Format {
     AiSdk,
     /// Sessions of Gemini CLI: messages of the types `user` and `gemini`.
     GeminiCli,
-    /// Rollouts of Codex: lines with a `payload`, of which some are items of OpenAI Responses.
+    /// Rollouts of Codex: lines with a `payload`. Some payloads are items of OpenAI Responses.
     Codex,
     /// Sessions of the OpenAI Agents SDK as their database holds them: rows with `message_data`.
     OpenAiAgents,
@@ -57,13 +57,12 @@ pub enum Format {
     Aider,
 }
 
-/// What is known of a format by its name. The readers of the formats stand in one table with their claims, in the
-/// same order.
+/// The name of a format, and what depends on the format alone. [`Format`] and `KNOWN` have the same order.
 struct Known {
     format: Format,
     name: &'static str,
     title: &'static str,
-    /// Whether conversations can be written.
+    /// Whether conversations can be written in this format.
     writes: bool,
 }
 
@@ -205,14 +204,14 @@ impl Format {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// Returns whether conversations can be written in this format. The others are only read: they
-    /// hold traces of a program, or its own state.
+    /// Returns whether conversations can be written in this format. Other formats are only read: they hold traces of
+    /// a program, or its own state.
     pub const fn is_written(self) -> bool {
         self.known().writes
     }
 
-    /// Returns whether each call of a conversation has an id of its own in this format. The others use an id again
-    /// in a later message.
+    /// Returns whether each call of a conversation has an id of its own in this format. In other formats, a later
+    /// message may use an id again.
     pub(crate) fn has_unique_ids(self) -> bool {
         matches!(self, Self::Anthropic | Self::Responses)
     }

@@ -1,5 +1,4 @@
-//! The formats of recorded conversations: which one a document has, and its messages in the one
-//! model. A module for each format.
+//! Finds out the format of a document, and reads its messages into the common form. Each format has a module.
 
 mod ai_sdk;
 mod aider;
@@ -51,7 +50,7 @@ pub(crate) use neutral::{NeutralMessage, numbered_like};
 pub(crate) use stream::is_piece;
 pub(crate) use tools::{names as tool_names, renamed as renamed_tools};
 
-/// Finds out the format of a document by its content; `None` if it has none of them, or several.
+/// Finds out the format of a document by its content; `None` if no format fits, or several formats fit.
 pub(crate) fn detect(json: &Json) -> Option<Format> {
     match claims(json).as_slice() {
         [] => envelope::detect(json),
@@ -74,7 +73,7 @@ pub(crate) fn is_direct(json: &Json, format: Format) -> bool {
     claims::direct(json) == Some(format)
 }
 
-/// Returns whether this is a conversation by itself, so that an array of such is several.
+/// Returns whether this is a conversation by itself. An array of such values is several conversations.
 pub(crate) fn is_whole(json: &Json) -> bool {
     // A state of a LangGraph thread, or an entry of a session file, is only a part of a
     // conversation.
@@ -90,14 +89,14 @@ pub(crate) fn is_whole(json: &Json) -> bool {
     list("messages") || list("contents") || list("conversations") || items || nested()
 }
 
-/// Returns whether this belongs to the messages before it in a file of one message a line: items of
-/// some types say nothing by themselves.
+/// Returns whether a line belongs to the messages on the lines before it, in a file of one message a line. Items of
+/// some types are no messages by themselves, but belong to the conversation.
 pub(crate) fn is_next(json: &Json) -> bool {
     let is_item = || json["type"].is_string() && !is_whole(json) && !is_piece(json);
     is_message(json) || is_item()
 }
 
-/// Reads a document. Returns `None` if it is in the form of the model as it is.
+/// Reads a document. Returns `None` if the document is in the common form already.
 ///
 /// # Errors
 /// When the document does not have this format.
@@ -111,8 +110,8 @@ pub(crate) fn read(json: &Json, format: Format) -> Result<Option<Parsed>, Fault>
     envelope::parse(json, format).map(Some)
 }
 
-/// Returns one message of a list as messages of the model: one for each result that it has, and one for the rest.
-/// Empty if the JSON is not a message of this format.
+/// Returns one message of a list as messages of the common form: one message for each result in it, and one for the
+/// rest. Empty if the JSON is not a message of this format.
 ///
 /// ```
 /// use accp_recordings::{Format, message};
@@ -130,23 +129,23 @@ pub fn message(json: Json, format: Format) -> Vec<Json> {
     envelope::parse(&list, format).map_or_else(|_| Vec::new(), |parsed| parsed.messages)
 }
 
-/// The key beside the messages of a written document that leads from new ids of calls to the recorded ones.
+/// The key, beside the messages of a written document, of the map from new ids of calls to the recorded ids.
 pub(crate) const RECORDED_IDS: &str = "recorded_ids";
-/// The key that leads from new names of tools to the recorded ones.
+/// The key of the map from new names of tools to the recorded names.
 pub(crate) const RECORDED_NAMES: &str = "recorded_names";
 
-/// The keys that stand beside the messages in every format. What else a program keeps there could be taken for a
-/// sign of its own format.
+/// The keys that stand beside the messages in every format. Any other key of a program could be taken for a mark of
+/// that program's own format.
 const BESIDE: [&str; 5] = ["id", "tools", Recorded::ABOUT, RECORDED_IDS, RECORDED_NAMES];
 
-/// The writer of a format: it takes the messages and what stands beside them.
+/// The writer of a format. It takes the messages and the values beside them.
 type Write = fn(&[NeutralMessage], Map<String, Json>) -> Result<Json, Cannot>;
 
-/// Writes a conversation in this format. `None` if the format holds more than one conversation or
-/// belongs to one program. `rest` is what stands beside the messages of a recording.
+/// Writes a conversation in this format. `None` if the format is only read: it holds more than one conversation, or
+/// belongs to one program. `rest` holds the recorded values beside the messages.
 ///
 /// # Errors
-/// When the format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(
     all: &[NeutralMessage],
     rest: Map<String, Json>,

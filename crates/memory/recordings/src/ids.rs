@@ -1,4 +1,4 @@
-//! Ids of calls and names of tools that a provider refuses, for the formats of providers.
+//! New ids of calls and new names of tools, where the provider of a format refuses the recorded ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,20 +9,20 @@ use crate::conversation::{Conversation, RECORDED};
 use crate::format::Format;
 use crate::formats::{self, renamed_tools, tool_names};
 
-/// The old name of an id and the new names that its open calls have, the first call first.
+/// The new ids of open calls under the recorded id, the first call first.
 type Open = BTreeMap<String, Vec<String>>;
 
 impl Conversation {
-    /// The key beside the messages of a written document that leads from a new id of a call to the recorded one.
+    /// The key, beside the messages of a written document, of the map from new ids of calls to the recorded ids.
     pub const RECORDED_IDS: &str = formats::RECORDED_IDS;
-    /// The key beside the messages of a written document that leads from a new name of a tool to the recorded one.
+    /// The key, beside the messages of a written document, of the map from new names of tools to the recorded names.
     pub const RECORDED_NAMES: &str = formats::RECORDED_NAMES;
 
     /// Returns the conversation with the ids and the names of tools that were recorded in its messages.
-    /// [`written`](Self::written) gives calls new ids where a provider refuses the recorded ones: too long, of other
-    /// characters, or used before where each call needs an id of its own. It gives tools new names for the same reasons.
-    /// The document has the maps back under [`RECORDED_IDS`](Self::RECORDED_IDS) and
-    /// [`RECORDED_NAMES`](Self::RECORDED_NAMES), beside its messages.
+    /// [`written`](Self::written) gives a call a new id if the provider refuses the recorded id: the id is too long,
+    /// has other characters, or belongs to an earlier call although each call needs its own id. It gives tools new
+    /// names for the same reasons. The document keeps the maps from new to recorded values under
+    /// [`RECORDED_IDS`](Self::RECORDED_IDS) and [`RECORDED_NAMES`](Self::RECORDED_NAMES), beside its messages.
     ///
     /// ```
     /// use accp_recordings::{Conversation, Format};
@@ -50,7 +50,7 @@ impl Conversation {
         restored.restored_from(Self::RECORDED_NAMES, names_of)
     }
 
-    /// Puts recorded values in the places of new ones. `key` has the map.
+    /// Replaces new values by the recorded ones. The map is under `key`.
     fn restored_from(self, key: &str, places: fn(&mut Json) -> Vec<&mut Json>) -> Self {
         // In a trace, the values beside the messages are under a key of their own.
         let beside = || self.get(RECORDED)?.get(key);
@@ -68,24 +68,24 @@ impl Conversation {
     }
 }
 
-/// What a provider takes as an id of a call or as the name of a tool.
+/// The rule of a provider for ids of calls or for names of tools.
 #[derive(Debug, Clone, Copy)]
 struct Rule {
-    /// The most characters.
+    /// The largest number of characters.
     most: usize,
-    /// Other characters than ASCII letters, digits, `_` and `-`; `None` if there may be any.
+    /// The allowed characters beside ASCII letters, digits, `_` and `-`; `None` if all characters are allowed.
     more: Option<&'static str>,
     /// Whether the first character has to be a letter or `_`.
     begins_as_word: bool,
 }
 
-/// Anything.
+/// Allows every text.
 const ANY: Rule = Rule {
     most: usize::MAX,
     more: None,
     begins_as_word: false,
 };
-/// ASCII letters, digits, `_` and `-`, as Anthropic's ids and the names of most providers.
+/// Allows ASCII letters, digits, `_` and `-`, as Anthropic does in ids, and most providers in names.
 const PLAIN: Rule = Rule {
     most: 64,
     more: Some(""),
@@ -130,12 +130,12 @@ impl Rule {
         self.cut(&fitted, 0)
     }
 
-    /// Returns the beginning of a text, with room for so many bytes.
+    /// Returns the beginning of a text, so that `room` more bytes fit behind it.
     fn cut(&self, text: &str, room: usize) -> String {
         text.chars().take(self.most.saturating_sub(room)).collect()
     }
 
-    /// Returns a text that nobody has: this one, or with a number behind it. Takes it.
+    /// Returns this text, with a number behind it if it is already in `taken`. Adds the returned text to `taken`.
     fn claim(&self, text: &str, taken: &mut BTreeSet<String>) -> String {
         let mut number = 2_usize;
         let mut name = text.to_owned();
@@ -148,8 +148,8 @@ impl Rule {
     }
 }
 
-/// Gives new ids to calls and new names to tools where the provider of a format refuses the recorded ones. The maps
-/// back go to `rest`.
+/// Gives new ids to calls and new names to tools if the provider of a format refuses the recorded ones. The maps from
+/// new to recorded values go to `rest`.
 pub(crate) fn fit(messages: &mut [Json], rest: &mut Map<String, Json>, format: Format) {
     let (id, name) = rules(format);
     let ids = fit_ids(messages, id, format.has_unique_ids());
@@ -169,9 +169,9 @@ pub(crate) fn fit(messages: &mut [Json], rest: &mut Map<String, Json>, format: F
     }
 }
 
-/// Gives a new id to each call whose id the rule refuses or, if ids are `unique`, an earlier call has, and to the
-/// results that answer it. Returns the map from new to recorded ids. A result answers the latest message that calls
-/// its id; of several such calls in it, the first without a result.
+/// Gives a new id to each call whose id the rule refuses. If ids are `unique`, a call whose id an earlier call has
+/// also gets a new id. Each result gets the id of the call that it answers: a call in the latest message that has a
+/// call with this id, and there the first such call without a result. Returns the map from new to recorded ids.
 fn fit_ids(messages: &mut [Json], rule: Rule, unique: bool) -> Map<String, Json> {
     let mut taken: BTreeSet<String> = messages.iter_mut().flat_map(ids_of).map(owned).collect();
     let mut first = BTreeMap::new();
@@ -239,8 +239,8 @@ fn fit_names(messages: &mut [Json], tools: Option<&mut Json>, rule: Rule) -> Map
         .collect()
 }
 
-/// Returns the name of the call that a result with this id answers. The last call of an id stays, so that a
-/// repeated result keeps its call.
+/// Returns the new id of the call that a result with this id answers. The last call of an id stays in `open`, so that
+/// a repeated result keeps its call.
 fn answered(open: &mut Open, id: &str) -> Option<String> {
     let calls = open.get_mut(id)?;
     if calls.len() > 1 {

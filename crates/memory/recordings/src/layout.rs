@@ -32,8 +32,8 @@ enum Space {
 }
 
 impl Layout {
-    /// Reads a text that holds an object or an array, and finds its layout: `known` if this
-    /// layout restores the text. Returns `None` when no layout restores the text.
+    /// Reads a text that holds an object or an array, and finds its layout. The layout is `known` if `known` restores
+    /// the text. Returns `None` if no layout restores the text.
     pub(crate) fn read(text: &str, known: &Layout) -> Option<(Json, Layout)> {
         if !text.starts_with(['{', '[']) {
             return None;
@@ -152,8 +152,8 @@ impl Layout {
         }
     }
 
-    /// Takes over a layout that has travelled. The known keys stay unless the new order
-    /// contradicts them, so that tools with differing results settle on one order.
+    /// Takes over a layout from a frame. The known keys stay unless the new order contradicts them, so that tools
+    /// with differing results settle on one order.
     pub(crate) fn learn(&mut self, travelled: &Layout) {
         let mut order = std::mem::take(&mut self.order);
         let merged = merge_keys(&mut order, travelled.order.iter()).is_some();
@@ -163,7 +163,7 @@ impl Layout {
         }
     }
 
-    /// Returns the rank of a key. Keys that no text has shown yet come last, ascending.
+    /// Returns the rank of a key. Keys that no text had so far come last, in ascending order.
     fn rank(&self, key: &str) -> usize {
         self.order
             .iter()
@@ -171,7 +171,7 @@ impl Layout {
             .unwrap_or(usize::MAX)
     }
 
-    /// Returns the layout as the value that travels.
+    /// Returns the layout as the value that a frame carries.
     pub(crate) fn to_value(&self) -> Value<'static> {
         let mut map = Map::new();
         match self.space {
@@ -217,8 +217,8 @@ impl Layout {
 }
 
 const MAX_INDENT: usize = 8;
-/// A text with more different keys than this travels as text unless the known layout fits: it is
-/// not a record of a known shape, and the order of its keys would cost more than it saves.
+/// A text with more different keys than this is sent as text, unless the known layout fits. Such a text is not a
+/// record of a known shape, and the order of its keys would cost more than it saves.
 const MAX_KEYS: usize = 256;
 
 impl Space {

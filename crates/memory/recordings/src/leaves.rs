@@ -23,8 +23,8 @@ impl Leaves {
         });
     }
 
-    /// Adds all leaves of this JSON as the document has them: JSON in a string is one leaf if the
-    /// document has that string, else a leaf for each of its own.
+    /// Adds all leaves of this JSON as the document has them. JSON in a string is one leaf if the document has the
+    /// same string as a leaf. Otherwise, each leaf of the JSON in the string is added.
     pub(crate) fn add_as_in(&mut self, document: &Self, json: &Json) {
         each(json, "", &mut |_, leaf| {
             let digest = hash(leaf);
@@ -35,9 +35,9 @@ impl Leaves {
         });
     }
 
-    /// Returns the place of the first leaf of the document that is not here, as a JSON pointer. A
-    /// string of JSON is here if its leaves are. Where recordings of the format repeat the
-    /// conversation, one leaf here stands for several equal ones there.
+    /// Returns the JSON pointer of the first leaf of the document that is not here. A string of JSON is here if its
+    /// leaves are here. If recordings of the format repeat the conversation, one leaf here stands for all equal
+    /// leaves of the document.
     pub(crate) fn first_lost(
         &self,
         document: &Json,
@@ -54,7 +54,8 @@ impl Leaves {
         lost
     }
 
-    /// Takes a leaf of this digest away, unless it is to stand for several.
+    /// Returns whether a leaf with this digest is here. Removes the leaf, unless the format `repeats` leaves, so that
+    /// one leaf stands for several.
     pub(crate) fn take(&mut self, digest: u64, repeats: bool) -> bool {
         match self.0.get_mut(&digest).filter(|count| **count > 0) {
             Some(count) => {
@@ -100,11 +101,11 @@ pub(crate) fn each(json: &Json, pointer: &str, take: &mut dyn FnMut(&str, &Json)
     }
 }
 
-/// The pointers in an entry of OTLP to a text. The key of the entry stands beside.
+/// The ends of the pointers to the value of an OTLP entry. The name of the value stands beside it, under `key`.
 const VALUE: [&str; 3] = ["/value/stringValue", "/value/string_value", "/value"];
 
-/// Calls `take` for each leaf of a file that is not one of the words of its format. OTLP writes
-/// the keys of objects as strings, under `key`.
+/// Calls `take` for each leaf of a file, except for the words of its format. OTLP writes the keys of objects as
+/// strings, under `key`.
 pub(crate) fn each_of_file(json: &Json, formats: Formats, take: &mut dyn FnMut(&str, &Json)) {
     each(json, "", &mut |pointer, leaf| {
         let is_otel = formats.document == Format::Otel;

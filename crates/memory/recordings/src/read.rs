@@ -29,7 +29,7 @@ pub fn conversations(input: impl BufRead) -> impl Iterator<Item = Result<Convers
     Documents::new(input).map(|document| document?.conversation(None))
 }
 
-/// A JSON value of an input: one conversation, or another value of a file in the same form.
+/// A JSON value of an input. It is a conversation, or any other value in a file of the same layout.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// The line on which the value begins, from 1.
@@ -119,7 +119,7 @@ pub struct Documents<R> {
     /// Values that were read and not yet returned, in reverse order.
     pending: Vec<Document>,
     has_begun: bool,
-    /// A value was returned that is a conversation by itself.
+    /// Whether a value was returned that is a conversation by itself.
     has_whole: bool,
     has_failed: bool,
 }
@@ -128,9 +128,9 @@ pub struct Documents<R> {
 #[derive(Debug)]
 struct Array {
     begins: Place,
-    /// The elements of an array that is one conversation, or may be.
+    /// The elements of an array that is one conversation, or may be one.
     items: Vec<Document>,
-    /// The elements are conversations, which are returned one by one.
+    /// Whether the elements are conversations, which are returned one by one.
     is_several: bool,
     has_elements: bool,
 }
@@ -185,7 +185,7 @@ impl<R: BufRead> Documents<R> {
         self.input.bytes()
     }
 
-    /// Reads the values from here on that are entries or messages of one conversation.
+    /// Reads the values after `first` as long as they belong to the same conversation, and joins them.
     fn entries(
         &mut self,
         first: Document,
@@ -293,7 +293,8 @@ impl<R: BufRead> Documents<R> {
         Ok(())
     }
 
-    /// Keeps an array whose first element is no conversation by itself.
+    /// Puts the elements of an array into `pending`, if the first element is no conversation by itself. If another
+    /// element is a conversation, each element is a document of its own; otherwise the whole array is one document.
     fn put(&mut self, array: Array) {
         if array.items.iter().any(|item| formats::is_whole(&item.json)) {
             self.pending.extend(array.items);
@@ -379,7 +380,7 @@ fn is_line(line: &[u8]) -> bool {
     json.is_some_and(|json| formats::is_whole(&json) || formats::is_entry(&json))
 }
 
-/// Returns the place after so many lines, and so many bytes in the last of them.
+/// Returns the place that is `lines` lines, and `bytes` bytes in the last of these lines, after `begins`.
 fn within(begins: Place, lines: u64, bytes: u64) -> Place {
     let column = if lines == 0 { begins.column } else { 1 };
     Place {

@@ -1,4 +1,4 @@
-//! A recorded conversation as messages of the protocol.
+//! Writes a recorded conversation as frames.
 //!
 //! The first frame describes the conversation. Then each recorded message is one frame, and
 //! each tool call of an assistant is a frame of its own. Keys of a recorded message that the
@@ -16,12 +16,12 @@ use crate::form::{HOST, OPENING, State, VERBATIM, agent_id, is_own, slot};
 use crate::layout::Layout;
 use crate::restore::restore_message;
 
-/// Turns one conversation into messages.
+/// Turns one conversation into frames.
 pub struct Recorder<'r> {
     registry: &'r Registry,
     /// The state that the reader of the frames has at this point too.
     state: State,
-    /// Number and message count of each agent.
+    /// The number of each agent, and the count of its frames.
     members: BTreeMap<String, (u32, u32)>,
     sequence: u64,
     /// The senders of the frames made for the current message.
@@ -287,7 +287,7 @@ impl<'r> Recorder<'r> {
         Some(frame)
     }
 
-    /// Writes `done:tool`; `cid` is the recorded id of the call, else the frame before.
+    /// Writes `done:tool`. `cid` is the recorded id of the call, or the id of the frame before if no id was recorded.
     fn tool_result<'j>(
         &mut self,
         message: Recorded<'j>,

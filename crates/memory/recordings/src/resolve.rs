@@ -1,13 +1,13 @@
-//! References replaced by the values that they lead to.
+//! Replaces references by the values that they lead to.
 
 use accp_frame::{Map, Value};
 
 /// The longest chain of references that is followed. An encoder nests three: a long text inside
 /// a deep value inside a value over the limits.
 const MAX_CHAIN: usize = 32;
-/// The most references that are resolved for one value, all levels together. Without this limit
-/// a few values that each name another twice would double at every level. A frame holds 4096
-/// elements at most.
+/// The largest number of references that are resolved for one value, at all levels together. Without this limit,
+/// values that each name the next value twice would double the work at every level. A frame holds 4096 elements at
+/// most.
 const MAX_RESOLVED: usize = 100_000;
 
 /// A reference that leads nowhere.

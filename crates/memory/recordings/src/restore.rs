@@ -1,4 +1,4 @@
-//! The recorded conversation, restored from messages of the protocol.
+//! Restores a recorded conversation from its frames.
 
 use accp_context::Call;
 use accp_frame::{DecodeError, DynamicFrame, Map, Value};
@@ -189,7 +189,7 @@ pub enum RestoreError {
          file is cut, or lines are missing"
     )]
     Count {
-        /// The line of its first frame.
+        /// The line of the first frame of the conversation.
         line: u64,
         /// The count in the first frame.
         expected: usize,
@@ -220,7 +220,7 @@ struct Opened {
     lone: LoneSurrogates,
     /// Whether the conversation is a bare array of messages.
     bare: bool,
-    /// The document without its messages, unless the messages and the keys are all of it.
+    /// The document without its messages; `None` if the messages and the other keys are the whole document.
     shell: Option<(Format, Json)>,
     expected: usize,
     line: u64,

@@ -1,10 +1,10 @@
-//! A document without what its messages say, and the way back.
+//! Cuts the values that messages hold out of a document, and puts them back.
 //!
-//! The shell of a document is the document with holes. A hole is an object with one key:
-//! `{"$":"3/content"}` is the value at this pointer in message 3, `{"$":"4-7"}` in an array are
-//! the messages 4 to 7, `{"$j":["3/content","/x"]}` is the value at `/x` of the JSON in that text,
-//! `{"$t":["[", "3/content", "]"]}` is a text of JSON with the value at a place as JSON in it, and
-//! `{"$o":[[key, value],..]}` is an object that has a key with a `$` in front.
+//! The shell of a document is the document with holes. A hole is an object with one key. `{"$":"3/content"}` is the
+//! value at this pointer in message 3. `{"$":"4-7"}` in an array are the messages 4 to 7. `{"$j":["3/content","/x"]}`
+//! is the value at `/x` of the JSON in the text at `3/content`. `{"$t":["[", "3/content", "]"]}` is a text of JSON:
+//! the JSON of the value at `3/content`, between two pieces of text. `{"$o":[[key, value],..]}` is an object in which
+//! a key begins with `$`.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -70,7 +70,7 @@ pub(crate) fn fill(shell: &Json, messages: &[Json]) -> Option<Json> {
     }
 }
 
-/// Returns a text of pieces and places in turn: the values at the places are JSON in the text.
+/// Returns a text of pieces and places in turn. The value at each place is written as JSON.
 fn text(pieces: &[Json], messages: &[Json]) -> Option<String> {
     let mut out = String::new();
     for (number, piece) in pieces.iter().enumerate() {
@@ -84,7 +84,7 @@ fn text(pieces: &[Json], messages: &[Json]) -> Option<String> {
     Some(out)
 }
 
-/// Returns the messages that a hole in an array stands for.
+/// Returns the indexes of the first and the last message that a hole in an array stands for.
 fn run(item: &Json) -> Option<(usize, usize)> {
     let map = item.as_object().filter(|map| map.len() == 1)?;
     let (from, to) = map.get("$")?.as_str()?.split_once('-')?;
@@ -98,7 +98,7 @@ fn at<'m>(place: &str, messages: &'m [Json]) -> Option<&'m Json> {
     message.pointer(&place[split..])
 }
 
-/// A place in the messages: a pointer in a message, or a pointer in the JSON of the text there.
+/// A place in the messages: a pointer in a message, or a pointer in the JSON of a text of a message.
 #[derive(Debug, Clone)]
 enum Place {
     At(usize, String),
@@ -221,7 +221,7 @@ fn end_of_string(text: &str, start: usize) -> Option<usize> {
     None
 }
 
-/// Makes an array in which holes for messages in a row are one hole.
+/// Makes an array in which the holes of consecutive messages become one hole.
 fn join(items: impl Iterator<Item = Json>) -> Json {
     let mut out: Vec<Json> = Vec::new();
     for item in items {

@@ -50,8 +50,8 @@ impl<W: Write> SideFile<W> {
         }
     }
 
-    /// Reports an error of the file, as opposed to a fault of a value. Call this first after an
-    /// encoding that failed.
+    /// Returns the error of the file, if writing it failed. Call this method first after an encoding that failed: the
+    /// cause may be the file, and not a value.
     pub fn failed(&mut self) -> io::Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }

@@ -1,5 +1,5 @@
-//! Words of a recording that only say which kind of object it holds. A reader that understands the
-//! object says the same in the model's words. All other words count as content.
+//! Words of a recording that only say of which kind an object is. A reader that understands the object expresses the
+//! kind in the common form instead. All other words count as content.
 
 use crate::format::Format;
 
@@ -150,16 +150,17 @@ const TURNS: &[&str] = &[
     "tool_call",
 ];
 
-/// The formats of one document. Proxies log what was asked in one, and the answer in another.
+/// The formats of one document. A proxy may log the request in one format and the answer in another.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Formats {
-    /// The format of the document, or of what was asked.
+    /// The format of the document, or of the request.
     pub(crate) document: Format,
     pub(crate) answered: Option<Format>,
 }
 
 impl Formats {
-    /// Returns whether a reader of the document says this word under this key in the model's words.
+    /// Returns whether a reader of the document understands this word under this key, and expresses it in the common
+    /// form.
     pub(crate) fn say(self, key: &str, word: &str) -> bool {
         let mut formats = std::iter::once(self.document).chain(self.answered);
         formats.any(|format| is_word(format, key, word))

@@ -1,4 +1,4 @@
-//! A conversation in another format.
+//! Writes a conversation in another format.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
@@ -16,7 +16,7 @@ pub enum CannotWrite {
     /// Conversations are only read from this format.
     #[error("{0} is only read, because its files hold more than a conversation; write {names}", names = names())]
     Format(Format),
-    /// The format cannot say a message, or would say something else.
+    /// The format cannot express a message, or the document would be read back as another message.
     #[error("message {index} {why}, which {format} cannot say")]
     Message {
         /// The index of the message in the conversation, from 0. A system prompt is a message.
@@ -51,14 +51,13 @@ fn names() -> String {
 }
 
 impl Conversation {
-    /// Returns the conversation as a document of this format. What a recording says and no model
-    /// saw stands under the key `_recorded` of a message, a part or a call, and so does what stands
-    /// beside the messages, but for `id` and `tools`. A part that no reader understands is written as
-    /// its JSON, a text. Calls without ids get ids where the format needs them. Ids that repeat, and
-    /// ids and names of tools that the provider refuses, get new ones
-    /// ([`with_recorded_ids`](Self::with_recorded_ids) is the way back).
+    /// Returns the conversation as a document of this format. The recorded values that no model saw are under the key
+    /// `_recorded` of a message, a part or a call. The values beside the messages, except `id` and `tools`, are under
+    /// `_recorded`, too. A part that no reader understands becomes a text, its JSON. Calls without ids get ids if the
+    /// format needs them. Ids that repeat, and ids and names of tools that the provider refuses, are replaced;
+    /// [`with_recorded_ids`](Self::with_recorded_ids) restores them.
     ///
-    /// The document is read back before it is returned: what was said in each message is the same.
+    /// The document is read back before it is returned, to check that each message says the same.
     ///
     /// ```
     /// use accp_recordings::{Conversation, Format};
@@ -81,7 +80,7 @@ impl Conversation {
     /// ```
     ///
     /// # Errors
-    /// When the format cannot say something. The message and the reason are named.
+    /// When the format cannot express something. The error names the message and the reason.
     pub fn written(&self, format: Format) -> Result<Json, CannotWrite> {
         if format == self.format() && formats::is_direct(self.as_json(), format) {
             return Ok(self.as_json().clone());
@@ -105,7 +104,7 @@ impl Conversation {
         Ok(json)
     }
 
-    /// Checks that a reader of the document finds what was said here.
+    /// Checks that a reader of the document finds the messages of this conversation.
     fn check(
         &self,
         all: &[NeutralMessage],
@@ -147,7 +146,7 @@ impl Conversation {
     }
 }
 
-/// Returns the index of the first message that is not the same.
+/// Returns the index of the first message that differs after reading back.
 fn first_other(all: &[NeutralMessage], back: &Conversation) -> Option<usize> {
     let found = NeutralMessage::all(back.messages());
     let numbered = formats::numbered_like(all, &found);

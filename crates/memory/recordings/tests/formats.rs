@@ -1,4 +1,4 @@
-//! One conversation, recorded in each format, and recordings with what is rare.
+//! One conversation, recorded in each format, and recordings with rare shapes.
 #![allow(
     clippy::unwrap_used,
     clippy::needless_pass_by_value,
@@ -49,7 +49,7 @@ const BAKERY: [(&str, Format, &str); 9] = samples![
     "claude_code.jsonl" ClaudeCode,
 ];
 
-/// Recordings with what is rare.
+/// Recordings with rare shapes.
 const ODD: [(&str, Format, &str); 10] = samples![
     "odd_openai.json" OpenAi,
     "odd_openai_log.json" OpenAi,
@@ -93,7 +93,7 @@ fn one(sample: &str) -> Conversation {
     first
 }
 
-/// Returns what was said in a message, whatever the recording adds.
+/// Returns the content of a message, without what the recording adds.
 fn said(message: Recorded<'_>) -> String {
     let mut out = vec![format!("{}:", message.role().unwrap_or_default())];
     out.extend(message.call_id().map(|id| format!("answers {id}")));
@@ -113,7 +113,7 @@ fn told(conversation: &Conversation) -> Vec<String> {
     conversation.messages().map(said).collect()
 }
 
-/// Returns what was said, called and answered, without its order and its ids.
+/// Returns the texts, calls and results of a conversation, without their order and ids.
 fn things(conversation: &Conversation) -> Vec<String> {
     let messages = conversation.messages();
     let things = messages.flat_map(|message| {
@@ -367,7 +367,7 @@ fn an_item_of_responses_that_says_nothing_stays_apart() {
     );
 }
 
-/// A key `messages` of a format that keeps its messages elsewhere stands beside them.
+/// A value under `choices` that is no list is kept beside the messages.
 #[test]
 fn choices_that_are_no_list_are_kept() {
     for choices in [json!("first"), json!({ "n": 2 })] {

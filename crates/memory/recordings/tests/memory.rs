@@ -48,7 +48,7 @@ impl Read for Made {
     }
 }
 
-/// Returns the most memory that this process ever had, in KiB.
+/// Returns the highest memory use of this process so far, in KiB.
 fn peak() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

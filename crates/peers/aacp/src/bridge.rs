@@ -1,10 +1,10 @@
 //! Packets as frames of ACCP, and back. A frame has what a packet lacks: a sender, a number, a time.
 //!
-//! A packet travels as a frame of the profile AP ([`profile`]): `FETCH` as `qry:fetch`, `FLAG` as
-//! `esc:flag`, every other task as `req:` and the task in lower case. The fields of the profile are
-//! the keys of the standard vocabulary, and three more keep what it does not say: `task` an unknown
-//! task, `more` the fields with unknown keys, `order` an order of its own. So the packet that comes
-//! back is the same, to the byte; only spaces that do not count are gone.
+//! A packet travels as a frame of the profile AP ([`profile`]): `FETCH` as `qry:fetch`, `FLAG` as `esc:flag`, every
+//! other task as `req:` and the task in lower case. The fields of the profile are the keys of the standard
+//! vocabulary. Three more fields keep the rest: `task` an unknown task, `more` the fields with unknown keys, and
+//! `order` an unusual order of the fields. So the packet comes back byte for byte, except for spaces that do not
+//! count.
 //!
 //! ```
 //! use accp_aacp::{Packet, bridge};
@@ -48,8 +48,8 @@ const NEXT: &str = "_";
 
 /// Returns the registry whose only schema is the profile AP.
 ///
-/// The standard profiles of ACCP do not have it: the hash that peers compare is that of the draft's
-/// six. The registry of a session whose frames carry packets has it besides.
+/// AP is not one of the standard profiles of ACCP, because peers compare the hash of the draft's six profiles. A
+/// session whose frames carry packets adds AP to its registry.
 pub fn profile() -> &'static Registry {
     static SHARED: OnceLock<Registry> = OnceLock::new();
     // A test checks that the text has no problems, so the default is never used.
@@ -95,8 +95,8 @@ pub fn to_frame(packet: &Packet<'_>, agent: &str) -> Result<DynamicFrame<'static
 /// Returns the packet of a frame. The sender and the metadata stay with the frame.
 ///
 /// # Errors
-/// A frame that is not of the profile, a param that the profile does not have or that is not of its
-/// type, and what cannot stand in a packet: with the name of the param, and the cure.
+/// The frame is not of the profile; a param is unknown, has another type, or makes no field; or a value cannot stand
+/// in a packet. The error names the param and the cure.
 pub fn to_packet(frame: &DynamicFrame<'_>) -> Result<PacketBuf, WriteError> {
     if frame.schema.as_deref() != Some(CODE) {
         return Err(fault(
@@ -176,8 +176,8 @@ fn task<'f>(frame: &'f DynamicFrame<'_>) -> Result<&'f str, WriteError> {
     })
 }
 
-/// Returns the order that needs no `order`: the keys as encoders write them, then an entry for each
-/// field outside of the vocabulary.
+/// Returns the order of fields that a frame without `order` has: the keys as encoders write them, then an entry for
+/// each field outside of the vocabulary.
 fn usual<'p>(params: &Map<'_>, more: usize) -> Vec<&'p str> {
     let keys = Vocabulary::standard().keys().iter();
     let keys = keys.map(|key| &*key.name);

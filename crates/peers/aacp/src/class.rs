@@ -45,14 +45,14 @@ pub(crate) fn ends(text: &str, mut found: impl FnMut(usize)) {
     }
 }
 
-/// Returns the length of the characters of keys at the start of a text.
+/// Returns how many characters at the start of a text can be part of a key.
 #[inline]
 pub(crate) fn key_run(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| !is_key_char(*byte));
     end.unwrap_or(bytes.len())
 }
 
-/// Returns the highest bit of each of the eight bytes that are this one.
+/// Returns a word in which each byte that equals `byte` has its highest bit set, and all other bits are 0.
 #[inline]
 fn equal(word: u64, byte: u8) -> u64 {
     const LOW: u64 = u64::from_le_bytes([0x7f; 8]);

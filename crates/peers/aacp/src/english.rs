@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use crate::packet::Packet;
 use crate::vocabulary::Vocabulary;
 
-/// The last sentence: the English is advice.
+/// The last sentence, which says that only the packet counts.
 const ADVICE: &str = "The packet is the record; this sentence only explains it.";
 
 impl Vocabulary {
-    /// Returns the packet in structured English, in one line. Every field is there, known or not, with
-    /// its value verbatim in backticks. A value with backticks stands between more of them.
+    /// Returns the packet in structured English, in one line. Every field is there, known or not, with its value
+    /// verbatim in backticks. A value that has backticks itself stands between longer runs of backticks.
     ///
     /// ```
     /// use accp_aacp::{Packet, Vocabulary};
@@ -68,7 +68,7 @@ fn named(out: &mut String, word: &str, meaning: Option<&str>) {
     }
 }
 
-/// Writes a value between backticks, more of them than stand in a row in the value.
+/// Writes a value between backticks: one more than the longest run of backticks in the value.
 fn quote(out: &mut String, value: &str) {
     let (mut longest, mut run) = (0, 0);
     for byte in value.bytes() {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::finding::{Code, Finding};
 
-/// A text that is not the packet that was asked for. It never holds a part of the text.
+/// The error for a text that is not the expected packet. The error never holds a part of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError(Box<Decode>);
 
@@ -16,7 +16,7 @@ enum Decode {
     Head([&'static str; 2]),
     /// The packet lacks a key.
     Missing(String),
-    /// The type takes no other keys.
+    /// The type does not take the key at this field and byte.
     Unknown([usize; 2]),
     /// The value does not fit the type.
     Value {
@@ -50,8 +50,7 @@ impl DecodeError {
         }))
     }
 
-    /// Returns the code of the validator; `None` for a packet without errors that is not of the type
-    /// that was asked for.
+    /// Returns the code of the validator; `None` if the packet has no errors, but is not of the expected type.
     pub fn code(&self) -> Option<Code> {
         match &*self.0 {
             Decode::Packet(finding) => Some(finding.code),
@@ -140,8 +139,8 @@ impl fmt::Display for ValueError {
 
 impl std::error::Error for ValueError {}
 
-/// A packet that cannot be written: the name of the field, parameter or param, what is wrong, and the cure.
-/// It never holds the value.
+/// The error for a packet that cannot be written: the name of the field, parameter or param, what is wrong, and the
+/// cure. The error never holds the value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WriteError(Box<Write>);
 
@@ -159,13 +158,13 @@ pub(crate) enum WriteFault {
     Separator,
     /// A `,` in an item of a list.
     Comma,
-    /// A list of one empty item reads as an empty list.
+    /// A list whose only item is empty. A reader would take it for an empty list.
     EmptyItem,
     /// A space at an end of a value.
     Space,
     /// A colon in a field without a key.
     Colon,
-    /// A param of a frame that makes no field: what is wrong, and the cure.
+    /// A param of a frame that makes no field, with what is wrong and the cure.
     #[cfg(feature = "bridge")]
     Frame(&'static str),
 }

@@ -103,8 +103,8 @@ impl<R: Registry, L: LlmEncoder> Fallback<R, L> {
         Self { registry, encoder }
     }
 
-    /// Returns the packet for a request. The first tier that has an answer gives it. The model is called at
-    /// most once, and not at all while another caller asks it the same.
+    /// Returns the packet for a request, from the first tier that has an answer. The model is called at most once,
+    /// and not at all while another caller asks it for the same instruction.
     ///
     /// # Errors
     /// No tier answers; the model or the registry fails. Nothing is stored then.

@@ -279,7 +279,7 @@ pub enum Severity {
 pub struct Finding {
     /// The code.
     pub code: Code,
-    /// Whether the packet can be sent in spite of it.
+    /// Whether the packet can be sent in spite of this finding.
     pub severity: Severity,
     /// The index of the field: 0 is the task, 1 the domain. `None` if a field is missing, or the
     /// finding is about the whole packet.
@@ -316,7 +316,7 @@ impl Finding {
         }
     }
 
-    /// Adds what is known beyond the code. It must not come from the packet.
+    /// Adds a detail to the code. The detail must not come from the packet.
     pub(crate) fn detail(self, detail: impl Into<String>) -> Self {
         Self {
             detail: Some(detail.into()),

@@ -1,5 +1,5 @@
-//! AACP packets, version 1.1: one spelling for one instruction, checked before it is sent and logged
-//! as it stands. This crate does no IO but in its features `sqlite` and `http`.
+//! AACP packets, version 1.1: one spelling for one instruction, checked before it is sent, and logged unchanged. Only
+//! the features `sqlite` and `http` of this crate do IO.
 //!
 //! A packet is one line, `TASK|DOM|key:value|..`. [`Packet`] reads it and borrows from it,
 //! [`PacketBuf`] makes it from parts, and types that derive [`AacpPacket`] carry its fields.

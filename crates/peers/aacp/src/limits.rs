@@ -1,6 +1,6 @@
 //! The limits of a packet.
 
-/// The limits of a packet. The scanner checks them before the work that they bound.
+/// The limits of a packet. The scanner checks each limit before it does the work that the limit bounds.
 ///
 /// ```
 /// use accp_aacp::{Limits, Packet};

@@ -9,7 +9,7 @@ use crate::packet::Packet;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Advice {
-    /// A list of fields: a receiver that knows its fields needs none.
+    /// A list of fields. A receiver that has a list of its own needs none.
     FieldList,
     /// A pointer to data: it costs many tokens.
     Pointer,
@@ -117,8 +117,8 @@ fn has_address(text: &str) -> bool {
     })
 }
 
-/// Returns whether a text holds a number of 13 to 19 digits whose last digit is the check digit of the
-/// others (Luhn). Spaces and hyphens may part it into groups, and other groups may stand beside it.
+/// Returns whether a text holds a number of 13 to 19 digits whose last digit is the check digit of the other digits
+/// (Luhn). Spaces and hyphens may split the number into groups, and other groups may stand beside them.
 fn has_card_number(text: &str) -> bool {
     let mut runs = text.split(|c: char| !c.is_ascii_digit() && !matches!(c, ' ' | '-'));
     runs.any(|run| {
@@ -154,7 +154,7 @@ fn is_checked(digits: &[u32]) -> bool {
     sum.is_multiple_of(10) && digits.iter().any(|digit| *digit != 0)
 }
 
-/// How well-known issuers begin their keys.
+/// The prefixes of the keys of well-known issuers.
 const PREFIXES: [&str; 17] = [
     "sk-",
     "sk_live_",
@@ -176,11 +176,11 @@ const PREFIXES: [&str; 17] = [
 ];
 /// The least length of a key after one of the prefixes.
 const AFTER_PREFIX: usize = 12;
-/// Prefixes of keys with which ordinary names begin too, such as `npm_audit` and `ASIA-PACIFIC`.
+/// Prefixes of keys that ordinary names have, too, such as `npm_audit` and `ASIA-PACIFIC`.
 const SHORT_PREFIXES: [&str; 4] = ["ASIA", "hf_", "npm_", "pypi-"];
 /// The number of letters and digits in a row that a key has after one of these prefixes.
 const UNBROKEN: usize = 16;
-/// The least length of a key that only its mixture of characters gives away.
+/// The least length of a key that is recognised only by its mixture of characters.
 const MIXED: usize = 24;
 
 fn has_key(text: &str) -> bool {
@@ -212,7 +212,7 @@ fn begins_like_a_key(word: &str) -> bool {
     after(&PREFIXES, &str::len, AFTER_PREFIX) || after(&SHORT_PREFIXES, &unbroken, UNBROKEN)
 }
 
-/// Words after which a `=` or a `:` gives a secret.
+/// Names of secrets: the secret follows after a `=` or a `:`.
 const NAMES: [&str; 8] = [
     "password", "passwd", "pwd", "secret", "token", "apikey", "api_key", "api-key",
 ];

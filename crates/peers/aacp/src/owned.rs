@@ -6,8 +6,8 @@ use crate::error::WriteError;
 use crate::packet::Packet;
 use crate::writer::PacketWriter;
 
-/// A packet made from parts, or kept after its text is gone. It has no errors: what cannot be sent
-/// cannot be made.
+/// A packet that was made from parts, or that is kept after its text is gone. It has no errors: a packet that cannot
+/// be sent cannot be made.
 ///
 /// ```
 /// use accp_aacp::{Packet, PacketBuf};
@@ -58,7 +58,7 @@ impl PacketBuf {
     /// Checks that a text can be a value.
     ///
     /// # Errors
-    /// A character that cannot stand in a value, or a space at an end of it.
+    /// A character that cannot stand in a value, or a space at an end of the value.
     ///
     /// ```
     /// use accp_aacp::PacketBuf;

@@ -128,7 +128,7 @@ impl<'a> Packet<'a> {
         read.map(Some)
     }
 
-    /// Reads the value of a key that every such packet has.
+    /// Reads the value of a key that the packet must have.
     ///
     /// # Errors
     /// As [`Packet::value`], and when there is no such key.

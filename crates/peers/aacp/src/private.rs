@@ -33,7 +33,7 @@ fn unreadable(packet: &Packet<'_>, index: usize, error: ValueError) -> DecodeErr
 /// Returns a field that was read.
 ///
 /// # Errors
-/// When it is missing.
+/// When the field is missing.
 pub fn demand<T>(slot: Option<T>, key: &str) -> Result<T, DecodeError> {
     slot.ok_or_else(|| DecodeError::missing(key))
 }

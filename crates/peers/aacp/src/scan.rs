@@ -7,7 +7,8 @@ use crate::limits::Limits;
 /// A key and its value. An unnamed field of a packet of version 1.0 has the key `""`.
 pub(crate) type Field<'a> = (&'a str, &'a str);
 
-/// The bytes of a short field. The list of fields begins with room for so many as fit in the text.
+/// The number of bytes of a short field. The list of fields begins with room for as many short fields as fit in the
+/// text.
 const FIELD: usize = 10;
 
 /// The parts of a text, and its errors. Field `i` of a packet is `fields[i - 2]`.
@@ -15,7 +16,7 @@ const FIELD: usize = 10;
 pub(crate) struct Scan<'a> {
     text: &'a str,
     pub(crate) task: &'a str,
-    /// Empty if it is missing.
+    /// Empty if the domain is missing.
     pub(crate) dom: &'a str,
     /// The fields from the third on.
     pub(crate) fields: Vec<Field<'a>>,
@@ -26,12 +27,12 @@ pub(crate) struct Scan<'a> {
     seen: Seen,
 }
 
-/// The keys so far, one bit for many: a key whose bit is not set is new.
+/// The keys so far. Several keys share one bit, so a key whose bit is not set is certain to be new.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen(u64);
 
 impl Seen {
-    /// Returns whether the key is certain to be new, and takes note of it.
+    /// Returns whether the key is certain to be new, and marks it as seen.
     #[inline]
     pub(crate) fn is_new(&mut self, key: &str) -> bool {
         let bit = Self::bit(key);
@@ -147,8 +148,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes a task or a domain that has only letters, digits and `_`, of which the text begins with `run`. Returns false if it
-    /// may be another.
+    /// Takes a task or a domain that has only letters, digits and `_`. The text begins with `run` such characters.
+    /// Returns false if the text has other characters.
     #[inline]
     fn plain_head(
         &mut self,
@@ -160,8 +161,8 @@ impl<'a> Scan<'a> {
         run == text.len() && run > 0
     }
 
-    /// Takes a field without spaces at its ends, whose key is valid and certain to be new. The text begins with `run` letters,
-    /// digits and `_`. Returns false if the field may be another.
+    /// Takes a field without spaces at its ends, whose key is valid and certain to be new. The text begins with `run`
+    /// letters, digits and `_`. Returns false if the field does not have this form.
     #[inline]
     fn plain_field(&mut self, text: &'a str, run: usize, limits: Limits) -> bool {
         let Some((key, value)) = text.split_at_checked(run) else {
@@ -224,7 +225,7 @@ impl<'a> Scan<'a> {
         self.fields.push((key, value));
     }
 
-    /// Takes the spaces away from both ends, and remembers the first.
+    /// Takes the spaces away from both ends, and records the place of the first space.
     #[inline]
     fn trimmed(&mut self, index: usize, part: &'a str) -> &'a str {
         match part.as_bytes() {
@@ -272,7 +273,8 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Version 1.0 had fields without keys, and empty fields for those that were left out.
+    /// Makes warnings of the errors that version 1.0 allowed: fields without keys, and empty fields in place of
+    /// fields that were left out.
     fn soften(&mut self) {
         if !self.findings.is_empty() && self.find("aacp").is_some_and(|(_, v)| v == "1.0") {
             for finding in &mut self.findings {

@@ -52,7 +52,7 @@ impl Default for Validator<'static> {
     }
 }
 
-/// All that a validator found, in the order of the text; what is missing stands last.
+/// All that a validator found, in the order of the text. Findings about missing fields stand last.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Report {
     findings: Vec<Finding>,
@@ -133,7 +133,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Checks the task and the domain. One that is missing or malformed is an error already.
+    /// Checks the task and the domain. The scanner has already reported a missing or malformed one as an error.
     fn head(&self, scan: &Scan<'_>, findings: &mut Vec<Finding>) {
         let Self { vocabulary, .. } = self;
         let heads = [
@@ -150,8 +150,8 @@ impl Validator<'_> {
         }
     }
 
-    /// Checks each field. Of a key that stands twice, the first value counts. `has_keys` says that each
-    /// field is known to have a key of its own.
+    /// Checks each field. If a key stands twice, its first value counts. `has_keys` says that every field is known to
+    /// have a different key.
     fn fields(&self, scan: &Scan<'_>, has_keys: bool, findings: &mut Vec<Finding>) {
         for (index, (key, value)) in scan.fields.iter().take(self.limits.fields).enumerate() {
             let index = index + 2;

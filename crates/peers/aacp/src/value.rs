@@ -70,7 +70,7 @@ impl<'w> ValueWriter<'w> {
         let _ = write!(self.out, "{number}");
     }
 
-    /// Appends what displays as text.
+    /// Appends the text that a value displays.
     ///
     /// # Errors
     /// As [`ValueWriter::text`].
@@ -113,7 +113,7 @@ pub(crate) fn plain(text: &str) -> Result<()> {
     odd(text)
 }
 
-/// Refuses them in a text that has other characters than those of ASCII.
+/// Does the same for a text that is not clean ASCII.
 #[cold]
 fn odd(text: &str) -> Result<()> {
     if forbidden_at(text).is_some() {

@@ -119,7 +119,7 @@ impl Vocabulary {
         &self.tasks
     }
 
-    /// Returns the domains, the declared ones last.
+    /// Returns the domains. Domains that a file added stand last.
     pub fn domains(&self) -> &[Word] {
         &self.domains
     }
@@ -152,7 +152,7 @@ impl Vocabulary {
         keys.find(name, &self.keys, |key| &key.name)
     }
 
-    /// Makes the words ready for looking them up.
+    /// Builds the tables for looking up words.
     fn place_words(&mut self) {
         self.places = [
             Names::of(self.tasks.iter().map(|word| &*word.name)),

@@ -41,7 +41,7 @@ const OF_EVERY_HOP: [&str; 2] = ["return", "p"];
 pub struct Workflow {
     /// The name.
     pub name: String,
-    /// What it is for, in plain words.
+    /// What the workflow is for, in plain words.
     pub meaning: String,
     /// The hops, in their order.
     pub hops: Vec<Hop>,
@@ -53,7 +53,7 @@ pub struct Workflow {
 pub struct Hop {
     /// The name.
     pub name: String,
-    /// What it is for, in plain words.
+    /// What the hop is for, in plain words.
     pub meaning: String,
     /// The task of its packet.
     pub task: String,
@@ -148,9 +148,8 @@ impl Workflow {
     /// Makes the packets of one hop, or of all hops in their order, each with the name of its hop.
     ///
     /// # Errors
-    /// All parameters without a value; a parameter that none of these hops has, or that is given
-    /// twice; a value that cannot be written, or a `p` that is not a priority. Nothing is left out in
-    /// silence.
+    /// Parameters without a value, all in one error; a parameter that none of these hops has, or that is given twice;
+    /// a value that cannot be written, or a `p` that is not a priority. No value is ignored.
     pub fn encode(
         &self,
         hop: Option<&str>,
@@ -206,8 +205,8 @@ fn known(hops: &[Hop], values: &[(&str, &str)]) -> Result<(), WorkflowError> {
 }
 
 impl Hop {
-    /// Returns the keys of its fields with their templates, in the order in which they are written:
-    /// `{period}` stands for the value of a parameter.
+    /// Returns the keys of the hop's fields with their templates, in the order in which they are written: `{period}`
+    /// stands for the value of a parameter.
     pub fn fields(&self) -> impl Iterator<Item = (&str, String)> {
         let fields = self.fields.iter();
         fields.map(|(key, template)| (&key[..], template.shown(&self.parameters)))
@@ -252,7 +251,7 @@ impl Hop {
 }
 
 impl Parameter {
-    /// Returns the rewritings of its values, in their order.
+    /// Returns the rewritings of the parameter's values, in their order.
     pub fn rewriting(&self) -> &[Rewrite] {
         &self.rewrite
     }

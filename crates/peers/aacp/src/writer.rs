@@ -9,7 +9,7 @@ use crate::value::{PacketValue, ValueWriter, plain};
 
 type Result<T> = std::result::Result<T, WriteError>;
 
-/// Writes the fields of one packet. What it takes, a reader gives back.
+/// Writes the fields of one packet. A reader returns every value that the writer took.
 ///
 /// ```
 /// use accp_aacp::{Packet, PacketWriter};
@@ -31,7 +31,7 @@ pub struct PacketWriter<'w> {
     seen: Seen,
     /// Whether `return` and `aacp` have a value.
     core: [bool; 2],
-    /// Whether each field has a key that no other has, as far as this is known without a look at the others.
+    /// Whether each field is certain to have a different key. The writer does not compare the keys to find out.
     is_sure: bool,
 }
 
@@ -58,7 +58,7 @@ impl<'w> PacketWriter<'w> {
             && self.out.len() <= packet_bytes
     }
 
-    /// Takes note of a field that was written.
+    /// Records a field that was written.
     fn wrote(&mut self, key: &str, is_empty: bool) {
         self.fields += 1;
         self.is_sure &= self.seen.is_new(key);
@@ -121,8 +121,8 @@ impl PacketWriter<'_> {
     /// Writes a field with a value of a Rust type.
     ///
     /// # Errors
-    /// A key that is not one, and a value that cannot be written: with the name of the key, and the
-    /// cure. Nothing is written then.
+    /// A text that is not a key, or a value that cannot be written. The error has the name of the key and the cure.
+    /// Nothing is written then.
     pub fn field<'p>(&mut self, key: &str, value: &impl PacketValue<'p>) -> Result<()> {
         if !is_key(key) {
             let finding = Finding::error(Code::KeyInvalid);

@@ -1,5 +1,5 @@
-//! Properties of all texts: the scanner against the reference parser and the validator, the writer
-//! against the reader, and the texts that no message may show.
+//! Properties of all texts. The scanner is compared with the reference parser and the validator, and the writer with
+//! the reader. No finding shows a part of a packet.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use crate::support::HEAD;

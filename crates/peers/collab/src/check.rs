@@ -1,4 +1,4 @@
-//! Whether an event may be appended.
+//! Checks whether an event may be appended.
 
 use crate::event::{Event, EventName};
 use crate::finding::{Code, Finding};

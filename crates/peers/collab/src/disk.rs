@@ -1,7 +1,7 @@
 //! Folders on a disk: read, locked, written and watched.
 //!
-//! What is appended is in the log, synced, before [`Shared::append`] returns. `protocol.json` is a copy that
-//! is replaced as a whole; if it is behind, the log decides.
+//! An event is in the log, and synced, before [`Shared::append`] returns. `protocol.json` has a copy of the state,
+//! and is replaced as a whole. If the copy is behind, the log decides.
 //!
 //! ```
 //! use accp_collab::disk::{Draft, Shared};
@@ -78,7 +78,7 @@ impl Shared {
 }
 
 impl<F: Files> Shared<F> {
-    /// Names a folder on other files than those of the system.
+    /// Names a folder that is reached through `files`, and not through the files of the system.
     pub fn on(files: F, path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),

@@ -24,7 +24,7 @@ names! {
         DeliverableFrozen = "deliverable_frozen",
         /// The proposal is ready for review.
         ProposalSubmitted = "proposal_submitted",
-        /// A participant has reviewed it.
+        /// A participant has reviewed the proposal.
         ReviewSubmitted = "review_submitted",
         /// The proposal has been revised.
         ProposalRevised = "proposal_revised",
@@ -56,9 +56,9 @@ impl EventName {
 names! {
     /// The role of a deliverable.
     Role {
-        /// The one that the collaboration is about.
+        /// The deliverable that the collaboration is about.
         Primary = "primary",
-        /// One that goes with it.
+        /// A deliverable that goes with the primary one.
         Supporting = "supporting",
     }
 }
@@ -85,9 +85,9 @@ pub struct Event {
     pub at: String,
     /// One short sentence.
     pub summary: String,
-    /// The document that it is about.
+    /// The document that the event is about.
     pub doc: Option<String>,
-    /// The number of the event that it answers.
+    /// The number of the event that this event answers.
     pub reply_to: Option<u64>,
     /// The role of the deliverable.
     pub role: Option<Role>,

@@ -43,7 +43,7 @@ names! {
         Phase = "phase",
         /// Another participant is asked.
         Turn = "turn",
-        /// `initialized` is the first event, and no other is.
+        /// The first event is not `initialized`, or a later event is.
         First = "first",
         /// The primary deliverable has not been drafted.
         NotDrafted = "not-drafted",
@@ -77,7 +77,7 @@ names! {
         Unresolved = "unresolved",
         /// A deferred question has no reason.
         ReasonMissing = "reason-missing",
-        /// Ready to implement is not checked.
+        /// `Ready to implement` is not checked.
         ReadyUnchecked = "ready-unchecked",
         /// A gate is not checked.
         GatesUnchecked = "gates-unchecked",
@@ -93,7 +93,7 @@ names! {
         ConclusionPrimary = "conclusion-primary",
         /// A file of the protocol is not there.
         FileRequired = "file-required",
-        /// A file is there that the protocol does not have.
+        /// The folder has a file that the protocol forbids.
         FileForbidden = "file-forbidden",
         /// A file or a line cannot be read.
         Unreadable = "unreadable",
@@ -113,7 +113,7 @@ names! {
         GatesEmpty = "gates-empty",
         /// A gate is not an object with source and text.
         GateShape = "gate-shape",
-        /// A gate names a file that the protocol does not have.
+        /// A gate names a file that the protocol forbids.
         GateForbidden = "gate-forbidden",
         /// `waitingFor` is not a list of participants.
         WaitingAbsent = "waiting-absent",
@@ -193,7 +193,7 @@ names! {
         DecisionTarget = "decision-target",
         /// A decision has no rationale.
         DecisionRationale = "decision-rationale",
-        /// A deliverable that is declared frozen has no event.
+        /// A deliverable that is declared frozen has no event of its freeze.
         FreezeMissing = "freeze-missing",
         /// A deliverable with an event of its freeze is not declared frozen.
         FreezeUnmarked = "freeze-unmarked",
@@ -209,7 +209,7 @@ names! {
         ChecklistMissing = "checklist-missing",
         /// There are fewer than two participants.
         ParticipantsFew = "participants-few",
-        /// A name is that of a file of the protocol.
+        /// A deliverable has the name of a file of the protocol.
         NameReserved = "name-reserved",
     }
 }
@@ -240,7 +240,7 @@ pub struct Finding {
     pub line: Option<usize>,
     /// The number of the event.
     pub seq: Option<u64>,
-    /// Whether it is only a warning.
+    /// Whether the finding is only a warning.
     pub is_warning: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct RootedPath<'p> {
     pub path: &'p str,
 }
 
-/// What a path has.
+/// What is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// Nothing.
@@ -44,10 +44,10 @@ pub enum Content {
 
 /// Reads the files of a folder: from a disk, or from memory in tests.
 pub trait Source {
-    /// Returns what a path has, with the bytes of a file.
+    /// Returns what is at a path, with the bytes of a file.
     fn read(&mut self, path: RootedPath<'_>) -> Content;
 
-    /// Returns what a path has, without reading the file.
+    /// Returns what is at a path, without reading the file.
     fn look(&mut self, path: RootedPath<'_>) -> Content;
 
     /// Says why a repository cannot be the root of the deliverables: it is not there, it is the root of
@@ -241,7 +241,7 @@ impl Folder {
     /// Returns the declarations and the state, if they are valid.
     ///
     /// # Errors
-    /// What forbids it, with the codes [`Code::ProtocolMissing`], [`Code::ProtocolInvalid`] and
+    /// The reasons why they are not valid, with the codes [`Code::ProtocolMissing`], [`Code::ProtocolInvalid`] and
     /// [`Code::LogInvalid`].
     pub fn standing(&self) -> Result<(&Protocol, &State), Vec<Finding>> {
         let of_protocol = self
@@ -283,7 +283,7 @@ impl Folder {
         Err(vec![finding.within(LOG_FILE, None)])
     }
 
-    /// Returns what is wrong with `protocol.json` and with the log, each with its own code.
+    /// Returns the findings about `protocol.json` and the log, each with its own code.
     pub(crate) fn wrong(&self) -> impl Iterator<Item = &Finding> {
         self.of_protocol.iter().chain(&self.of_log)
     }

@@ -46,7 +46,7 @@ pub fn agent_of(participant: &str) -> String {
 /// Returns the frame of an event.
 ///
 /// # Errors
-/// No event causes one: its names fit, and its texts may be long.
+/// No event causes an error: the names of events fit the grammar, and their texts may be long.
 pub fn to_frame(event: &Event) -> Result<String, EncodeError> {
     let agent = agent_of(&event.from);
     let number = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);

@@ -1,7 +1,8 @@
 //! The collaboration protocol for agents that share a folder and nothing else: a log of events, turns,
 //! and gates, from the draft of a deliverable to its conclusion.
 //!
-//! The core has no IO; only [`disk`] reads, locks, writes and watches. It takes what was read from a folder, and decides.
+//! The core has no IO; only [`disk`] reads, locks, writes and watches. The core takes what was read from a folder,
+//! and decides.
 //!
 //! - [`Event`], [`Log`]: a line of the log, and all lines.
 //! - [`table`]: the state machine, as one table; [`State`] folds the log by it.

@@ -35,8 +35,7 @@ pub struct Log {
 }
 
 impl Log {
-    /// Reads the lines. The last one may lack its line feed: it counts if it is whole, and is torn
-    /// otherwise.
+    /// Reads the lines. The last line may lack its line feed. It counts if it is whole, and is torn otherwise.
     pub fn read(bytes: &[u8]) -> Self {
         let mut log = Self {
             length: bytes.len(),
@@ -101,7 +100,7 @@ impl Log {
         &self.events
     }
 
-    /// Returns where the last line begins if it was cut; it is no event.
+    /// Returns where the last line begins, if it was cut. A cut line is no event.
     pub fn torn(&self) -> Option<usize> {
         self.torn
     }
@@ -116,10 +115,11 @@ impl Log {
         self.lacks_feed && self.torn.is_none()
     }
 
-    /// Folds the events. Without a protocol, nobody knows the participants, so there is no state.
+    /// Folds the events. There is no state without a protocol, because only the protocol names the participants.
     ///
-    /// Returns the state after all events before the first that the state machine refuses, and all that is
-    /// wrong with the lines, with the members of the events, and with that event.
+    /// Returns the state before the first event that the state machine refuses, or after the last event. If a line is
+    /// faulty, the state stays that of an empty log. Also returns all findings: about lines, about the members of
+    /// events, and about the refused event.
     pub(crate) fn fold(&self, protocol: Option<&Protocol>) -> (Option<State>, Vec<Finding>) {
         let mut findings = self.findings.clone();
         let mut state = protocol.map(|protocol| State::new(protocol.participants.clone()));

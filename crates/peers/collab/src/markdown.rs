@@ -1,5 +1,5 @@
-//! The parts of Markdown that the protocol reads: headings with their sections, items with a mark, and
-//! the status of a deliverable. All of it goes by lines; a fence or a quotation has no meaning here.
+//! The parts of Markdown that the protocol reads: headings with their sections, items with a mark, and the status of
+//! a deliverable. All of them are read line by line; a fence or a quotation has no meaning here.
 
 use crate::space::{is_blank, is_space, trim};
 
@@ -19,7 +19,7 @@ pub(crate) struct Section<'t> {
 pub(crate) struct Item<'t> {
     /// The word in the brackets.
     pub(crate) mark: &'t str,
-    /// The text behind them; if there is none, the next line with text. Without white space around it.
+    /// The text behind the brackets, without white space around it. If there is none, the next line with text.
     pub(crate) body: &'t str,
     /// Whether white space stands between the brackets and the text.
     pub(crate) has_gap: bool,
@@ -55,7 +55,7 @@ fn lines(text: &str) -> impl Iterator<Item = Line<'_>> + Clone {
     })
 }
 
-/// Returns the text of the line, or of the next one with text, and where that line ends.
+/// Returns `rest`, or the next line with text if `rest` is blank, and where the line of the returned text ends.
 fn filled<'t>(
     rest: &'t str,
     end: usize,

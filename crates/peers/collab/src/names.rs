@@ -8,7 +8,7 @@ macro_rules! names {
         pub enum $name { $($(#[$of])* $variant),+ }
 
         impl $name {
-            /// All of them, in their order.
+            /// All values, in their order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             /// Returns the name.
@@ -16,7 +16,7 @@ macro_rules! names {
                 match self { $(Self::$variant => $text),+ }
             }
 
-            /// Returns the one of this name.
+            /// Returns the value of this name.
             pub fn named(name: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == name)
             }

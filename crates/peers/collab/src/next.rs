@@ -33,7 +33,7 @@ names! {
         WaitOwner = "wait-owner",
         /// Accept the decisions.
         Accept = "accept",
-        /// Wait for those who have not accepted.
+        /// Wait for the participants who have not accepted.
         WaitAcceptances = "wait-acceptances",
         /// Clear the questions that are open again.
         ClearReadiness = "clear-readiness",
@@ -47,9 +47,9 @@ names! {
         Conclude = "conclude",
         /// Append `completed`.
         Complete = "complete",
-        /// Stop: it is completed.
+        /// Stop: the collaboration is completed.
         Stop = "stop",
-        /// Stop: it is blocked.
+        /// Stop: the collaboration is blocked.
         StopBlocked = "stop-blocked",
     }
 }
@@ -64,7 +64,7 @@ impl Action {
     }
 }
 
-/// What a participant has to do, with what it needs for that.
+/// What a participant has to do, with the facts that its description needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Next {
     /// The action.
@@ -73,7 +73,7 @@ pub struct Next {
     pub who: String,
     /// Whether the participant is asked.
     pub is_asked: bool,
-    /// The deliverable that it is about: the one to freeze, or the primary one.
+    /// The deliverable that the action is about: the one to freeze, or else the primary deliverable.
     doc: String,
     /// The role of that deliverable.
     role: &'static str,

@@ -39,7 +39,7 @@ names! {
 /// A gate that has to be checked before the collaboration may conclude.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
-    /// Where it comes from.
+    /// Where the gate comes from.
     pub source: GateSource,
     /// What has to hold.
     pub text: String,
@@ -85,7 +85,7 @@ pub struct Protocol {
     pub gates: Vec<Gate>,
     /// Where the deliverables are.
     pub mode: Mode,
-    /// The way from the folder to the repository, in external mode.
+    /// The relative path from the folder to the repository, in external mode.
     pub repo_root: Option<String>,
     /// The directory of deliverables, relative to the folder or to the repository.
     pub dir: String,
@@ -100,8 +100,8 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// Reads the file, and says everything that is wrong with it. There is no protocol if nothing can be
-    /// done with it: the file is no object, or declares no deliverables.
+    /// Reads the file, and returns everything that is wrong with it. Returns no protocol if the file is no object or
+    /// declares no deliverables, because nothing can be done with such a file.
     pub fn read(bytes: &[u8]) -> (Option<Self>, Vec<Finding>) {
         let json: Map<String, Json> = match serde_json::from_slice(bytes) {
             Ok(json) => json,
@@ -165,7 +165,7 @@ impl Protocol {
         &self.json
     }
 
-    /// Returns what is wrong with the copy of the state in the file; nothing if it is that of the log.
+    /// Returns what is wrong with the copy of the state in the file; `None` if the copy equals the state of the log.
     pub fn compare(&self, state: &State) -> Option<Finding> {
         let text = |key: &str| {
             self.json

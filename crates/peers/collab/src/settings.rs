@@ -41,7 +41,8 @@ pub struct FolderSettings {
     pub gates: Vec<String>,
     /// The type of the primary deliverable; `None` for `custom`.
     pub kind: Option<Kind>,
-    /// Its file, relative to the directory of deliverables; `None` for that of its type.
+    /// The file of the primary deliverable, relative to the directory of deliverables; `None` for the usual file of
+    /// its type.
     pub file: Option<String>,
     /// The sections of a custom deliverable.
     pub checklist: Vec<String>,
@@ -221,7 +222,7 @@ impl FolderSettings {
         findings
     }
 
-    /// Returns the files of the new folder, `protocol.json` last: the folder exists once it is there.
+    /// Returns the files of the new folder, `protocol.json` last: with this file, the folder counts as made.
     pub fn files(&self, at: &str) -> Vec<NewFile> {
         let file = self.primary_file();
         let primary = match self.mode {

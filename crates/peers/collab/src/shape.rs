@@ -88,8 +88,8 @@ pub(crate) fn check(
     findings
 }
 
-/// Returns a finding if the document of an event is outside its root. Only new events are checked: in a log,
-/// such a document is never read, and the line cannot be changed.
+/// Returns a finding if the document of an event is outside its root. Only new events are checked: the document of an
+/// event in the log is never read, and the line cannot be changed.
 pub(crate) fn escape(event: &Event) -> Option<Finding> {
     let doc = event.doc.as_ref()?;
     let path = doc.strip_prefix("external:").unwrap_or(doc);

@@ -1,4 +1,4 @@
-//! White space as Python sees it, whose scripts read the same files.
+//! White space as Python defines it, because Python scripts read the same files.
 
 /// Returns whether a character is white space: also the four separators U+001C to U+001F.
 pub(crate) fn is_space(c: char) -> bool {

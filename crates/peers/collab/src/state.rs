@@ -85,7 +85,7 @@ impl State {
     /// Adds an event.
     ///
     /// # Errors
-    /// Every reason to refuse it. The state does not change then.
+    /// Every reason to refuse the event. The state does not change then.
     pub fn apply(&mut self, event: &Event) -> Result<(), Vec<Finding>> {
         let findings = self.check(event);
         if !findings.is_empty() {

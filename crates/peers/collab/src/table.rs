@@ -25,17 +25,17 @@ names! {
         New = "new",
         /// The owner drafts the primary deliverable.
         Drafting = "drafting",
-        /// The other participants review it.
+        /// The other participants review the proposal and the deliverable.
         Reviewing = "reviewing",
-        /// The owner revises it.
+        /// The owner revises the proposal and the deliverable.
         Revising = "revising",
         /// The owner classifies the open questions, and all accept the decisions.
         DecisionReview = "decision_review",
         /// The owner freezes the deliverable, and checks the gates.
         ReadinessCheck = "readiness_check",
-        /// It is over, with a conclusion.
+        /// The collaboration is over, with a conclusion.
         Completed = "completed",
-        /// It is over, without one.
+        /// The collaboration is over, without a conclusion.
         Blocked = "blocked",
     }
 }
@@ -88,7 +88,7 @@ names! {
         Others = "others",
         /// All participants.
         All = "all",
-        /// Those who were asked, without the one who answers; after the last of them, the owner.
+        /// Those who were asked, without the participant who answers. After the last answer, the owner.
         Rest = "rest",
         /// Those who were asked before.
         Same = "same",
@@ -113,22 +113,23 @@ names! {
     }
 }
 
-/// A row: in this phase this event, for the primary deliverable if it is about a deliverable.
+/// A row: one event in one phase. If the event is about a deliverable, the row is about the primary deliverable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Row {
     /// The phase before.
     pub phase: Phase,
     /// The event.
     pub event: EventName,
-    /// Who may append it.
+    /// Who may append the event.
     pub by: By,
     /// What else has to hold.
     pub needs: &'static [Need],
-    /// The phase after; with [`Asks::Rest`], after the last of those who were asked.
+    /// The phase after the event. With [`Asks::Rest`], the phase changes after the last answer of those who were
+    /// asked.
     pub to: Phase,
-    /// Who is asked after it.
+    /// Who is asked after the event.
     pub asks: Asks,
-    /// What it leaves behind.
+    /// The mark that the event leaves.
     pub mark: Mark,
 }
 
@@ -150,8 +151,8 @@ const fn row_of(
     }
 }
 
-/// The state machine. Besides, any participant may append `blocked` in a phase that is not over, and
-/// events about supporting deliverables, which change no phase.
+/// The state machine. In addition, any participant may append `blocked` in a phase that is not over, and events about
+/// supporting deliverables. The latter do not change the phase.
 #[rustfmt::skip]
 pub const ROWS: [Row; 17] = [
     row_of((P::New, E::Initialized), By::Any, &[], (P::Drafting, Asks::Owner), Mark::Nothing),

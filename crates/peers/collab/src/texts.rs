@@ -1,4 +1,4 @@
-//! The Markdown files of a collaboration: what each must have, and checks of it.
+//! The Markdown files of a collaboration: what each file must have, and the checks of it.
 
 pub(crate) mod conclusion;
 pub(crate) mod decisions;

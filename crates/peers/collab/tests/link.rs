@@ -120,8 +120,8 @@ fn ten_agents_handle_each_frame_once_and_one_is_killed() {
                 side.turn(number, now);
             }
         }
-        // The process ends in the middle of a line. There are frames that it has not read, and frames that it has sent
-        // without an acknowledgement.
+        // The process ends in the middle of a line. It has not read all frames, and some of its own frames are not
+        // acknowledged.
         if round == 9
             && let Some(side) = sides[victim].take()
         {

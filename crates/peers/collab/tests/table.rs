@@ -1,4 +1,4 @@
-//! The table of the state machine in the documentation is that of the code.
+//! The documentation has the same table of the state machine as the code.
 
 use accp_collab::table::rendered;
 

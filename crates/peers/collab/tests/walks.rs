@@ -1,8 +1,8 @@
 //! Random walks over whole folders, judged twice: by the crate, and by a second judge. The second judge is
 //! slow and obvious, and is written from the specification and not from the code.
 //!
-//! `WALKS` and `SEED` change how many walks there are and where they begin. A failure names the seed of
-//! its walk: `SEED=17 WALKS=1 cargo test -p accp-collab --test all walks` goes that walk again.
+//! `WALKS` and `SEED` set how many walks there are, and the first seed. A failure names the seed of its walk:
+//! `SEED=17 WALKS=1 cargo test -p accp-collab --test all walks` repeats this walk.
 
 mod declared;
 mod edits;

@@ -1,4 +1,4 @@
-//! What pest does with a grammar: its own reader and optimiser, and a walk of the result.
+//! Runs a grammar as pest does: pest reads and optimises the grammar, and this module matches texts with the result.
 
 use std::collections::HashMap;
 
@@ -25,7 +25,7 @@ impl Peg {
         self.take(&self.0[rule].expr, text) == Some("")
     }
 
-    /// Returns the text behind the expression.
+    /// Returns the text after the part that the expression matches; `None` if the expression does not match.
     fn take<'t>(&self, expr: &OptimizedExpr, text: &'t str) -> Option<&'t str> {
         match expr {
             OptimizedExpr::Str(literal) => text.strip_prefix(literal.as_str()),

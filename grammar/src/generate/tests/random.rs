@@ -76,7 +76,7 @@ impl Abnf {
         }
     }
 
-    /// Writes a sentence of the elements, if one is found.
+    /// Returns a random text of the elements, if one is found.
     fn draw(&self, random: &mut Random, rules: &[Abnf], left: usize) -> Option<String> {
         let left = left.checked_sub(1)?;
         Some(match self {

@@ -15,7 +15,7 @@ fn peg(abnf: &str, overrides: &str) -> Peg {
     Peg::new(&pest).unwrap_or_else(|error| panic!("{error}\n{pest}"))
 }
 
-/// Checks texts of a rule, and texts that are not.
+/// Checks that the rule matches all of `texts` and none of `others`.
 fn check(peg: &Peg, rule: &str, texts: &[&str], others: &[&str]) {
     for text in texts {
         assert!(peg.is(rule, text), "{rule} should take {text:?}");
@@ -263,7 +263,8 @@ fn counts_and_empty_texts() {
     }
 }
 
-/// pest writes each item out, one in the other. It runs in the compiler, whose threads have 8 MiB.
+/// pest writes out all items of a repetition, nested in each other. pest runs in the compiler, whose threads have a
+/// stack of 8 MiB.
 #[test]
 fn a_thousand_items() {
     let eight = std::thread::Builder::new().stack_size(8 << 20);

@@ -1,4 +1,4 @@
-//! Productions at their edges.
+//! Texts at the edges of the productions: the last that fit, and the first that do not.
 
 use super::*;
 

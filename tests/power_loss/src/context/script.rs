@@ -14,7 +14,7 @@ const STEPS: usize = 60;
 /// A step of a program.
 #[derive(Clone)]
 pub(crate) enum ConversationStep {
-    /// Gives the list of the last output, with these messages after it.
+    /// Gives the list that the program got last, followed by these messages.
     Say {
         session: usize,
         messages: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) enum ConversationStep {
 }
 
 impl ConversationStep {
-    /// Returns the session that it is about.
+    /// Returns the session that the step is about.
     pub(crate) fn session(&self) -> Option<usize> {
         match self {
             Self::Say { session, .. } | Self::Mark { session, .. } => Some(*session),
@@ -84,7 +84,7 @@ impl Talk {
     }
 }
 
-/// A call that writes a file, which a later tier cuts.
+/// Adds a call that writes a file. A later tier cuts its arguments.
 fn write(number: usize, random: &mut Random, messages: &mut Vec<Json>) {
     let path = format!("notes/{number}.md");
     let arguments = json!({"path": path, "content": filler(random, 500)});
@@ -92,7 +92,7 @@ fn write(number: usize, random: &mut Random, messages: &mut Vec<Json>) {
     call("write_file", number, &arguments, &said, messages);
 }
 
-/// A call whose result is small, or leaves at once.
+/// Adds a call whose result is either small, or so long that it leaves the list at once.
 fn search(number: usize, random: &mut Random, messages: &mut Vec<Json>) {
     let lines = 20 + random.below(400);
     let arguments = json!({"to": "Rome", "page": number});

@@ -48,7 +48,7 @@ impl Recorded {
         Self::on(root, &Log::default())
     }
 
-    /// Makes files that record their changes in a log, to which others may add, too.
+    /// Makes files that record their changes in a log. Other writers may add events to the log, too.
     pub(crate) fn on(root: &Path, log: &Log) -> Self {
         Self {
             root: root.to_owned(),
@@ -66,7 +66,8 @@ impl Recorded {
         self.log.tell(event);
     }
 
-    /// Returns the fault if it is due for such an operation.
+    /// Returns the fault that makes this operation fail, if it is due. `hit` has the faults that concern the
+    /// operation.
     fn fault(&self, hit: &[Fault]) -> Option<Fault> {
         let mut status = self.status.borrow_mut();
         let (fault, place) = status.fault.as_mut()?;
@@ -84,7 +85,7 @@ impl Recorded {
         Some(fault)
     }
 
-    /// Writes bytes at the end of a file, or a part of them.
+    /// Writes bytes at the end of a file. A fault may let it write only a part of them.
     fn put(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let fault = self.fault(&[Fault::Full, Fault::StaysFull, Fault::ShortWrite]);
         let length = match fault {

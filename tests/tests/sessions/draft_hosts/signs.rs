@@ -87,8 +87,8 @@ fn an_answer_counts_only_where_nothing_is_acknowledged() {
     assert!(guest.handled().is_empty());
 }
 
-/// A frame that waits, because the member first asks for entries that it lacks, is not given up. The
-/// host has not got it, so it cannot report on it.
+/// A frame that waits, because the member first asks for entries that it lacks, is not given up. The host has not
+/// got the frame, so it cannot report on the frame.
 #[test]
 fn a_frame_that_waits_is_not_given_up() {
     let mut guest = Guest::at(0);
@@ -179,8 +179,9 @@ fn the_state_of_a_host_that_has_gone_back() {
     );
 }
 
-/// The same for a host that has an older state than the whole state which it sent before, and that
-/// has given new numbers since.
+/// A host has gone back to a state that is older than the whole state which it sent before, and has given new
+/// numbers since. The member does not conclude from the higher version of its old state that this state has the
+/// host's next change.
 #[test]
 fn a_change_of_a_host_that_has_gone_back_is_not_in_its_old_state() {
     let mut guest = Guest::at(0);

@@ -6,10 +6,10 @@ use accp_runtime::{AgentId, DynamicFrame};
 use crate::sessions::room::{Passed, Room};
 use crate::sessions::sides::{Node as _, envelope, member, options};
 
-/// A session in which `@qa`, member 102, knows only the draft. The test plays it by hand.
+/// A session in which `@qa`, member 102, knows only the draft. The test plays this member by hand.
 pub(crate) struct Draft {
     pub(crate) room: Room,
-    /// What passed between `@qa` and the host, and what happened elsewhere.
+    /// The frames between `@qa` and the host, and notes on what happened elsewhere.
     pub(crate) script: String,
     pub(crate) seen: usize,
 }

@@ -116,7 +116,7 @@ fn a_flood_of_hellos_of_two_kinds_brings_the_schemas_once() {
     assert_eq!(once, first.iter().filter(has_schemas).count());
 }
 
-/// A host that wants no such peer does not take its schemas either.
+/// A host that refuses peers of the draft does not take their schemas either.
 #[test]
 fn a_refused_peer_brings_no_schemas() {
     let rules = Rules {

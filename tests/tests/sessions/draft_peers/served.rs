@@ -184,7 +184,7 @@ fn reg_03_a_killed_host_goes_on_where_the_peer_is() {
     }
 }
 
-/// A peer that lacks entries which the host has discarded begins with the state of now.
+/// A peer that lacks entries which the host has discarded begins with the present state.
 #[test]
 fn a_peer_that_was_away_for_too_long_begins_anew() {
     let mut hub = options("hub");
@@ -222,8 +222,8 @@ fn a_peer_that_was_away_for_too_long_begins_anew() {
     );
 }
 
-/// A state that is too large for one frame goes in several. A receiver that applies them in order
-/// has the current state.
+/// A state that is too large for one frame is sent in several frames. A receiver that applies them in order has
+/// the current state.
 #[test]
 fn a_large_state_goes_in_several_frames() {
     let mut draft = Draft::new(options("hub"), Rules::default());
@@ -287,7 +287,8 @@ fn a_transaction_is_processed_once_for_such_a_peer() {
     assert!(draft.room.members[0].inbox.is_empty());
 }
 
-/// A change for another version than the one in force is answered with that version and the state.
+/// If a change is for another version than the version in force, the host answers with the version in force and the
+/// state.
 #[test]
 fn a_stale_change_of_the_state_is_answered_with_the_state() {
     let mut draft = joined();
@@ -312,8 +313,7 @@ fn a_stale_change_of_the_state_is_answered_with_the_state() {
     );
 }
 
-/// A peer has not acknowledged the whole state, and its hello names a later number. It gets the
-/// state again.
+/// A peer has not acknowledged the whole state, and its hello names a later number. The peer gets the state again.
 #[test]
 fn a_state_that_was_lost_comes_after_the_next_hello() {
     let mut draft = Draft::new(options("hub"), Rules::default());

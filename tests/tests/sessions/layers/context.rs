@@ -23,8 +23,8 @@ fn read_by_both(room: &mut Room, key: &str) -> [Option<Value<'static>>; 2] {
     [host, room.members[0].driver.read(&reference).unwrap()]
 }
 
-/// A conversation of `@dev`: the intents, the words of each frame and the sides that are killed after
-/// it.
+/// A conversation of `@dev`: for each frame its intent, the number of its words, and whether all sides are killed
+/// after it.
 fn turns() -> impl Strategy<Value = Vec<(&'static str, usize, bool)>> {
     let intent = prop::sample::select(vec!["req", "qry", "wait", "done", "esc"]);
     prop::collection::vec((intent, 0..60_usize, any::<bool>()), 1..10)
@@ -33,8 +33,8 @@ fn turns() -> impl Strategy<Value = Vec<(&'static str, usize, bool)>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(16))]
 
-    /// After a kill, every side has the same hot and warm state as before, within the same budget. It
-    /// goes on as a side that was never killed.
+    /// After a kill, every side has the same hot and warm state as before, within the same budget. From then on it
+    /// has the same context as a side that was never killed.
     #[test]
     fn bud_01_budgets_and_context_are_the_same_after_a_kill(turns in turns()) {
         let mut room = Room::counting(&["dev"]);
@@ -62,7 +62,7 @@ proptest! {
     }
 }
 
-/// The parent that `aid` names is the parent of a frame after a kill, too.
+/// After a kill, the frame that `aid` names is still the parent of the frame with the `aid`.
 #[test]
 fn st_01_the_parent_stays_hot_after_a_kill() {
     for (aid, expected) in [(",aid:101000001003", &[1, 3, 5][..]), ("", &[1, 5])] {
@@ -236,8 +236,8 @@ fn ckp_05_comp_triggers_once_whoever_is_killed() {
 
 // ---- What a checkpoint says and keeps ----------------------------------------------
 
-/// A member that lost everything in between, and one that joins late, have the facts and the summary
-/// of the host, word for word.
+/// A member that lost everything in between, and a member that joins late, have the facts and the summary of the
+/// host, word for word.
 #[test]
 fn ckp_07_facts_and_summary_are_the_same_on_every_side_after_a_kill() {
     let mut room = Room::counting(&["dev", "qa"]);

@@ -27,8 +27,7 @@ fn of_dev(room: &Room) -> Vec<String> {
     sent.map(str::to_owned).collect()
 }
 
-/// Frames that a killed side had not sent yet have an id, a number and a time. No id stands for two
-/// frames.
+/// Frames that a killed side had not sent yet have an id, a number and a time. No two frames have the same id.
 #[test]
 fn env_01_ids_numbers_and_times_after_a_kill() {
     let mut room = Room::new(&["dev"]);
@@ -63,7 +62,7 @@ fn env_01_ids_numbers_and_times_after_a_kill() {
     assert_eq!((frames.len(), mids.len()), (4, 4));
 }
 
-/// An answer names its request and its chain, also when both sides were killed between the two.
+/// An answer names its request and its chain, even if both sides were killed between the request and the answer.
 #[test]
 fn env_04_an_answer_finds_its_request_after_a_kill() {
     let mut room = Room::new(&["dev", "qa"]);
@@ -164,8 +163,8 @@ proptest! {
     }
 }
 
-/// A peer that cannot take a frame for now is asked less and less often, each time under a new id, and
-/// has the frame once in the end.
+/// A side sends a frame again at longer and longer intervals if its peer cannot take the frame for now, each time
+/// under a new id. In the end the peer has the frame once.
 #[test]
 fn dlv_03_a_frame_that_is_refused_again_and_again_waits_longer_each_time() {
     let mut room = Room::new(&["dev"]);
@@ -215,7 +214,7 @@ fn dlv_04_a_cancelled_chain_stays_cancelled_after_a_kill() {
     room.say(0, &Outbound::message(&cancel).in_chain(chain.to_string()));
     kill_all(&mut room);
     calm(&mut room);
-    // Now the handler's side has the cancellation. It is killed before the handler sees it.
+    // Now the handler's side has the cancellation. That side is killed before the handler sees the cancellation.
     kill_all(&mut room);
     calm(&mut room);
     for (mid, is_cancelled) in [(&chain, true), (&other, false)] {
@@ -427,8 +426,8 @@ fn reg_03_each_run_begins_with_a_hello() {
     assert_eq!(room.host.frames().len(), 1);
 }
 
-/// The value of a frame is announced before the frame, also by a side that was killed before any of
-/// it had left. A later value has another key.
+/// The value of a frame is announced before the frame, even if the sender was killed before it had sent anything. A
+/// later value has another key.
 #[test]
 fn api_02_values_go_before_their_frame_after_a_kill() {
     let mut room = Room::new(&["dev"]);

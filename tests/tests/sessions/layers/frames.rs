@@ -20,8 +20,8 @@ fn host() -> Side {
     host
 }
 
-/// Checks that a host takes the good texts and hands them on as they are, and that it refuses the
-/// others with E1001 and keeps nothing of them. The texts have no metadata.
+/// Checks that a host takes the good texts and hands them on unchanged. Checks that it refuses the bad texts with
+/// E1001 and keeps nothing of them. The texts have no metadata.
 fn at_the_gate(good: &[&str], bad: &[&str]) {
     let mut host = host();
     host.join_as(&["dev", "d-E_9"], false, NOW).unwrap();
@@ -47,7 +47,7 @@ fn at_the_gate(good: &[&str], bad: &[&str]) {
 }
 
 proptest! {
-    /// A host takes exactly the payloads that the judges of the codec take. What they refuse gets
+    /// A host takes exactly the payloads that the judges of the codec take. A payload that the judges refuse gets
     /// their code and leaves no trace.
     #[test]
     fn frame_01_is_judged_alike_by_the_codec_and_the_host(
@@ -217,7 +217,8 @@ fn opt_05_spaces_in_arrays_are_refused_at_the_gate() {
     );
 }
 
-/// A frame under full names says the same as one under abbreviations, and has the same id.
+/// A frame with full names is read like the frame with abbreviations. If both have the same id, the second is a
+/// duplicate.
 #[test]
 fn key_01_full_names_are_read_at_the_gate() {
     let mut host = host();

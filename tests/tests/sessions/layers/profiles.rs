@@ -177,7 +177,7 @@ fn pro_all_profiles_are_active_at_once_after_a_kill() {
     for _ in 0..2 {
         for (payload, more) in PAYLOADS {
             n += 1;
-            // Each frame has another transaction, because the same one is handled only once.
+            // Each frame has its own transaction, because the same transaction is handled only once.
             let payload = payload.replace("t1", &format!("t{n}"));
             let text = frame(&format!("@dev>{payload}"), n, n.into(), more);
             let heard = host.takes(101, &text);

@@ -1,5 +1,5 @@
-//! What a session writes: FRAME-06 to FRAME-10 and the rules for tokens, OPT. Each is shown on the
-//! way of a message from an application over the link into the log and to a handler.
+//! What a session writes: FRAME-06 to FRAME-10 and the rules for tokens, OPT. Each rule is tested with a message
+//! that goes from an application over the link into the log and to a handler.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ fn host() -> Side {
     open_host(options("hub"), Rules::default())
 }
 
-/// Sends a message with these fields and returns its payload on the link, in the log and at the
-/// other member, where it is the same.
+/// Sends a message with these fields. Returns its payload, which is the same on the link, in the log and at the
+/// other member.
 fn said(fields: &[(&str, Value<'static>)]) -> String {
     let mut room = Room::new(&["dev", "qa"]);
     let mut message = DynamicFrame::new("dev", "req", "plan").unwrap();
@@ -72,7 +72,7 @@ fn frame_07_decimals_are_spelt_one_way_in_a_session() {
         ("c", Decimal::from(100).into()),
     ]);
     assert_eq!(written, "a:12.5|b:-0.000001|c:100.0");
-    // A host refuses a seventh place where the field is a decimal.
+    // A host refuses a seventh decimal place in the value of a decimal field.
     let pay = |amount: &str| format!("@dev>req:transaction{{txn:t1|amt:{amount}|schema:TX}}");
     let mut host = host();
     for (n, amount) in (1..).zip(["1.1234567", "#1.1234567"]) {
@@ -82,8 +82,8 @@ fn frame_07_decimals_are_spelt_one_way_in_a_session() {
     host.takes(101, &frame(&pay("1.123456"), 9, 1, ""));
 }
 
-/// The keys of maps stand in their order in a frame, in a value that travels apart and in the
-/// announced changes of the shared state.
+/// The keys of maps are in ascending order in a frame, in a value that is sent separately, and in the announced
+/// changes of the shared state.
 #[test]
 fn frame_08_maps_are_sorted_wherever_a_session_writes_them() {
     let map = || -> Map<'static> {
@@ -161,8 +161,8 @@ fn any_json() -> impl Strategy<Value = Json> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// A value of every type comes to a typed handler as it was, also when it travels apart and the
-    /// receiver is killed in between.
+    /// A typed handler gets a value of every type unchanged, even if the value is sent separately and the receiver
+    /// is killed in between.
     #[test]
     fn frame_09_every_value_comes_back_after_a_kill(values in prop::collection::vec(any_json(), 1..4), kills: bool) {
         let mut pair = Pair::new();
@@ -270,8 +270,8 @@ fn opt_04_defaults_stay_at_home_and_come_back() {
     );
 }
 
-/// The symbol of a value and the short name of a field travel in a session, also under a schema that
-/// was registered while the session ran and before everybody was killed.
+/// A session sends the symbol of a value and the short name of a field, even under a schema that was registered
+/// while the session ran, and after everybody was killed.
 #[test]
 fn opt_06_symbols_leave_a_session() {
     let warehouse = include_str!("../../../registry/warehouse.json");

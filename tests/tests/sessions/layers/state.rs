@@ -89,7 +89,7 @@ fn del_02_the_version_is_held_after_a_kill() {
     room.check_replicas();
 }
 
-/// A grant holds on every side after a kill, and no more than was granted.
+/// A grant holds on every side after a kill. Other references stay refused.
 #[test]
 fn sec_02_grants_hold_after_a_kill() {
     let mut room = Room::new(&["dev"]);
@@ -164,8 +164,8 @@ fn finding() -> Schema {
     schema
 }
 
-/// After a kill, every side knows a code and an operation that were registered while the session
-/// ran, with their defaults. It does not know another code.
+/// After a kill, every side knows a code and an operation that were registered while the session ran, with their
+/// defaults. No side knows another code.
 #[test]
 fn reg_02_codes_and_operations_are_known_after_a_kill() {
     let mut room = Room::new(&["dev", "qa"]);

@@ -73,7 +73,8 @@ fn a_text_with_an_invented_value_is_refused() {
     assert_eq!(carried(&host), [(2, "Dev did T1 for 1.25.".to_owned())]);
 }
 
-/// A long value stands behind a reference. A driver reads it, for the model and for the check.
+/// A frame may hold a long value as a reference. A driver reads the value for the model and for the check of the
+/// summary.
 #[test]
 fn a_value_may_stand_behind_a_reference() {
     for awaits in [false, true] {

@@ -1,4 +1,4 @@
-//! Names of records.
+//! Finds the names of records, by which facts tell records apart.
 
 use accp_registry::{Registry, Schema, identity_rank, words};
 

@@ -57,7 +57,7 @@ pub(super) fn of(view: &View, schema: &Schema) -> String {
     out
 }
 
-/// Returns the name of a field: the one that stands in the definition.
+/// Returns the name of a field as the definition has it.
 fn name_of<'f>(view: &View, schema: &Schema, field: &'f Field) -> &'f str {
     match schema.union {
         Some(_) => &field.name,

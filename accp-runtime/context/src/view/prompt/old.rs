@@ -19,7 +19,7 @@ pub(super) struct Old {
     counter: Arc<dyn TokenCounter + Send + Sync>,
     facts: Facts,
     items: Vec<Item>,
-    /// The positions of messages without facts, as ranges. The next facts name them.
+    /// The positions of messages without facts, as ranges. The header of the next block of facts names them.
     silent: Vec<(u64, u64)>,
     /// The definitions in the items.
     pub(super) defined: Transcript,
@@ -83,7 +83,7 @@ impl Old {
         });
     }
 
-    /// Keeps the facts of messages with this many tokens, each with its position.
+    /// Keeps the facts of messages that have `tokens` tokens together. Each message comes with its position.
     pub(super) fn fold<'m>(
         &mut self,
         messages: impl Iterator<Item = (u64, &'m DynamicFrame<'static>)> + Clone,

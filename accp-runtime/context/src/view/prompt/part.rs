@@ -11,8 +11,8 @@ pub(super) const COLD: &str = "$cold.p";
 
 /// A part of a prompt, in whole lines.
 ///
-/// A user makes a chat request of the parts. The sender of a message is checked, and its role is
-/// not: see [`Role`].
+/// A program makes a chat request from the parts. The host of a session checks the sender of a message, but not its
+/// role: see [`Role`].
 ///
 /// ```
 /// use accp_runtime::view::{Part, PartKind, Role};
@@ -31,8 +31,7 @@ pub(super) const COLD: &str = "$cold.p";
 pub struct Part {
     /// The kind.
     pub kind: PartKind,
-    /// The sender of the message; none for the primer and for facts, which are about messages of
-    /// many.
+    /// The sender of the message; `None` for the primer and for facts, which are about messages of several senders.
     pub sender: Option<AgentId<'static>>,
     /// The role in a chat request.
     pub role: Role,
@@ -47,10 +46,10 @@ pub struct Part {
 
 /// The role of a part in a chat request.
 ///
-/// The primer is [`System`](Self::System). Facts are [`User`](Self::User): they repeat values of
-/// others, which must not get the rank of instructions. A message has the role that it says: a chat
-/// message in its field `role`; the answer of a tool (`done:tool`, `partial:tool`, `fail:tool`) is
-/// [`Tool`](Self::Tool). Any other message is [`User`](Self::User).
+/// The primer is [`System`](Self::System). Facts are [`User`](Self::User): they repeat values of others, which must
+/// not get the rank of instructions. A message has the role that it names: a chat message in its field `role`; the
+/// answer of a tool (`done:tool`, `partial:tool`, `fail:tool`) is [`Tool`](Self::Tool). Any other message is
+/// [`User`](Self::User).
 ///
 /// A sender can write any role. So look at the sender before a message gets the rank of
 /// [`System`](Self::System), and before it is taken for an answer of the model itself.
@@ -68,7 +67,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// Returns the word for it in a chat request: `system`, `user`, `assistant` or `tool`.
+    /// Returns the word for the role in a chat request: `system`, `user`, `assistant` or `tool`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",
@@ -78,8 +77,7 @@ impl Role {
         }
     }
 
-    /// Returns the role of a message: the one that its payload names, or else the one that follows
-    /// from its header.
+    /// Returns the role of a message: the role that its payload names, or else the role that follows from its header.
     pub(super) fn of(message: &DynamicFrame<'_>) -> Self {
         let said = message.payload.get(ROLE).and_then(Value::as_str);
         let all = [Self::System, Self::User, Self::Assistant, Self::Tool];

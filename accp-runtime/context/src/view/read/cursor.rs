@@ -1,4 +1,4 @@
-//! The place in a block where its reader stands, and the faults so far.
+//! The reader of a block: its place in the text, and the faults that it has found.
 
 use accp_frame::Repair;
 use accp_registry::{ErrorCode, Registry, Type};

@@ -1,5 +1,4 @@
-//! The forms that only the lenient reader accepts. For the strict reader, each of these functions
-//! finds nothing.
+//! The forms that only the lenient reader accepts. In a strict reader, these functions have no effect.
 
 use accp_registry::lexical::{self, is_agent_char};
 use accp_registry::view::implied;
@@ -20,7 +19,7 @@ const QUOTES: [(char, char); 4] = [
     ('\u{2018}', '\u{2019}'),
     ('\u{201c}', '\u{201d}'),
 ];
-/// Characters that a line may have behind its block.
+/// Characters that a line may have after its block.
 const TRAILING: [char; 4] = ['`', '*', '.', ';'];
 
 impl<'r, 't> Cursor<'r, 't> {
@@ -48,7 +47,7 @@ impl<'r, 't> Cursor<'r, 't> {
         self.skip(|c| text::is_blank(c) || c == '\n' && !is_in_table);
     }
 
-    /// Skips spaces behind the head of a frame.
+    /// Skips spaces after the head of a frame.
     pub(super) fn trailing(&mut self) {
         self.skip(text::is_blank);
     }
@@ -62,7 +61,7 @@ impl<'r, 't> Cursor<'r, 't> {
         }
     }
 
-    /// Returns the rest without the spaces at its beginning, which are not skipped.
+    /// Returns `rest` without the spaces at its beginning. The cursor does not move.
     pub(super) fn tightened<'a>(&self, rest: &'a str) -> &'a str {
         if self.is_lenient() {
             rest.trim_start_matches(text::is_blank)
@@ -113,7 +112,7 @@ impl<'r, 't> Cursor<'r, 't> {
         is_equal
     }
 
-    /// Takes the end of a list or a map behind a comma.
+    /// Takes the closing bracket of a list or a map after a superfluous comma.
     pub(super) fn ends_late(&mut self, close: char) -> bool {
         if !self.is_lenient() {
             return false;
@@ -127,7 +126,7 @@ impl<'r, 't> Cursor<'r, 't> {
         ends
     }
 
-    /// Takes the empty cells of a record that has more cells than fields, behind a comma.
+    /// Takes the empty cells that a record has after its last field, with their commas.
     pub(super) fn has_empty_cells(&mut self) -> bool {
         if !self.is_lenient() {
             return false;
@@ -146,7 +145,7 @@ impl<'r, 't> Cursor<'r, 't> {
         is_empty
     }
 
-    /// Returns whether only the line ends here. What follows is text outside of the blocks.
+    /// Returns whether the block ends with this line. Text after the line is then outside of the blocks.
     pub(super) fn ends_the_line(&mut self) -> bool {
         if !self.is_lenient() {
             return false;
@@ -164,7 +163,7 @@ impl<'r, 't> Cursor<'r, 't> {
         ends
     }
 
-    /// Returns whether the first line is this definition, but for its spaces.
+    /// Returns whether the first line is this definition, apart from spaces.
     pub(super) fn defines(&mut self, definition: &str) -> bool {
         let line = self.text.lines().next().unwrap_or_default();
         let is_same = self.is_lenient() && line.replace(text::is_blank, "") == definition;
@@ -239,7 +238,7 @@ impl<'r, 't> Cursor<'r, 't> {
         Some(schema.code.clone())
     }
 
-    /// Returns the schema of a record, whose code the type of its place may imply.
+    /// Returns the schema of a record. The type of the record's place may imply the code.
     pub(super) fn record_schema(
         &mut self,
         code: &str,
@@ -373,7 +372,7 @@ impl<'r, 't> Cursor<'r, 't> {
     }
 }
 
-/// Returns the schema that is meant by its name, or by its code in other letters.
+/// Returns the schema that is meant by its name or its code, in any case of letters.
 fn named<'r>(registry: &'r accp_registry::Registry, word: &str) -> Option<&'r Schema> {
     let is_meant = |schema: &&Schema| {
         schema.name.eq_ignore_ascii_case(word) || schema.code.eq_ignore_ascii_case(word)
@@ -389,7 +388,7 @@ fn follows(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with([',', ')', ']', '}', ':', '\n'])
 }
 
-/// Returns the place of the mark that ends a text: the first behind which a value may end.
+/// Returns the place of the mark that ends a text: the first mark after which a value may end.
 fn closing(rest: &str, close: char) -> Option<usize> {
     let mut marks = rest.match_indices(close).map(|(at, _)| at);
     marks.find(|at| follows(&rest[at + close.len_utf8()..]))

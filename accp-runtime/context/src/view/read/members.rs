@@ -5,14 +5,14 @@ use accp_registry::{ErrorCode, Registry, Schema, Type};
 use super::cursor::Cursor;
 use accp_frame::{Map, Value};
 
-/// The type of a value that tells its own type.
+/// The type of a value whose form says what it is.
 pub(super) static ANY: Type = Type::Any;
 /// The values of a map without a declared type.
 pub(super) const UNTYPED: Members<'static> = Members::Same(&ANY);
 
-/// The types of the values in a map. They follow from the declared type of the map's place, not from
-/// a schema code before the record. In a place without a declared type, each value shows its own
-/// type, as in a frame.
+/// The types of the values in a map. They follow from the declared type of the map's place, not from a schema code
+/// before the record. In a place without a declared type, the form of each value says what type it has, as in a
+/// frame.
 #[derive(Clone, Copy)]
 pub(super) enum Members<'r> {
     /// All values have this type.
@@ -41,8 +41,8 @@ impl<'r> Members<'r> {
         }
     }
 
-    /// Returns the key under which the map already has the field of `key`, if it has: each field has
-    /// several names.
+    /// Returns the key under which the map already has the field that `key` names; `None` if the map lacks the field.
+    /// A field may have several names.
     pub(super) fn taken<'k>(self, key: &'k str, map: &Map<'_>) -> Option<&'k str>
     where
         'r: 'k,

@@ -21,13 +21,13 @@ pub enum Mistake {
     Frame,
     /// Spaces or line breaks where none belong, or no space where one belongs.
     Spaces,
-    /// No code of a schema where only one fits, or the schema's name.
+    /// No code of a schema where only one schema fits, or the schema's name in place of its code.
     Code,
-    /// A text that has to be a JSON string and is none, or a number in quotes.
+    /// A text that has to be a JSON string and is not, or a number in quotes.
     Quotes,
     /// A value that its type spells otherwise: `True`, `12.0`, `null`, `@dev`.
     Spelling,
-    /// A separator too many, or `=` behind a key.
+    /// A separator too many, or `=` after a key.
     Separator,
 }
 

@@ -48,7 +48,7 @@ struct Prose<'r, 't> {
 }
 
 impl Prose<'_, '_> {
-    /// Reads a part of the text: all of it, or what stands between two fences.
+    /// Reads a part of the text: all of it, or the lines between two fences.
     fn part(&mut self, mut at: usize, end: usize) {
         let mut outside = at;
         while at < end {
@@ -99,7 +99,8 @@ impl Prose<'_, '_> {
         self.repair(what, from, to);
     }
 
-    /// Reads what stands between the fence at `at` and the fence that ends it.
+    /// Reads the lines between the fence at `at` and its closing fence, and returns the place after the closing
+    /// fence.
     fn fenced(&mut self, at: usize, end: usize) -> usize {
         let inner = at + line(&self.text[at..end]).len();
         self.repair(Mistake::Fence, at, inner);
@@ -124,7 +125,7 @@ impl Prose<'_, '_> {
         end
     }
 
-    /// Reads the block at `at`, behind marks of this length, and returns the place behind it.
+    /// Reads the block after the `marks` bytes of marks at `at`, and returns the place after the block.
     fn marked(&mut self, at: usize, marks: usize, end: usize) -> usize {
         let start = at + marks;
         let prefix = &self.text[at..start];
@@ -178,8 +179,8 @@ impl Prose<'_, '_> {
         }
     }
 
-    /// Reads a frame as peers write it, and returns the place behind it. Many blocks are frames too,
-    /// with other values, so a text is a frame only if it is not a block.
+    /// Reads a frame as peers write it, and returns the place after the frame. Many blocks are frames too, with other
+    /// values, so a text is a frame only if it is not a block.
     fn frame(&mut self, start: usize, block: &str) -> Option<usize> {
         let line = block.lines().next()?.trim_end();
         let message = DynamicFrame::decode(line, self.registry).ok()?.into_owned();

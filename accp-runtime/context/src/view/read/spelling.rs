@@ -1,4 +1,4 @@
-//! Values in other words than those of their type.
+//! Reads values that are spelt in another way than their type demands, such as `yes` or `12.0`.
 
 use accp_registry::Type;
 

@@ -163,8 +163,8 @@ impl<'r> Cursor<'r, '_> {
         })
     }
 
-    /// Returns a text as a value of this type. A number is never a text that is quoted or stands
-    /// below the line.
+    /// Returns a text as a value of this type. A text that is quoted or stands below the line is never read as a
+    /// number.
     pub(super) fn string(
         &mut self,
         start: usize,

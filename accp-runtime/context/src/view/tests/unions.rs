@@ -1,4 +1,4 @@
-//! Records of unions: with their keys, and judged by their variant.
+//! Records of unions: views write them with their keys, and the reader checks the fields of their variant.
 
 use std::sync::{Arc, LazyLock};
 

@@ -1,4 +1,4 @@
-//! The numbers of the frames, corrected by the answers of the host.
+//! Corrects the numbers of the frames in the outbox by the answers of the host.
 
 use super::{LATER, Outbox};
 use crate::log::mid::Mid;
@@ -34,7 +34,8 @@ impl Outbox {
         }
     }
 
-    /// Returns the number of the first frame that this side has not found in the log, if it knows it.
+    /// Returns the number of the first frame that this side has not found in the log. `None` while this side does
+    /// not know the number.
     pub(crate) fn known_sequence(&self) -> Option<u64> {
         (!self.number_unknown && self.to_ask.is_empty()).then(|| self.first_sequence())
     }
@@ -86,7 +87,7 @@ impl Outbox {
         }
     }
 
-    /// Goes on with this number, which the host has named as the next. The host knows only the draft.
+    /// Continues with the number that a host of the draft alone has named as the next.
     pub(crate) fn begin_at(&mut self, sequence: u64) {
         self.sequence = sequence;
         (self.sent, self.acted_on, self.number_unknown) = (0, None, false);

@@ -1,4 +1,4 @@
-//! What becomes of consumed frames: they are in the log, were dropped, or go out again.
+//! Settles consumed frames: they are in the log, were dropped, or go out again.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::wire::control::Control;
 
 /// The greatest number of frames that a member asks about at a time.
 const ASKED: usize = 32;
-/// Times that the first frame goes out without an answer, before the member asks about it.
+/// The number of times that the first frame goes out without an answer, before the member asks about it.
 const SILENT: u32 = 5;
 
 impl Outbox {
@@ -79,8 +79,8 @@ impl Outbox {
         self.settle(|taken| taken.until <= position)
     }
 
-    /// Notes that the host has accepted a frame. Only the last part of a frame shows that the whole is
-    /// accepted.
+    /// Notes that the host has accepted a frame. For a frame in parts, only the last part shows that the host has
+    /// accepted the whole frame.
     pub(crate) fn accepted(&mut self, mid: &Mid) {
         let taken = self.taken.iter_mut().find(|taken| taken.frame.mid == *mid);
         if let Some(taken) = taken {
@@ -94,8 +94,8 @@ impl Outbox {
         taken.chain(&self.frames)
     }
 
-    /// Removes and returns consumed frames. A part is never in the log by itself, so the last part
-    /// decides for all of its frame.
+    /// Removes and returns consumed frames. A part is never in the log by itself, so the last part decides for all
+    /// parts of its frame.
     fn settle(&mut self, is_settled: impl Fn(&Consumed) -> bool) -> Vec<Consumed> {
         // The sender may have given up the last part. So the last part that the outbox still has decides.
         let ends = |frame: &Outgoing| {

@@ -8,7 +8,7 @@ use accp_context::Time;
 /// dropped it.
 pub(super) const SILENT: u32 = 4;
 
-/// The same, if this side knows no reason to drop the frame.
+/// The same number, for a frame that the host has no known reason to drop.
 const GONE: u32 = 2 * SILENT;
 
 impl Member {

@@ -59,9 +59,9 @@ impl Member {
             self.side.emit(Event::Missed(number..=number));
         }
         let Some(draft) = &mut self.draft else { return };
-        // The number of this state may belong to another frame, so this side asks for that number
-        // again. If the same state comes again after some time, the number is its own. A copy
-        // that comes at once may be a duplicate from the link.
+        // The number of this state may belong to another frame, so this side asks for that number again. If the
+        // same state comes again after some time, the number belongs to the state. A copy that comes at once may be
+        // a duplicate from the link.
         let (timers, patience) = (self.side.clock.timers(), self.side.options.retry);
         let offered = draft.offered.take().filter(|(of, _)| of == mid);
         let (_, since) = draft

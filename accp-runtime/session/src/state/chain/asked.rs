@@ -25,7 +25,7 @@ pub(super) struct Choice {
     pub(super) head: String,
     /// The position at which the member got the request.
     pub(super) position: u64,
-    /// True if another member had it before.
+    /// True if another member had the request before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) had: bool,
 }
@@ -49,7 +49,7 @@ pub(crate) enum Answerers {
 }
 
 impl Asked {
-    /// Updates the counter of its taker when a request ends.
+    /// Updates the counter of the taker when this request ends.
     pub(super) fn ends(&self, taken: &mut ByMember<usize>) {
         if self.chosen.is_some() {
             uncount(taken, self.to);
@@ -88,8 +88,8 @@ impl Chains {
         Some(asked.to)
     }
 
-    /// Returns whether another member had a request before its present holder. True also for a request that has ended,
-    /// because this is no longer known.
+    /// Returns whether another member had a request before its present holder. Also true for a request that has
+    /// ended, because the state no longer knows its holders.
     pub(crate) fn was_had(&self, frame: &Scanned<'_>) -> bool {
         let chain = of(frame).and_then(|chain| self.open.get(chain));
         let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
@@ -103,7 +103,8 @@ impl Chains {
         self.taken.get(member).copied().unwrap_or_default()
     }
 
-    /// Returns the open requests whose takers the host chooses. Nobody takes one below a cancelled chain.
+    /// Returns the open requests whose takers the host chooses, without those whose chain, or a chain above it, was
+    /// cancelled.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> {
         let asked = |(chain, open): (&Mid, &Chain)| {
             let chosen = open.asked.iter().filter_map(|asked| {

@@ -42,7 +42,7 @@ pub(super) fn each(
     Ok(Verdict::of(faults))
 }
 
-/// Writes the packet that `make` makes of each line. Its error is an object with a `message`; such a line is
+/// Writes the packet that `make` returns for each line. An error of `make` is an object with a `message`; its line is
 /// reported and left out.
 pub(super) fn written(
     input: &InputArg,
@@ -109,7 +109,7 @@ impl Packets {
         &self.lines.name
     }
 
-    /// Returns the next packet with the number of its first line. A blank line is one too.
+    /// Returns the next packet with the number of its first line. A blank line counts as a packet.
     pub(super) fn next(&mut self) -> Result<Option<Line<'_>>, Failure> {
         if !self.unwrap {
             return self.lines.next_of_all();

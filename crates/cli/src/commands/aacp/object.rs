@@ -30,8 +30,8 @@ impl Object {
     }
 }
 
-/// Returns what is wrong with a line that is not such an object. The message does not repeat the value
-/// that serde found.
+/// Returns what is wrong with a line that is not the object of a packet. The message does not repeat the value that
+/// serde found.
 pub(super) fn read_error(error: &serde_json::Error, cure: &str) -> String {
     let message = error.to_string();
     let message = message.rsplit_once(" at line ").map_or("", |parts| parts.0);
@@ -96,7 +96,7 @@ fn missing<E: Error>(name: &str) -> E {
     E::custom(format!("there is no `{name}`; add it"))
 }
 
-/// The fields, in their order. A key that stands twice stays, so that the writer refuses it.
+/// The fields, in their order. A repeated key is kept, so that the writer refuses it.
 struct Fields(Vec<(String, String)>);
 
 impl<'de> Deserialize<'de> for Fields {

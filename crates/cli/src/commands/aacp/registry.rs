@@ -102,7 +102,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     }
 }
 
-/// Opens the file, which is there; `add` and `import` create it.
+/// Opens the file of the registry. Only if `creates` is set, a missing file is created.
 fn open(args: &Args, creates: bool) -> Result<SqliteRegistry, Failure> {
     let Some(path) = &args.registry else {
         let text = "name the file of the registry with --registry FILE";
@@ -196,7 +196,7 @@ fn show(args: &Args, key: &KeyArgs) -> Outcome {
     Ok(Verdict::Fine)
 }
 
-/// Finds the one entry of an id or of its beginning.
+/// Finds the one entry whose id is, or begins with, the id that the user gave.
 fn find(entries: Vec<Found>, key: &KeyArgs) -> Result<Found, Failure> {
     let id = key.id.to_ascii_lowercase();
     if id.len() < 8 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -8,7 +8,7 @@ use accp_build::{Error, WorkflowOptions, generate_workflows};
 use super::vocabulary::{VocabularyArgs, faulty, read};
 use accp_console::outcome::Failure;
 
-/// Returns the Rust source of the workflow in a file, or of those of the draft.
+/// Returns the Rust source for the workflow in a file, or for the standard workflows.
 pub(in crate::commands) fn rust(
     path: Option<&Path>,
     vocabulary: &[PathBuf],

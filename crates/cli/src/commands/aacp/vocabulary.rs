@@ -1,4 +1,4 @@
-//! The vocabulary and the workflows of a command.
+//! Loads the vocabulary and the workflows that a command uses.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -63,7 +63,8 @@ pub(super) fn read(path: &Path) -> Result<String, Failure> {
     read_up_to(path, FILE_BYTES)
 }
 
-/// Reads a file of at most so many bytes as text. What a pipe or a device holds is not known before.
+/// Reads a file of at most `most` bytes as text. It counts while it reads, because the size of a pipe or a device is
+/// not known.
 pub(super) fn read_up_to(path: &Path, most: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(Failure::at(path))?;

@@ -6,9 +6,10 @@ use accp_registry::{Field, FrameSpec, Schema, Type};
 /// A placeholder for an id that the session sets.
 const ID: &str = "000000000000";
 
-/// Returns the answer of an agent of this name. `printed` is a frame, or a text for a `done` of the same operation.
+/// Returns the answer of the agent `name`. `printed` is a frame, or a text for a `done` of the same operation.
 ///
-/// # Errors A text for every agent of the session: why the output cannot be the answer.
+/// # Errors
+/// Returns why the output cannot be the answer, as a text for every agent of the session.
 pub(super) fn of(
     name: &str,
     request: &DynamicFrame<'_>,
@@ -41,8 +42,8 @@ fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<DynamicFrame<'stat
     Ok(message.into_owned())
 }
 
-/// Makes a `done` of a text, by the schema that the registry has for it: that of the request, or else the first that
-/// lists such a frame. A request without a schema may also get an answer without one.
+/// Makes a `done` of a text. Its schema is that of the request, or else the first in the registry that lists such a
+/// `done`. A request without a schema may also get an answer without one.
 fn of_text(
     name: &str,
     request: &DynamicFrame<'_>,
@@ -149,7 +150,7 @@ fn best_for_text<'f>(fields: impl Iterator<Item = &'f &'f Field>) -> Option<&'f 
     ranked.min_by_key(|(rank, _)| *rank).map(|(_, name)| name)
 }
 
-/// Returns the answer, if the registry takes it.
+/// Returns the answer if the registry accepts it, and otherwise the reason why not.
 fn fitting(
     done: DynamicFrame<'static>,
     registry: &Registry,

@@ -10,7 +10,8 @@ use tokio::process::{Child, Command};
 #[cfg(unix)]
 const LOOK: Duration = Duration::from_millis(20);
 
-/// A command in a process group of its own. Dropped before its [`exit`](Self::exit), the group is killed.
+/// A command in a process group of its own. If it is dropped before [`exit`](Self::exit) has returned, the group is
+/// killed.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) child: Child,
@@ -48,7 +49,7 @@ impl Group {
         Ok(status)
     }
 
-    /// Ends the group: asks each process by SIGTERM, and kills those that are there after the grace time.
+    /// Ends the group: asks each process by SIGTERM, and kills the processes that still run after the grace time.
     #[cfg(unix)]
     pub(super) async fn end(mut self, grace: Duration) {
         self.end_all(grace).await;

@@ -36,14 +36,14 @@ pub(super) struct ProgramArgs {
     grace: u64,
 }
 
-/// What an agent runs for each request.
+/// The command that an agent runs for each request, with its options.
 pub(super) struct Program {
     command: Vec<String>,
     args: ProgramArgs,
     /// Fires when the agent ends.
     stop: CancelToken,
-    /// Locked for reading by each run. When the agent ends, it locks this for writing: it waits for all runs, and
-    /// keeps new ones from beginning.
+    /// Each run holds this lock for reading. When the agent ends, it takes the lock for writing: so it waits for all
+    /// runs, and no new run can begin.
     runs: RwLock<()>,
 }
 
@@ -62,7 +62,8 @@ impl Program {
 
     /// Runs the command for a frame. Returns what it prints, or `None` if the request was cancelled before its end.
     ///
-    /// When the agent ends, this never returns: a request without an answer is there for the next agent of this name.
+    /// When the agent ends, this never returns: the session keeps a request without an answer for the next agent of
+    /// this name.
     ///
     /// # Errors
     /// Returns an error for every agent of the session, if the command cannot be run, fails, or prints too much.
@@ -153,8 +154,8 @@ impl Program {
         // whole group.
         let exit = async { Ok(group.exit(self.grace()).await?) };
         let followed = tokio::try_join!(write, read, errors, exit);
-        // The stdout stays open until the command has ended. If it closed earlier, a write would
-        // fail, and a shell would run its next line.
+        // The stdout stays open until the command has ended. If it closed earlier, a write of the command would fail,
+        // and a shell would go on with the next line of its script.
         group.child.stdout = stdout;
         let ((), printed, last, status) = followed?;
         if !status.success() {
@@ -186,7 +187,7 @@ fn failure(status: ExitStatus, last: &str) -> String {
     format!("the command ended with {status}{colon}{last}")
 }
 
-/// Copies the stderr of a command to ours as it comes, and returns the end of it.
+/// Copies the stderr of a command to the stderr of this process as it arrives. Returns its last bytes.
 async fn relay(mut stderr: impl AsyncRead + Unpin) -> io::Result<String> {
     let mut ours = tokio::io::stderr();
     let (mut piece, mut last) = ([0; LAST], Vec::new());

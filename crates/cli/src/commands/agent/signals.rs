@@ -12,7 +12,7 @@ pub(super) struct Signals {
     taken: Vec<unix::Signal>,
 }
 
-/// The signals by which somebody ends a process, unless the process ignores them.
+/// The signals that end a process, unless the process ignores them.
 #[cfg(unix)]
 const ENDS: [Signal; 12] = [
     Signal::TERM,

@@ -20,7 +20,7 @@ pub(crate) enum Numbering {
 /// the middle of the session.
 pub(crate) struct SessionRules {
     numbering: Numbering,
-    /// The number that comes next, of each sender or of all.
+    /// The next number of each sender. If all senders count together, its only key is the empty name.
     next: BTreeMap<String, u64>,
     /// True if the file begins with the first frame of the session.
     is_whole: bool,
@@ -226,7 +226,7 @@ pub(crate) fn envelope(text: &str, message: &DynamicFrame<'_>, is_sent: bool) ->
     Ok(())
 }
 
-/// Makes a fault at a key of the metadata, or of the payload; else at the end of the line.
+/// Makes a fault. Its place is the key in the metadata, or else in the payload, or else the end of the line.
 fn fault(code: ErrorCode, text: &str, key: &str, message: String) -> Fault {
     let metadata = text.rfind("}[").map_or(text.len(), |at| at + 1);
     let pair = format!("{key}:");

@@ -1,4 +1,4 @@
-//! `accp collab append`: an event.
+//! `accp collab append`: appends an event to the log.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! `accp collab declare`: supporting deliverables and attachments.
+//! `accp collab declare`: declares supporting deliverables and attachments.
 
 use accp_collab::disk::Declaration;
 use accp_collab::{Code, Finding, Kind};

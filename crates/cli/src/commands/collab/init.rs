@@ -1,4 +1,4 @@
-//! `accp collab init`: a new folder.
+//! `accp collab init`: makes a new folder.
 
 use std::path::PathBuf;
 

@@ -25,12 +25,12 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints text for people on stdout. Even if nobody reads it, the exit code shows the verdict.
+/// Prints text for people on stdout. A closed stdout is no failure, so that the exit code still shows the verdict.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     put(|out| out.line(text))
 }
 
-/// Prints a line for programs, as [`print()`] does one for people.
+/// Prints a line for programs on stdout, as it is. A closed stdout is no failure, as for [`print()`].
 pub(super) fn record(text: impl Display) -> Result<(), Failure> {
     put(|out| out.record(text))
 }
@@ -81,7 +81,7 @@ pub(super) fn line(finding: &Finding) -> String {
     format!("{seq}{finding} [{}]", finding.code)
 }
 
-/// Returns the members with the state of a collaboration.
+/// Returns the state of a collaboration as members of a JSON object.
 pub(super) fn standing(folder: &Folder) -> Map<String, Json> {
     let mut object = Map::new();
     let state = folder.state();

@@ -1,4 +1,4 @@
-//! `accp collab validate`: whether a folder is in order.
+//! `accp collab validate`: checks whether a folder is in order.
 
 use accp_collab::{Finding, Scope, validate};
 use serde_json::json;

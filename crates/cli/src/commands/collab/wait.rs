@@ -1,4 +1,4 @@
-//! `accp collab wait`: until it is a participant's turn.
+//! `accp collab wait`: waits until it is a participant's turn.
 
 use std::time::Duration;
 

@@ -10,7 +10,7 @@ pub(super) fn faults(found: &[Finding]) -> Json {
     json!({ "valid": found.is_empty(), "errors": found })
 }
 
-/// Returns what happened to a list as an object.
+/// Returns the report on a compression as an object.
 pub(super) fn report(
     session: &str,
     window: &Window,

@@ -64,8 +64,8 @@ impl Outputs {
         }
     }
 
-    /// Ends the outputs after a fault in the input. Frames that went to stdout keep their values;
-    /// files stay as they were.
+    /// Ends the outputs after a fault in the input. If frames went to stdout already, it completes the side file with
+    /// their values. Otherwise no file changes.
     pub(super) fn abandon(self) -> Result<(), Failure> {
         match self.externals {
             Some(externals) if self.frames.is_stdout() => externals.finish(),
@@ -81,7 +81,7 @@ impl Outputs {
     }
 }
 
-/// Refuses to read and write the same file, or to write it twice.
+/// Fails if two of these paths are the same file: one file cannot be both read and written, or written twice.
 fn distinct(paths: impl Iterator<Item = PathBuf>) -> Result<(), Failure> {
     let mut seen = Vec::new();
     for path in paths.filter(|path| path.as_path() != Path::new("-")) {

@@ -29,7 +29,7 @@ const START: Time = Time::from_secs(1_714_000_000);
 const WIDTH: usize = 80;
 /// The number of columns at the left, for the positions.
 const MARGIN: usize = 5;
-/// The most lines for a frame, and for its twin.
+/// The most lines for a frame, and the most for its text in plain words (its twin).
 const LINES: usize = 2;
 
 /// A session that runs through the script.
@@ -139,7 +139,8 @@ impl Runner {
         self.agents.get(agent).copied().unwrap_or(MemberId::HOST)
     }
 
-    /// Handles delivered frames at once, except a request, which its answer handles.
+    /// Marks delivered frames as handled at once. Leaves out the request that was just sent: its answer marks it as
+    /// handled.
     fn hand_out(&mut self, asked: Option<(&'static str, MemberId)>) -> Result<(), Failure> {
         if let Some((chain, by)) = asked {
             let inbound = self.session.side(by)?.inbox.pop();
@@ -269,7 +270,7 @@ impl Runner {
         self.out.finish()
     }
 
-    /// Reads the value of a reference as one of the members.
+    /// Lets the member `agent` read the value of a reference.
     fn fetch(&mut self, agent: &str, key: &str) -> Result<Value<'static>, Failure> {
         let reference = Reference::parse(key).ok_or_else(|| defect(key))?;
         let id = self.member(agent);
@@ -286,8 +287,8 @@ impl Runner {
     }
 }
 
-/// Breaks the text into lines behind the margin, within the columns. A text that needs more lines
-/// than allowed is cut, and the number of its bytes is added.
+/// Breaks the text into lines after the margin, as wide as the columns allow. A text that needs more lines than
+/// allowed is cut, and the number of its bytes is added.
 fn wrapped(margin: &str, text: &str) -> String {
     let width = WIDTH - MARGIN;
     let mut lines = Vec::new();

@@ -27,7 +27,7 @@ pub(super) enum ScriptStep {
     Say(&'static str),
     /// An agent sends a request. The name of the chain is for the script alone.
     Ask(&'static str, &'static str),
-    /// The agent that was asked answers. The mark of the request is committed with the answer.
+    /// The agent that was asked answers. The mark that the request is handled is committed with the answer.
     Answer(&'static str, &'static str),
     /// The same, but the host is killed before the answer arrives.
     AnswerInCrash(&'static str, &'static str),

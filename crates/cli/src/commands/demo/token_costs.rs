@@ -11,7 +11,7 @@ use accp_console::table::Table;
 pub(super) struct TokenCosts {
     counter: Bpe,
     frames: u64,
-    /// Sent once: with envelopes and without.
+    /// The cost of sending each frame once: with envelopes, and without them.
     sent: [Cost; 2],
     /// The cost for a model that reads its whole context again at each frame.
     read: Cost,

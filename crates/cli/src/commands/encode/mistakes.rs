@@ -1,7 +1,7 @@
-//! All mistakes of a message in JSON.
+//! Finds all mistakes of a message in JSON.
 //!
-//! Each part is tried alone, in a message that is fine otherwise. A reference stands in the place of every other value,
-//! because it fits each type. So one mistake hides no other.
+//! Each part of the message is tried alone, in a message that is valid otherwise. References replace all other
+//! values, because a reference fits each type. So no mistake hides another.
 
 use accp_frame::{DynamicFrame, EncodeError, ErrorCode};
 use accp_registry::Registry;
@@ -14,7 +14,7 @@ const HEAD: [(&str, &str); 3] = [("agent", "a"), ("intent", "req"), ("operation"
 /// The most missing keys that are searched for in one object.
 const MISSING: usize = 64;
 
-/// A mistake at the JSON pointer of its place.
+/// A mistake, and the JSON pointer to its place.
 #[derive(Debug)]
 pub(super) struct Mistake {
     pub(super) pointer: String,
@@ -98,7 +98,7 @@ impl Trial<'_> {
         self.payload(message, around);
     }
 
-    /// Tries a message that need not be whole.
+    /// Tries to read a message that need not be complete.
     fn read(&mut self, pointer: &str, alone: Map<String, Json>) {
         if let Err(error) = DynamicFrame::from_json(&Json::Object(alone)) {
             self.note(pointer, error);
@@ -124,7 +124,7 @@ impl Trial<'_> {
         if !payload.is_object() {
             return;
         }
-        // A schema may require any of these members, so all of them are there.
+        // A schema may require any of these members, so the message has all of them.
         let metadata =
             json!({ "mid": "0", "seq": 0, "ts": 0, "cid": "0", "aid": "0", "sid": "0", "ttl": 0 });
         around.insert("metadata".into(), metadata);
@@ -140,7 +140,7 @@ impl Trial<'_> {
         });
     }
 
-    /// Tries a value, and what is in it.
+    /// Tries a value, and then each of its parts.
     fn value(&mut self, pointer: &str, value: &Json, around: &Around<'_>) {
         let Some(error) = self.fault(&around(value.clone())) else {
             return;
@@ -219,7 +219,7 @@ fn reference() -> Json {
     json!({ "$ref": "ctx.budget" })
 }
 
-/// Returns a list with a value at this index, behind references.
+/// Returns a list with a value at this index. References fill the places before it.
 fn nth(at: usize, value: Json) -> Json {
     let before = std::iter::repeat_with(reference).take(at);
     before.chain([value]).collect()

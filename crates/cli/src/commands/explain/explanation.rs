@@ -20,7 +20,7 @@ pub(super) struct Explanation {
     session: Option<&'static str>,
     fields: Vec<FieldRow>,
     envelope: Vec<EnvelopeRow>,
-    /// The counts, and their encoding.
+    /// The token counts, and the name of the encoding.
     pub(super) tokens: Option<(FrameTokens, String)>,
 }
 

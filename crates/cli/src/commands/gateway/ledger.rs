@@ -56,7 +56,7 @@ pub(crate) struct LedgerArgs {
 }
 
 impl LedgerArgs {
-    /// Opens the ledger, and makes none.
+    /// Opens the ledger. Fails if there is no such file.
     fn open(&self) -> Result<Ledger, Failure> {
         let file = &self.ledger;
         fs::metadata(file).map_err(Failure::at(file))?;

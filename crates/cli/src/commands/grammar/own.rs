@@ -1,4 +1,4 @@
-//! `accp grammar FILE.abnf`: the pest grammar of an ABNF of one's own.
+//! `accp grammar FILE.abnf`: makes the pest grammar of a user's own ABNF.
 
 use std::fs;
 use std::path::Path;
@@ -84,7 +84,7 @@ impl<'a> Own<'a> {
         Ok(Verdict::Fine)
     }
 
-    /// Returns the command that writes the grammar, as it is typed beside the ABNF.
+    /// Returns the command that writes the grammar, as a user types it in the folder of the ABNF.
     fn command(&self) -> String {
         let mut command = format!("accp grammar {}", name(self.abnf));
         if let Some(path) = self.overrides {

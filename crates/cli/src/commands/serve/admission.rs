@@ -1,4 +1,4 @@
-//! Who may use the hub.
+//! The options that say who may use the hub: a file of tokens, and keys for signed tokens.
 
 use std::path::PathBuf;
 

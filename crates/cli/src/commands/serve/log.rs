@@ -92,8 +92,8 @@ impl LogArgs {
 /// The most lines that wait for a reader of stderr.
 const LINES: usize = 10_000;
 
-/// Escapes in a line of the log the characters that a terminal would act on. A reader of JSON gets the characters
-/// back. Lines of text hold none of them, because [`field`] has escaped them in a form for people.
+/// Escapes in a line of the log the characters that a terminal would act on. In JSON, a reader gets these characters
+/// back from the escapes. A line of text has no such characters, because [`field`] has escaped them for people.
 struct Escaped<W>(W);
 
 impl<W: Write> Write for Escaped<W> {

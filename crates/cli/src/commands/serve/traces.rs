@@ -79,7 +79,7 @@ impl Traces {
         Some(layer.boxed())
     }
 
-    /// Puts each request under the span of its caller, if it names one (`traceparent`).
+    /// Makes the span of each request a child of the caller's span, if the request names that span (`traceparent`).
     pub(crate) fn follow(&self, server: Server) -> Server {
         if self.0.is_none() {
             return server;

@@ -134,9 +134,8 @@ impl Destination {
         })
     }
 
-    /// Keeps a session that was played, and returns its store and its side. If the name of the
-    /// session is taken, it gets a number. If the file has the session from an earlier run, the file
-    /// stays as it is.
+    /// Keeps a session that was played, and returns its store and its side. If the name of the session is taken, the
+    /// session gets a number. If the file has the session from an earlier run, the file stays as it is.
     fn keep(&mut self, imported: &ImportedSession) -> Result<(SharedStore, SideId), Failure> {
         let (mut played, side) = (imported.store(), imported.side());
         let Some(mut file) = self.file.clone() else {

@@ -72,7 +72,7 @@ struct SessionDetails {
     lapsed: u64,
     /// The number of frames to be acknowledged.
     outbox: usize,
-    /// The number of keys, of keys with their bytes here, and of expired keys.
+    /// The number of keys in cold state, of keys whose bytes are in this file (`here`), and of expired keys.
     values: u64,
     here: u64,
     expired: u64,

@@ -1,4 +1,4 @@
-//! `accp aacp bridge` and `accp aacp profile`.
+//! Tests of `accp aacp bridge` and `accp aacp profile`.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use serde_json::json;
 use super::{HEAD, PRINTED, aacp, codes};
 use crate::cli::accp;
 
-/// Packets in every order, with unknown tasks and keys: also fields without a key, which 1.0 has.
+/// Packets whose fields are in unusual orders, with unknown tasks and keys, and with fields without a key, as version
+/// 1.0 allows them.
 const ODD: &str = "ROLL-BACK|OPS|acme_cost:1:2|aacp:1.1|return:a|order:x\n\
                    fetch|HR|return:a|aacp:1.0||badge\n\
                    SEND|HR|return:a|aacp:1.1|subj:Pay slips, caf\u{e9} 100%|to:|fields:a,,b\n";
@@ -124,7 +125,8 @@ fn misuse_is_said() {
     }
 }
 
-/// The profile is a registry file like any other: it can be linted, generated from and checked by.
+/// The profile is a registry file like any other: other commands lint it, generate code from it and check frames by
+/// it.
 #[test]
 fn the_profile_is_a_registry() {
     let profile = aacp("profile", "");

@@ -1,4 +1,4 @@
-//! `accp aacp encode` and `accp aacp workflows`.
+//! Tests of `accp aacp encode` and `accp aacp workflows`.
 
 use serde_json::json;
 

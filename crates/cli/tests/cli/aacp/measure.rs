@@ -1,4 +1,4 @@
-//! `accp aacp lint` and `accp aacp bench`.
+//! Tests of `accp aacp lint` and `accp aacp bench`.
 
 use std::fmt::Write as _;
 use std::fs;

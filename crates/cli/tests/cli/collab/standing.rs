@@ -1,4 +1,5 @@
-//! Where a collaboration stands, what to do, and what can be mended and declared.
+//! Tests of the commands of `accp collab` that report on a folder, wait for a turn, repair a folder, or declare
+//! files.
 
 use std::fs;
 

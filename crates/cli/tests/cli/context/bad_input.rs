@@ -55,7 +55,7 @@ fn compress_at(folder: &Folder, root: &str, more: impl Words) -> Run {
     folder.run(("context compress --session trip --root", root, more), "")
 }
 
-/// Gives a bad list to a root that is not there, and to one with a session. Neither changes.
+/// Checks that a bad list is refused both without a session and with one, and that no file changes.
 fn refused_everywhere(bytes: &[u8], parts: &[&str]) {
     let fresh = Folder::with(&[]);
     let (begun, list) = begun();
@@ -305,7 +305,7 @@ fn a_root_of_another_program_is_refused() {
     assert_eq!(tree(folder.0.path()), before);
     fs::write(&cold, sound).unwrap();
     compress(&folder, "good.json").code_is(0);
-    // The user already has the file that the session would begin.
+    // The session would begin a file whose path the user has taken already.
     let talk = (0..80).map(|at| json!({ "role": "user", "content": format!("Crate {at} holds lamps, ropes and maps of the coast.") }));
     let talk: Vec<_> = talk.collect();
     let other = Folder::with(&[("good.json", &Json::from(talk).to_string())]);

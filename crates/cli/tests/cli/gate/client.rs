@@ -1,5 +1,5 @@
-//! A client of HTTP that sees each byte: it can leave a request open, and it knows whether an answer has
-//! come to its end.
+//! A client of HTTP for the tests of the gate. It sees each byte, can leave a request open, and knows whether an
+//! answer has come to its end.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
-/// The time after which a test fails that waits for something.
+/// How long a test waits for something before it fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) struct Client {
@@ -50,7 +50,7 @@ impl Client {
         }
     }
 
-    /// Sends the head of a request, and as much of its body as there is.
+    /// Sends the head of a request, and this part of its body.
     pub(super) fn open(
         &self,
         method: &str,
@@ -104,7 +104,7 @@ impl Client {
         self.ask("POST", "/accp/v1/frames", &kind, frame)
     }
 
-    /// Calls a method of MCP. `session` is that of MCP.
+    /// Calls a method of MCP. `session` is the id of the MCP session.
     pub(super) fn mcp(
         &self,
         path: &str,
@@ -230,7 +230,7 @@ impl Open {
     }
 }
 
-/// Takes the chunks of a body together, and says whether the last one has come.
+/// Joins the chunks of a body. Also returns whether the last chunk has come.
 fn unchunked(mut rest: &str) -> (String, bool) {
     let mut body = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {

@@ -1,4 +1,4 @@
-//! Answers that end early, and the errors of a hub in trouble.
+//! Tests of answers that end early, and of the errors of a hub whose store, memory or stderr is in trouble.
 
 use std::fs;
 

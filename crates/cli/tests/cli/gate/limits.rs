@@ -1,4 +1,4 @@
-//! The limits of a caller, over all protocols together (`docs/limits.md`).
+//! Tests of the limits of a caller, over all protocols together (`docs/limits.md`).
 
 use serde_json::json;
 
@@ -222,7 +222,7 @@ fn an_answer_counts_as_open_until_it_has_gone_out() {
     let hub = TestHub::with("[limits]\nrequests = 3\n", &[DEV, COOK]);
     let dev = hub.client_of(DEV);
     let value = put(&dev, 7 << 20);
-    // The client does not read these answers to the end, so they do not go out.
+    // The client does not read these answers to the end, so they stay under way.
     let unread: Vec<_> = (0..3)
         .map(|_| {
             let mut answer = dev.open("GET", &value, &[], b"");

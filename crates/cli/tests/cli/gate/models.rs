@@ -175,7 +175,7 @@ fn a_session_of_mcp_ends_with_the_right_that_used_it() {
     write_tokens(hub.folder.path(), &[again]);
     until(401, || first.get("/accp/v1/sessions"));
     until(404, || {
-        // A session of MCP belongs to the right that used it last.
+        // An MCP session belongs to the token that used it last. When that token is withdrawn, the session ends.
         second.ask("DELETE", PLACE, &[("mcp-session-id", &of_first)], "")
     });
     assert_eq!(list(&of_second).status, 200);

@@ -1,4 +1,4 @@
-//! What the store of a hub has, as text.
+//! Returns the content of a hub's store as text, so that tests can see whether it has changed.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,8 +17,8 @@ pub(super) fn content(file: &Path) -> String {
     all
 }
 
-/// Returns the sides of a store, and the logs of its hosts. An agent takes note of what it has had some time after it had it, so
-/// its own side changes although nobody writes.
+/// Returns the names of the sides of a store, and the logs of its hosts. The entries of agents are left out: an agent
+/// records later what it has handled, so its side changes although nobody sends a frame.
 pub(super) fn logs(file: &Path) -> String {
     let mut store = SqliteStore::open(file).unwrap();
     let mut all = String::new();

@@ -1,4 +1,4 @@
-//! Tasks of A2A: what reading them costs and opens, and when it is closed again.
+//! Tests of A2A tasks: what reading a task costs, whether it opens an agent, and when the hub closes the agent again.
 
 use serde_json::{Value as Json, json};
 
@@ -264,7 +264,7 @@ fn greet(client: &Client) -> Open {
     socket
 }
 
-/// Says something short over a socket, masked by zeros.
+/// Sends a short text over a WebSocket, with a mask of zeros.
 fn say(socket: &mut Open, text: &str) {
     let length = u8::try_from(text.len()).unwrap();
     let head = [0x81, 0x80 | length, 0, 0, 0, 0];

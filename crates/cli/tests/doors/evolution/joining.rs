@@ -1,4 +1,4 @@
-//! An agent that joins with another registry than its hub.
+//! Tests of an agent that joins with another registry than its hub.
 
 use super::Age::{New, Old};
 use super::{Hub, Program};
@@ -22,7 +22,7 @@ fn a_hub_says_what_breaks_at_joining() {
         }
         assert_eq!(told.len(), 3, "the hub has ended");
 
-        // Who reads the state of the session sees it, too, and so does the page of the hub.
+        // The state of the session and the page of the hub show the differences, too.
         let url = format!("{}/accp/v1/sessions/team/state", hub.http());
         let state = ureq::get(&url).call().unwrap().into_body().read_to_string();
         let state: serde_json::Value = serde_json::from_str(&state.unwrap()).unwrap();

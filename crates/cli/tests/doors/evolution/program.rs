@@ -1,4 +1,5 @@
-//! The program of the table. It is built twice, with the types of an old registry and with those of a new one.
+//! The program that the tests of docs/evolution.md run. It is built twice, with the types of an old registry and with
+//! those of a new one.
 
 use accp_client::{Agent, Error};
 use accp_frame::{DynamicFrame, Envelope, Frame, Registry, Typed};
@@ -55,7 +56,8 @@ pub(crate) fn read(text: &str) -> Json {
     }
 }
 
-/// Returns what a typed frame holds: its fields, with their defaults, and the names of what it has dropped.
+/// Returns the content of a typed frame: its fields, with their defaults, and the names of the fields that it has
+/// dropped.
 fn said(typed: &Typed<'_, AnyFrame>) -> Json {
     let agent = AgentId::new("me").unwrap();
     let frame = Typed::new(agent, typed.frame.clone(), Envelope::default());

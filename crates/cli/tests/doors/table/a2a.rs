@@ -1,4 +1,4 @@
-//! A client of A2A, with the types of the protocol for Rust.
+//! The door of A2A: a client with the protocol's types for Rust.
 
 use a2a::{
     JsonRpcResponse, Message, Part, Role, SendMessageConfiguration, SendMessageRequest,
@@ -78,10 +78,10 @@ impl A2a {
 }
 
 impl Door for A2a {
-    /// The size of a frame, because A2A cannot send a value outside of it.
+    /// About the size of the largest frame, because A2A cannot send a value outside of its frame.
     const MOST: usize = 30_000;
 
-    /// A task begins with `req`.
+    /// A client can only begin a task with a `req`, and cannot send `esc` and `comp`.
     const TRIGGERS: &[&str] = &["hot"];
 
     fn open(_: &Setup) -> Self {

@@ -1,4 +1,4 @@
-//! `accp send` and `accp ask`.
+//! The door of the command: `accp send` and `accp ask`.
 
 use accp_runtime::{DynamicFrame, EncodeOptions, Registry};
 use serde_json::Value as Json;
@@ -8,7 +8,7 @@ use crate::doors::REGISTRY;
 use crate::doors::answers::within;
 use crate::doors::http;
 
-/// The command, once for each frame.
+/// Runs the command once for each frame.
 pub(super) struct Command;
 
 /// Returns a message as a frame of the agent `dev` without metadata, as a person would write it.

@@ -1,4 +1,4 @@
-//! Requests over HTTP, as curl makes them.
+//! The door of HTTP: requests as curl makes them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -57,7 +57,7 @@ impl Http {
                     self.next += 1;
                     return Ok(said);
                 }
-                // The hub names the number that is due.
+                // The hub names the number that it expects.
                 (400, Some(due)) if said.contains("E3003") => {
                     let digits = due.split('|').next().unwrap();
                     assert_ne!(digits.parse(), Ok(self.next), "{said}");
@@ -68,7 +68,8 @@ impl Http {
         }
     }
 
-    /// Sends the text of a note ahead, if it is too long for a frame.
+    /// If the text of a note is too long for a frame, sends it before the frame, and puts a reference into the
+    /// message.
     fn ahead(&mut self, setup: &Setup, message: &Json) -> Json {
         let mut message = message.clone();
         let text = message["payload"]["text"]

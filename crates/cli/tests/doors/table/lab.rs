@@ -42,7 +42,7 @@ pub(crate) struct ReportReq {
     pub(crate) way: Way,
 }
 
-/// The answer to a note.
+/// The answer to a report, with a value of the enumeration.
 #[derive(AccpFrame, Debug, Clone, Copy, PartialEq)]
 #[accp(registry = "tests/doors/registry.json", schema = "WAY")]
 #[accp(intent = "done", operation = "report")]

@@ -1,4 +1,4 @@
-//! A client of MCP, with the SDK of the protocol for Rust.
+//! The door of MCP: a client with the protocol's SDK for Rust.
 
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, ClientCapabilities, ClientConfig, Implementation};

@@ -175,7 +175,7 @@ pub(super) fn told<D: Door>() {
     }
 }
 
-/// The door says at which level the session is, and the level stands in the log.
+/// The door shows the level of the session, and the log has the level.
 pub(super) fn level<D: Door>() {
     let mut setup = Setup::new();
     let mut door = D::open(&setup);

@@ -10,7 +10,7 @@ use accp_session::Outbound;
 use crate::frame::{ACCP, LONG, WIDE};
 use crate::message::media_type;
 
-/// What an agent of A2A has sent of a task.
+/// The artifacts that an agent of A2A has sent of a task, and its answer.
 #[derive(Debug, Default)]
 pub(super) struct ReceivedArtifacts {
     artifacts: Vec<Artifact>,
@@ -31,20 +31,20 @@ struct Artifact {
     in_pieces: bool,
 }
 
-/// How parts change an artifact.
+/// How the parts that have come change an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// They are all parts so far, as in a task.
+    /// The parts are the whole artifact so far, as a task shows it.
     Whole,
-    /// They replace what came before.
+    /// The parts replace all earlier parts.
     First,
-    /// They follow the parts before. True if they are the last.
+    /// The parts follow the earlier parts. True if no more parts follow.
     More(bool),
 }
 
 impl ReceivedArtifacts {
-    /// Takes parts of an artifact. Returns the frames of the stream that they make: its frames, or its
-    /// text where that comes in pieces.
+    /// Takes parts of an artifact. Returns the frames to send for the stream: the frames of streams among the
+    /// parts, and the text of an artifact that comes in pieces.
     pub(super) fn take(
         &mut self,
         id: &str,
@@ -196,7 +196,7 @@ pub(super) fn words(message: Option<&Message>) -> Option<String> {
     (!words.is_empty()).then(|| words.join("\n"))
 }
 
-/// Returns a frame of another session as one of this agent, without the envelope that it had there.
+/// Returns a frame of another session as a frame of this agent, without its old envelope.
 fn own(text: &str, agent: &str, registry: &Registry) -> Result<Outbound<'static>, EncodeError> {
     let read = DynamicFrame::decode_with(text, registry, &WIDE);
     let mut message = read.map_err(|error| EncodeError::new(error.code(), error.to_string()))?;

@@ -1,9 +1,9 @@
-//! Events of a server (`text/event-stream`), from the pieces in which they come.
+//! Reads the events of a server (`text/event-stream`) from pieces of bytes.
 
 /// The most bytes of an event.
 const LARGEST: usize = 8 << 20;
 
-/// Takes a stream apart into the data of its events.
+/// Splits a stream into the data of its events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     bytes: Vec<u8>,

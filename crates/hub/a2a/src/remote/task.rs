@@ -34,7 +34,7 @@ const NAMED: Duration = Duration::from_secs(20);
 /// How many polls in a row may fail.
 const FAILURES: usize = 6;
 
-/// What all tasks of one agent of A2A share.
+/// The data that all tasks of one agent of A2A share.
 pub(super) struct TaskContext {
     pub(super) client: Arc<RpcClient>,
     pub(super) session: Arc<str>,

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot};
 
 pub const TASK: &str = "@me>req:schedule{asgn:dev|task:impl_auth|schema:TA}";
 
-/// Answers each task with its own name.
+/// Answers each request with the name of its task.
 pub fn works(agent: &Agent) {
     agent.serve(|task: ScheduleReq, cx| async move {
         cx.reply(ScheduleDone::new(task.task).status("done")).await
@@ -18,12 +18,12 @@ pub fn works(agent: &Agent) {
 /// A frame that a test handles.
 pub struct HeldRequest {
     pub cx: Cx,
-    /// A handler that ended would mark the frame.
+    /// Keeps the handler running: the frame counts as handled when its handler ends.
     pub _open: oneshot::Sender<()>,
 }
 
 impl HeldRequest {
-    /// Takes a frame from its handler, which goes on.
+    /// Holds a frame whose handler does not wait for the test.
     pub fn of(cx: Cx) -> Self {
         let (open, _) = oneshot::channel();
         Self { cx, _open: open }

@@ -229,7 +229,7 @@ fn client() -> reqwest::Client {
     client.build().expect("a client")
 }
 
-/// Returns what stands at a URL.
+/// Returns the body that a URL answers with.
 pub async fn get(url: &str) -> String {
     let answer = client().get(url).send().await.expect("an answer");
     answer.text().await.expect("a body")
@@ -271,7 +271,7 @@ pub fn texts(parts: &[Part]) -> Vec<&str> {
     frames.filter_map(Part::as_text).collect()
 }
 
-/// Returns the states that a stream tells, without those that follow themselves.
+/// Returns the states of a stream in order. A state that is repeated directly counts once.
 pub fn states(updates: &[StreamResponse]) -> Vec<TaskState> {
     let mut states: Vec<TaskState> = updates
         .iter()

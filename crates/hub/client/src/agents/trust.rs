@@ -1,4 +1,4 @@
-//! A gate that believes the path.
+//! A layer for servers that trusts the agent named in the path of a request.
 
 use std::fmt;
 use std::task::{Context, Poll};
@@ -9,11 +9,12 @@ use tower_service::Service;
 
 use super::Principal;
 
-/// Lets everybody speak as the agent that the path names: `/{session}/{agent}`, with what the service
-/// answers below. For servers on loopback, for tests, and behind a layer that has checked the path.
+/// Lets everybody speak as the agent that the path names: `/{session}/{agent}`. The paths of the service come
+/// after that. Use this for servers on loopback, for tests, and behind a layer that has checked the path.
 ///
-/// The service gets the [`Principal`] in the extensions of the request, and the rest of the path. A request
-/// that has a principal already keeps it and its path, so that nobody comes around a gate.
+/// The service gets the [`Principal`] in the extensions of the request, and the rest of the path. A request that
+/// already has a principal keeps its principal and its path, so that nobody can replace a principal that was
+/// checked.
 ///
 /// ```
 /// use accp_client::{Principal, TrustPath};
@@ -36,7 +37,7 @@ pub struct TrustPath<S> {
 }
 
 impl<S> TrustPath<S> {
-    /// Puts the service behind its path.
+    /// Puts this layer before a service.
     pub fn new(service: S) -> Self {
         Self { service }
     }

@@ -1,4 +1,4 @@
-//! The socket of an agent: it carries frames, and comes back when it breaks.
+//! The socket between an agent and its hub: it carries frames, and connects again when the link breaks.
 
 use std::fmt;
 use std::path::Path;
@@ -45,7 +45,7 @@ const TWICE: Duration = Duration::from_secs(60);
 /// place. RFC 6455 leaves the codes from 4000 on to applications (section 7.4.2).
 pub const REPLACED: u16 = 4000;
 
-/// Where a hub takes sockets, behind its address.
+/// The path of a hub's sockets, below the address of the hub.
 const SOCKET: &str = "/accp/v1/ws";
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
@@ -213,7 +213,7 @@ impl Carrier {
         }
     }
 
-    /// Carries frames until the agent ends. Without a first socket, the hub was not there.
+    /// Carries frames until the agent ends. `first` is `None` if the hub could not be reached.
     pub(super) async fn run(mut self, first: Option<Socket>) {
         let mut next = first;
         let denied = loop {
@@ -346,8 +346,8 @@ fn is_sent<E>(sent: &Result<Result<(), E>, tokio::time::error::Elapsed>) -> bool
     matches!(sent, Ok(Ok(())))
 }
 
-/// The last acknowledgement that was not sent yet. It names the end of this side's log, so it replaces the ones
-/// before it.
+/// The last acknowledgement that was not sent yet. It names the end of this side's log, so it replaces all
+/// earlier acknowledgements.
 #[derive(Default)]
 struct Gathered {
     last: Option<String>,
@@ -356,7 +356,7 @@ struct Gathered {
 }
 
 impl Gathered {
-    /// Takes a frame, and returns what goes out now.
+    /// Takes a frame. Returns the frame to send now, if any.
     fn gather(&mut self, frame: String) -> Option<String> {
         let names_a_frame = frame.contains(",of:") || frame.contains(",cid:");
         if !frame.contains(">ack:frame{}[") || names_a_frame {
@@ -379,7 +379,7 @@ fn is_hello(frame: &str) -> bool {
     operation.is_some_and(|operation| operation.starts_with("sync:registry{"))
 }
 
-/// Returns a number from 0 to 1, other than that of other processes.
+/// Returns a number from 0 to 1 that differs between processes.
 fn share() -> f64 {
     use std::hash::{BuildHasher, RandomState};
     let number = RandomState::new().hash_one(0_u8) as u32;

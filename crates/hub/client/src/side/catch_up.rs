@@ -11,7 +11,7 @@ use super::Side;
 use crate::clock::now;
 use crate::error::Error;
 
-/// Entries that are read at a time.
+/// How many entries are read at a time.
 const PIECE: usize = 256;
 
 impl Side {
@@ -39,7 +39,8 @@ impl Side {
         Ok(())
     }
 
-    /// Tells those who wait until this side has joined that its host does not let it in. The host says the same to each later hello.
+    /// Answers the callers of [`Command::Joined`](crate::command::Command::Joined) if the host does not let this
+    /// side in. The host gives the same answer to each later hello.
     pub(super) fn tell_refused(&mut self, events: &[Event]) {
         let refusal = events.iter().find_map(|event| match event {
             Event::PeerError(MemberId::HOST, error)

@@ -8,7 +8,7 @@ use super::work::Dispatch;
 use crate::clock::now;
 
 impl Side {
-    /// Marks frames of the side's own agent as handled. Returns whether the session has taken one.
+    /// Marks frames of the side's own agent as handled. Returns whether the session has taken any mark.
     pub(super) fn mark_late(&mut self) -> Result<bool, DriverError> {
         if self.work.late.is_empty() {
             return Ok(false);
@@ -33,7 +33,8 @@ impl Side {
         if self.begins || self.is_back || self.work.drains() {
             return Ok(false);
         }
-        // Handlers get frames in order: a frame that waits for its values or for room holds up those behind it.
+        // Handlers get frames in order: a frame that waits for its values, or until a handler is free, holds up
+        // all later frames.
         let mut is_blocked = false;
         // An agent that asked gets its frames in order, too: a piece that waits for its values holds up the answer.
         let mut held = Vec::new();

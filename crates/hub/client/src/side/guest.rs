@@ -1,4 +1,5 @@
-//! A guest: an agent in the process of its host, which reads the log of the host and keeps how far it has handled it.
+//! A guest: an agent in the process of its host. It reads the log of the host, and keeps how far it has handled
+//! that log.
 
 use std::collections::BTreeSet;
 
@@ -25,18 +26,18 @@ pub(super) struct Guest {
     pub(super) member: MemberId,
     pub(super) work: Work,
     inbox: Inbox,
-    /// The last position of the log when the agent was opened: a handler of an earlier opening may have had
-    /// the frames up to there.
+    /// The last position of the log when the agent was opened. Handlers of an earlier run may have got the frames
+    /// up to this position.
     again: u64,
     /// Handlers have got all frames for them before this position.
     next: u64,
     /// Askers have got all frames for them before this position.
     heard: u64,
-    /// The ids that the agent has answered, while only questions count.
+    /// The ids that the agent has answered, while the guest reads positions from before its inbox.
     answered: Option<BTreeSet<Mid>>,
-    /// True while the frame at `next` waits for its values.
+    /// True while the frame at `next` cannot be handed out: it waits for its values, or no handler has taken it.
     is_blocked: bool,
-    /// Frames for askers that wait for their values.
+    /// Frames for askers. Their values are not here yet.
     held: Vec<Inbound>,
     /// How far the log is durable.
     last: watch::Sender<u64>,
@@ -109,7 +110,7 @@ impl Guest {
         self.is_blocked = false;
     }
 
-    /// Marks frames as handled, with their answers. Returns whether the session has taken one.
+    /// Marks frames as handled, with their answers. Returns whether the session has taken any mark.
     pub(super) fn mark_late(
         &mut self,
         driver: &mut Driver,
@@ -137,7 +138,7 @@ impl Guest {
             })
     }
 
-    /// Marks a frame for an asker. Returns false if the session takes no mark now.
+    /// Marks a frame that an asker gets. Returns false if the session takes no mark now.
     fn mark(&mut self, driver: &mut Driver, at: u64) -> Result<bool, DriverError> {
         let marked = marked(&self.inbox, at, self.offered(), &self.work.begun);
         let session = driver.session_mut()?;
@@ -164,7 +165,8 @@ impl Guest {
         listens && !self.is_blocked && self.work.room() > 0
     }
 
-    /// Returns the position from which this guest reads on, up to the end of what is durable.
+    /// Returns the position from which this guest reads on. `None` if that is after `end`, the last durable
+    /// position, or if nobody waits for frames.
     fn wanted(&self, end: u64) -> Option<u64> {
         let next = Some(self.next).filter(|_| self.hands());
         let heard = Some(self.heard).filter(|_| !self.work.questions.is_empty());

@@ -112,8 +112,9 @@ impl Side {
         Ok(())
     }
 
-    /// Returns the inbox of an agent: the one that the store has, or one for an agent that had a side of
-    /// its own or none.
+    /// Returns the inbox of an agent, as the store has it. If the store has none, this makes an inbox. An earlier
+    /// version kept a side for the agent in the store: then the inbox comes from that side, and the side's frames
+    /// are posted.
     async fn inbox_of(
         &mut self,
         member: MemberId,
@@ -157,7 +158,7 @@ impl Side {
         Ok(before.inbox)
     }
 
-    /// Deletes the sides of agents that have become guests, once their inboxes are kept.
+    /// Deletes the sides of agents that have become guests, once their inboxes are durable.
     pub(super) async fn delete_sides(&mut self) -> Result<(), Error> {
         let (sides, committer) = (std::mem::take(&mut self.leaving), &self.committer);
         if let (false, Some(committer)) = (sides.is_empty(), committer) {

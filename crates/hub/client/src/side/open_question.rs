@@ -12,7 +12,7 @@ use crate::sent::Sent;
 pub(super) struct OpenQuestion {
     pub(super) question: Question,
     pub(super) asking: Asking,
-    /// Pieces that wait for those before them.
+    /// Pieces that wait for earlier pieces.
     order: PiecesInOrder<Inbound>,
 }
 
@@ -64,9 +64,9 @@ impl OpenQuestion {
     }
 }
 
-/// A frame of which the program waits to know whether the host accepts it.
+/// A frame that the program has sent, while the program waits until the host accepts or refuses it.
 pub(super) struct OnItsWay {
-    /// Its position, once its entry was seen.
+    /// The position of the frame, once its entry was seen.
     pub(super) position: Option<u64>,
     pub(super) fate: Done<Sent>,
 }

@@ -23,8 +23,8 @@ fn taken(taking: &SendOutcome) -> Option<&Mid> {
 }
 
 impl Work {
-    /// Sends the frames that have waited, as far as the session takes them now. Returns whether it
-    /// has taken one.
+    /// Sends the frames that have waited, as far as the session takes them now. Returns whether the session has
+    /// taken any.
     pub(super) fn send_early(
         &mut self,
         sender: &mut SessionSender<'_>,
@@ -82,8 +82,8 @@ impl Work {
         self.sent.insert(mid.clone(), OnItsWay { position, fate });
     }
 
-    /// Reports the fate of frames to the program. Frames of guests are accepted once the log of the host has them;
-    /// a member gets events about its own.
+    /// Reports the fate of frames to the program. The frames of a guest are accepted once the log of the host has
+    /// them. For the frames of a member, the session reports events.
     pub(super) fn settle(&mut self, is_guest: bool, entries: &[Entry], events: &[Event]) {
         if self.sent.is_empty() {
             return;

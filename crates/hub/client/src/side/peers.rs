@@ -1,4 +1,4 @@
-//! The other sides of the session.
+//! The part of a side that deals with the other sides of the session: links, and agents that come and go.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ impl Side {
             .receive(frame.from, frame.text.as_bytes(), now())
     }
 
-    /// Sends the frames that may leave. Returns whether this found that a peer is gone.
+    /// Sends the frames that may leave. Returns whether a peer turned out to be gone.
     pub(super) fn send_out(&mut self) -> Result<bool, DriverError> {
         let mut gone = Vec::new();
         for frame in std::mem::take(self.driver.link_mut()) {
@@ -28,8 +28,7 @@ impl Side {
                 gone.push(frame.to);
             }
         }
-        // The member notices by itself that its host is gone, so only links of members are
-        // reported.
+        // A member notices by itself that its host is gone, so only lost members are reported.
         gone.retain(|member| *member != MemberId::HOST && self.peers.remove(member).is_some());
         for member in &gone {
             self.input(Input::Disconnected(*member))?;
@@ -105,8 +104,8 @@ impl Side {
         Ok(())
     }
 
-    /// Takes an agent out of the session, and ends its guest and its link. An agent that still runs elsewhere comes back with its next
-    /// link.
+    /// Takes an agent out of the session, and ends its guest and its link. If the agent still runs elsewhere, its
+    /// next link lets it in again.
     pub(super) fn remove(
         &mut self,
         agent: &AgentId<'_>,

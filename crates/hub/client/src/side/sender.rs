@@ -6,7 +6,7 @@ use accp_store::{AsyncDriver, DriverError};
 use crate::clock::now;
 use crate::error::{Error, OnDurable};
 
-/// The session of an agent, for what the agent sends.
+/// The session of an agent, as the agent uses it to send frames.
 pub(super) struct SessionSender<'s> {
     pub(super) driver: &'s mut AsyncDriver<Vec<Transmit>>,
     /// The number of a guest; `None` for the agent of the side itself.
@@ -37,8 +37,8 @@ impl SessionSender<'_> {
     }
 }
 
-/// Returns whether the session takes this input later: the host has not answered this side yet, its outbox
-/// is full, or others come first.
+/// Returns whether the session may take this input later: the host has not answered this side yet, the outbox is
+/// full, or the session is busy.
 pub(super) fn waits(error: &InputError) -> bool {
     matches!(
         error,

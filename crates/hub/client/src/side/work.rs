@@ -20,30 +20,30 @@ use crate::context::{DELIVERED, Kept, Marked, Reply, Ticket};
 use crate::error::{Done, Error, OnDurable};
 use crate::handle::Handle;
 
-/// Handlers of an agent that run at a time. The frames behind wait in their order.
+/// How many handlers of an agent run at a time. Later frames wait in their order.
 const HANDLERS: usize = 64;
 
 pub(super) struct Work {
     /// The name of the agent.
     pub(super) name: Box<str>,
-    /// For handlers, which mark frames. It is weak, so that an agent does not keep itself alive.
+    /// For handlers, which mark frames. The reference is weak, so that an agent does not keep itself alive.
     own: Weak<dyn Any + Send + Sync>,
     handlers: Handlers,
     /// True once a handler was registered.
     pub(super) listens: bool,
     /// The requests that the handlers take, as the session knows them.
     pub(super) takes: Takes,
-    /// When the agent was opened. If it has no handlers for [`SILENT`], it tells the session that it takes no requests,
-    /// once a request needs to know.
+    /// When the agent was opened. If the agent still has no handlers after [`SILENT`], and a request waits for an
+    /// agent that takes it, the agent tells the session that it takes no requests.
     opened: Instant,
-    /// True until [`SILENT`] was over when [`Work::untold`] last looked.
+    /// True if [`SILENT`] was not over yet when [`Work::untold`] last looked.
     is_young: bool,
     /// True if the agent leaves its session once its work is done.
     pub(super) leaves: bool,
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
     pub(super) questions: Vec<OpenQuestion>,
-    /// Frames of which the program waits to know whether the host accepts them.
+    /// Frames that the program has sent, while it waits until the host accepts or refuses them.
     pub(super) sent: BTreeMap<Mid, OnItsWay>,
     /// Frames that wait until the session takes them.
     pub(super) early: VecDeque<Command>,
@@ -58,20 +58,21 @@ pub(super) struct Work {
 pub(super) enum Takes {
     /// The session knows all requests that the handlers take.
     Heard,
-    /// The session still has the requests that the handlers of an earlier run took.
+    /// The session knows the requests that the handlers take, and still has those of an earlier run of the agent.
     Early,
     /// Handlers were added that the session does not know of.
     News,
 }
 
-/// How long after its opening an agent may still add handlers before the session is told which requests it takes.
+/// After its opening an agent has this time to add handlers. Then the session is told which requests the agent
+/// takes.
 const SILENT: Duration = Duration::from_secs(1);
 
-/// What became of a frame that was handed to the handlers.
+/// The result of handing a frame to the handlers.
 pub(super) enum Dispatch {
     Started,
     Refused,
-    /// No handle of the agent exists any more.
+    /// No handler takes the frame, or no handle of the agent exists any more.
     Nobody,
 }
 
@@ -95,7 +96,7 @@ impl Work {
         }
     }
 
-    /// Hands out no more frames. `done` is answered when the work that has begun is done.
+    /// Makes the agent hand out no more frames. `done` is answered when the running work has ended.
     pub(super) fn drain(&mut self, done: Option<Done<()>>) {
         self.draining.get_or_insert_default().extend(done);
     }
@@ -165,8 +166,8 @@ impl Work {
             Command::Ask(asking) => Some(asking.deadline.until),
             _ => None,
         });
-        // While [`Work::untold`] held something back, the side must turn once more when [`SILENT`] is over. The clock is
-        // not read again here: it may have passed that moment since, and then nothing would wake the side.
+        // While [`Work::untold`] holds something back, the side must run once more when [`SILENT`] is over. This
+        // does not read the clock again: [`SILENT`] may be over by now, and then nothing would wake the side.
         let waits = self.is_young && (self.takes == Takes::Early || !self.listens);
         let spoken = waits.then(|| self.opened + SILENT);
         asked.chain(early).chain(spoken).min()
@@ -253,7 +254,7 @@ impl Work {
         Dispatch::Refused
     }
 
-    /// Takes the end of a handler. `sender` is the session of the agent, which is this member.
+    /// Notes that a handler has ended. `sender` sends frames of the agent, and `member` is the agent's member.
     pub(super) fn ended(
         &mut self,
         sender: &mut SessionSender<'_>,
@@ -279,8 +280,9 @@ impl Work {
         owed.map(|marked| marked.inbound.position()).collect()
     }
 
-    /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one of them
-    /// with its answers; a request that is `owed` an answer ends. Returns whether the session has taken one.
+    /// Marks frames as handled, as far as the session takes the answers now. `handled` marks one frame with its
+    /// answers. A request that is still `owed` an answer gets `end`. Returns whether the session has taken any
+    /// mark.
     pub(super) fn mark_late(
         &mut self,
         registry: &Registry,

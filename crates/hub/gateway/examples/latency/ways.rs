@@ -1,4 +1,4 @@
-//! The ways of a request: the provider, a bare proxy, and the gateway.
+//! The provider, and the two ways to reach it that the example measures: a bare proxy, and the gateway.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -20,16 +20,17 @@ pub(crate) const ANSWER: Duration = Duration::from_secs(4);
 /// The events of an answer; the first comes at once.
 const EVENTS: u32 = 20;
 
-/// A way that listens.
+/// A way that listens: a bare proxy or a gateway.
 pub(crate) struct Way {
     pub(crate) url: String,
     is_gateway: bool,
-    /// The folder of the ledger, which is gone with the way.
+    /// The folder of the ledger. It is deleted when the way is dropped.
     _folder: Option<tempfile::TempDir>,
 }
 
 impl Way {
-    /// Returns the time that the gateway took before it sent requests on, by its own report: the median and 99 %.
+    /// Returns the time that the gateway took before it sent requests on, by its own report: the median and the 99th
+    /// percentile.
     pub(crate) async fn own(&self) -> Option<(u64, u64)> {
         if !self.is_gateway {
             return None;
@@ -170,7 +171,8 @@ pub(crate) fn memory() -> u64 {
     number.unwrap_or(0)
 }
 
-/// Returns how long this process has worked so far, in milliseconds: the numbers 14 and 15 of its state, in hundredths of a second.
+/// Returns the CPU time of this process so far, in milliseconds. It is the sum of fields 14 and 15 of
+/// `/proc/self/stat`, which count hundredths of a second.
 pub(crate) fn worked() -> f64 {
     let state = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let behind = state.rsplit(") ").next().unwrap_or_default();

@@ -49,8 +49,8 @@ pub(crate) struct Grown {
 }
 
 impl Grown {
-    /// Returns the list of each agent of a conversation: its own words are the agent's, and all others' are the user's. A
-    /// conversation whose roles are those of an API has one.
+    /// Returns the list of each agent of a conversation. The agent's own messages are those of the assistant, and all
+    /// other messages are those of the user. A conversation whose roles are those of an API has one list.
     pub(crate) fn of_agents(conversation: &Json, form: Form) -> Vec<Self> {
         let messages = conversation["messages"].as_array().unwrap();
         let mut names: Vec<&str> = Vec::new();
@@ -82,7 +82,7 @@ impl Grown {
                 .unwrap_or_default(),
             items: Vec::new(),
         };
-        // Ids repeat in recordings, so that each call gets one of its own.
+        // Ids repeat in recordings, so each call gets a new id.
         let mut open: Vec<(String, String)> = Vec::new();
         let mut calls = 0;
         for message in conversation["messages"].as_array().unwrap() {
@@ -168,7 +168,7 @@ impl Grown {
         if self.items.is_empty() {
             self.user("Begin.");
         }
-        // What stands so far is what the agent is asked with.
+        // The agent is asked with the items so far.
         if let Some((_, asks)) = self.items.last_mut() {
             *asks = true;
         }
@@ -212,7 +212,7 @@ impl Grown {
         match self.form {
             Form::Messages => {
                 let block = json!({"type": "tool_result", "tool_use_id": id, "content": text});
-                // Results of one turn stand in one message.
+                // Results of one turn share one message.
                 if let Some((last, _)) = self.items.last_mut()
                     && last["content"][0]["type"] == "tool_result"
                     && let Some(blocks) = last["content"].as_array_mut()
@@ -234,7 +234,7 @@ impl Grown {
         }
     }
 
-    /// Returns the bodies of the requests, one after the other.
+    /// Returns the bodies of the requests, in their order.
     pub(crate) fn requests(&self) -> impl Iterator<Item = String> {
         let ends = self.items.iter().enumerate().filter(|(_, (_, asks))| *asks);
         ends.map(|(end, _)| self.request(end + 1))

@@ -1,4 +1,4 @@
-//! What left a list is read back: the model asks for each mark of the last list.
+//! Checks that the model can read back what left a list: it asks for each mark of the last list.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::upstream::{Block, Upstream};
 
-/// The marks of the last list, and those that did not come back.
+/// The number of marks of the last list, and of those whose lines did not come back.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Read {
     pub(crate) marks: u64,
@@ -29,7 +29,7 @@ fn list_of(request: &Json) -> &[Json] {
     list.map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Finds the words of a message, and what tools were called with and gave.
+/// Finds the texts of a message: its words, the arguments of calls, and the results of tools.
 fn words(json: &Json, found: &mut Vec<String>) {
     match json {
         Json::Array(items) => items.iter().for_each(|item| words(item, found)),
@@ -48,7 +48,7 @@ fn words(json: &Json, found: &mut Vec<String>) {
 }
 
 impl Texts {
-    /// Takes the texts of a request.
+    /// Adds the texts of a request.
     pub(crate) fn add(&mut self, json: &Json) {
         match json {
             Json::String(text) => {
@@ -60,7 +60,7 @@ impl Texts {
         }
     }
 
-    /// Takes the last request of the client.
+    /// Adds the texts of the client's last request, and keeps its list.
     pub(crate) fn end(&mut self, request: &Json) {
         self.add(request);
         self.list = list_of(request).to_vec();
@@ -87,20 +87,21 @@ impl Texts {
         .collect()
     }
 
-    /// Returns whether one of them has these lines, one behind the other.
+    /// Returns whether one of the texts has these lines, one directly after the other.
     fn has(&self, lines: &str) -> bool {
         let whole = bare(lines);
         self.all.iter().any(|text| text.contains(&whole))
     }
 }
 
-/// Returns a text between line feeds, without blanks before its lines: a form leaves out those before numbers of lines.
+/// Returns a text between line feeds, without the blanks at the start of its lines: a cheaper form leaves out blanks
+/// before line numbers.
 fn bare(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').map(str::trim_start).collect();
     format!("\n{}\n", lines.join("\n"))
 }
 
-/// Lines that a mark names: the result, from, to.
+/// The lines that a mark names: the name of the result, the first line, and the last line.
 type Mark = (String, usize, usize);
 
 /// Finds the marks of this kind in the texts of a value.
@@ -124,7 +125,7 @@ fn mark(line: &str, end: &str) -> Option<Mark> {
     Some((name.to_owned(), from.parse().ok()?, to.parse().ok()?))
 }
 
-/// Reads all marks of the list that the provider got last. `ask` sends that list once more.
+/// Reads all marks of the last list that the provider got. `ask` sends the client's last list once more.
 pub(crate) async fn all(upstream: &Upstream, texts: &Texts, ask: impl AsyncFn()) -> Read {
     let mut found = Vec::new();
     marks(&upstream.last().json(), " left out; ", &mut found);
@@ -155,8 +156,8 @@ pub(crate) async fn all(upstream: &Upstream, texts: &Texts, ask: impl AsyncFn())
     read
 }
 
-/// Returns the lines of a mark. Those that stand whole in the list are named there in their turn, and read, too; and lines that are
-/// too many at once are read in halves.
+/// Returns the lines of a mark. If the answer refers to lines that are in the list already, these lines are read,
+/// too. Lines that are too many for one answer are read in halves.
 async fn shown(upstream: &Upstream, mark: &Mark, ask: &impl AsyncFn()) -> Option<String> {
     let mut open = vec![mark.clone()];
     let mut whole: Vec<String> = Vec::new();
@@ -167,7 +168,7 @@ async fn shown(upstream: &Upstream, mark: &Mark, ask: &impl AsyncFn()) -> Option
         let text = once(upstream, &next, ask).await?;
         let (name, from, to) = next;
         if from > 1 && text.starts_with("no lines ") {
-            // Nothing stands behind the end of a message.
+            // The lines begin after the end of the message, so there is nothing to read.
             continue;
         }
         let is_cut = text.contains(" left out; memory_read(");

@@ -1,4 +1,4 @@
-//! Answers of chat completions.
+//! Weaves answers in the form of chat completions.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ use crate::tool::{Call, NAME};
 
 #[derive(Debug, Default)]
 pub(super) struct Chat {
-    /// The members by which a client knows the answer: those of the first chunk.
+    /// The id, the time and the model of the first chunk. A client identifies the answer by them, so all chunks get
+    /// them.
     first: Json,
     /// The text that the client has seen.
     shown: String,
@@ -85,7 +86,7 @@ impl Chat {
         seen
     }
 
-    /// Writes a chunk under the name of the first.
+    /// Writes a chunk with the id, the time and the model of the first one.
     fn write(&self, mut json: Json, out: &mut Vec<u8>) {
         for key in ["id", "created", "model"] {
             if !self.first[key].is_null() {
@@ -95,13 +96,13 @@ impl Chat {
         out.extend_from_slice(format!("data: {json}\n\n").as_bytes());
     }
 
-    /// Returns the reason to stop that the client sees, if it is another one.
+    /// Returns the finish reason that the client sees, if it differs from the model's.
     fn reason(&self) -> Option<Json> {
         let is_none = self.reason == "tool_calls" && self.others().next().is_none();
         (is_none && !self.calls.is_empty()).then(|| Json::from("stop"))
     }
 
-    /// Takes the delta of a chunk. Returns whether the client sees it, and whether it has changed.
+    /// Takes the delta of a chunk, and changes it to what the client sees. Returns whether it has changed.
     fn delta(&mut self, delta: &mut Map<String, Json>) -> bool {
         let mut is_changed = false;
         if delta.contains_key("role") {
@@ -182,7 +183,7 @@ impl Answer for Chat {
                 .as_object()
                 .is_some_and(|delta| !delta.is_empty());
             if has_more {
-                // Only the end waits, and not what comes with it.
+                // Only the finish reason is held back, and not the delta that comes with it.
                 let mut first = choice.clone();
                 set(&mut first, "finish_reason", Json::Null);
                 let mut before = json.clone();

@@ -1,4 +1,4 @@
-//! Answers of Anthropic's messages.
+//! Weaves answers in the form of Anthropic's messages.
 
 use serde_json::{Value as Json, json};
 
@@ -6,7 +6,7 @@ use super::{Answer, added, arguments, event, set};
 use crate::aside::piece;
 use crate::tool::{Call, NAME};
 
-/// The counts that an answer of several turns says at its end, though one of a single turn has said them at its beginning.
+/// The counts at the end of an answer of several turns. An answer of one turn has most of them at its beginning.
 const COUNTS: [&str; 4] = [
     "input_tokens",
     "cache_creation_input_tokens",
@@ -16,12 +16,12 @@ const COUNTS: [&str; 4] = [
 
 #[derive(Debug, Default)]
 pub(super) struct Claude {
-    /// The first answer, as it began.
+    /// The answer of the first turn, as it began.
     first: Json,
     /// The blocks of earlier turns that the client has seen.
     shown: Vec<Json>,
     blocks: Vec<Block>,
-    /// The events that end a stream: what the last turn said, and the end itself.
+    /// The events that end a stream: the last `message_delta`, and then `message_stop`.
     delta: Option<(Vec<u8>, Json)>,
     stop: Vec<u8>,
     message: Json,
@@ -108,7 +108,7 @@ impl Claude {
         out.extend(event(&json, &name));
     }
 
-    /// Returns the reason to stop that the client sees, if it is another one.
+    /// Returns the stop reason that the client sees, if it differs from the model's.
     fn reason(&self, told: &Json) -> Option<Json> {
         let calls = self.blocks.iter().filter(|block| !block.is_ours);
         let mut calls = calls.filter(|block| block.json["type"] == "tool_use");

@@ -1,13 +1,13 @@
-//! The events of a stream, in any pieces.
+//! Cuts a stream into its events, however its bytes arrive.
 
-/// An event with more bytes than these is not waited for.
+/// The most bytes that wait for the end of an event.
 const MOST: usize = 32 << 20;
 
 /// Cuts a stream into its events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
     open: Vec<u8>,
-    /// Where to look on for an end.
+    /// How many bytes of `open` were searched for an end.
     seen: usize,
 }
 
@@ -16,7 +16,8 @@ impl Events {
         self.open.extend_from_slice(bytes);
     }
 
-    /// Returns the next event that has ended, with its end. What grows without an end counts as an event.
+    /// Returns the next event that has ended, with its end. More than [`MOST`] bytes without an end count as an
+    /// event.
     pub(super) fn take(&mut self) -> Option<Vec<u8>> {
         let from = self.seen.saturating_sub(3);
         let end = self.open.iter().enumerate().skip(from);
@@ -36,7 +37,7 @@ impl Events {
         Some(std::mem::replace(&mut self.open, rest))
     }
 
-    /// Returns what has not ended.
+    /// Returns the bytes of an event that has not ended.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         self.seen = 0;
         std::mem::take(&mut self.open)

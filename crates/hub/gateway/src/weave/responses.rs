@@ -1,4 +1,4 @@
-//! Answers of Responses.
+//! Weaves answers in the form of Responses.
 
 use serde_json::{Value as Json, json};
 
@@ -13,7 +13,7 @@ pub(super) struct Responses {
     /// The items of earlier turns that the client has seen.
     shown: Vec<Json>,
     items: Vec<Json>,
-    /// The number of the next event, and of the first one that is no beginning of the answer.
+    /// The number of the next event. `begun` is the number of the first event after those that begin the answer.
     number: u64,
     begun: u64,
     /// The answer at its end, and its event.
@@ -30,7 +30,7 @@ fn is_ours(item: &Json) -> bool {
     item["type"] == "function_call" && item["name"] == NAME
 }
 
-/// Returns whether a tool of the client's is called, so that the client has to answer.
+/// Returns whether an item calls a tool of the client, so that the client has to answer.
 fn is_call(item: &Json) -> bool {
     matches!(
         item["type"].as_str(),
@@ -46,7 +46,8 @@ fn is_call(item: &Json) -> bool {
     ) && !is_ours(item)
 }
 
-/// Takes the definition of the tool out of what an answer says of its request.
+/// An answer repeats the tools of its request. Removes the gateway's tool from them, and returns whether it was
+/// there.
 fn without_tool(response: &mut Json) -> bool {
     let Some(tools) = response.get_mut("tools").and_then(Json::as_array_mut) else {
         return false;

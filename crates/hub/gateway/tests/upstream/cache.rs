@@ -1,6 +1,7 @@
-//! What a provider keeps, and what it bills. Anthropic stores the beginning up to each mark, and looks for stored ones at each mark
-//! and up to 20 blocks before it. OpenAI finds the longest beginning that it has seen, in steps of 128 tokens. Neither keeps
-//! fewer than 1,024 tokens, or longer than told after the last use.
+//! The caches of the provider, and its bills. Anthropic stores the beginning up to each mark. It looks for stored
+//! beginnings at each mark and up to 20 blocks before it. OpenAI finds the longest beginning that it has seen, in
+//! steps of 128 tokens. Neither keeps a beginning of fewer than 1,024 tokens, and both forget a beginning that was
+//! not used for some time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,11 +16,11 @@ use super::script::Block;
 
 /// The fewest tokens that a cache keeps.
 const LEAST: u64 = 1024;
-/// OpenAI compares so many tokens at once.
+/// OpenAI compares this many tokens at once.
 const STEP: usize = 128;
-/// Anthropic looks for a stored beginning so many blocks before a mark.
+/// Anthropic looks for a stored beginning up to this many blocks before a mark.
 const BACK: usize = 20;
-/// Texts whose tokens are held.
+/// The most texts whose tokens are held in memory.
 const HELD: usize = 100_000;
 
 /// The tokens that a request is billed for.
@@ -27,7 +28,7 @@ const HELD: usize = 100_000;
 pub(crate) struct Billed {
     pub(crate) input: u64,
     pub(crate) written: u64,
-    /// Of the written ones, those that stay for an hour.
+    /// The part of the written tokens that stays for an hour.
     pub(crate) hourly: u64,
     pub(crate) read: u64,
     pub(crate) output: u64,
@@ -44,7 +45,7 @@ type Digest = [u8; 16];
 
 #[derive(Default)]
 pub(super) struct Cache {
-    /// For each stored beginning the second in which it is forgotten, and how long it is kept after a use.
+    /// For each stored beginning: the second in which it is forgotten, and how many seconds it is kept after a use.
     stored: HashMap<Digest, (u64, u64)>,
     tokens: HashMap<Digest, Arc<[u32]>>,
 }
@@ -87,7 +88,7 @@ impl Cache {
         texts.map(|text| bpe.count(&text) as u64 + 4).sum()
     }
 
-    /// Returns what a request costs, and stores what the provider stores. `owner` is whose cache it is.
+    /// Returns what a request costs, and stores what the provider stores. `owner` is the owner of the cache.
     pub(super) fn bill(&mut self, owner: &str, asked: &Asked, now: u64) -> Billed {
         let mut start = Context::new(&SHA256);
         start.update(owner.as_bytes());
@@ -98,7 +99,7 @@ impl Cache {
         }
     }
 
-    /// Bills by marks.
+    /// Bills as Anthropic does: the beginnings up to the marks.
     fn marked(&mut self, mut beginning: Context, asked: &Asked, now: u64) -> Billed {
         let mut ends: Vec<(Digest, u64)> = Vec::new();
         let mut marks: Vec<(usize, u64)> = Vec::new();
@@ -133,7 +134,7 @@ impl Cache {
         billed
     }
 
-    /// Bills the longest beginning that is stored.
+    /// Bills as OpenAI does: the longest beginning that is stored.
     fn longest(&mut self, mut beginning: Context, asked: &Asked, now: u64) -> Billed {
         let key = asked.json["prompt_cache_key"].as_str().unwrap_or_default();
         beginning.update(key.as_bytes());
@@ -141,7 +142,7 @@ impl Cache {
         for unit in asked.units() {
             self.add(&unit.said, &mut all);
         }
-        // From this model on, what is written is billed, and stays longer.
+        // For these models OpenAI bills the written tokens, and keeps them longer.
         let writes = ["gpt-5.6", "gpt-5.7", "gpt-5.8", "gpt-5.9", "gpt-6"];
         let writes = writes.iter().any(|name| asked.model().starts_with(name));
         let seconds = if writes { 1800 } else { 300 };

@@ -6,7 +6,7 @@ use super::cache::Billed;
 use super::list::Asked;
 use super::script::{Block, pieces};
 
-/// The second in which all answers are made.
+/// The time of all answers, in Unix seconds.
 pub(super) const MADE: u64 = 1_790_000_000;
 
 /// Returns the answer: one piece, or the chunks of a stream.

@@ -61,7 +61,7 @@ fn block_of(asked: &Asked, block: &Block) -> Json {
     }
 }
 
-/// Returns a block as it begins in a stream, and what comes after.
+/// Returns a block as it begins in a stream, and the deltas that follow.
 fn apart(block: &Json) -> (Json, Vec<Json>) {
     let mut empty = block.clone();
     let texts = |key: &str| pieces(block[key].as_str().unwrap_or_default());

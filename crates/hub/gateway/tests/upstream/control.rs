@@ -1,4 +1,5 @@
-//! What scripts ask of the provider itself, under a path that no client uses; and requests without a body.
+//! The routes by which scripts control the provider, under a path that no client uses; and the answers to requests
+//! without a body.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use serde_json::{Value as Json, json};
 use super::Upstream;
 use super::script::Rule;
 
-/// The paths of the provider itself: what it got, its rules, its clock, and a new beginning.
+/// The paths of the provider itself: what it got, its rules, its clock, and a reset.
 pub(super) fn routes() -> Router<Arc<Upstream>> {
     Router::new()
         .route("/_upstream/got", get(got))

@@ -17,16 +17,16 @@ pub(super) enum Api {
 pub(super) struct Asked {
     pub(super) api: Api,
     pub(super) json: Json,
-    /// The messages, or the items of Responses with those that are stored.
+    /// The messages; or the items of Responses, after the stored items that the request continues.
     pub(super) list: Vec<Json>,
 }
 
 /// A piece of a request that the cache of a provider does not divide.
 #[derive(Debug)]
 pub(super) struct Unit {
-    /// All that it says, without marks.
+    /// The content of the piece, without marks.
     pub(super) said: Json,
-    /// How long a mark on it keeps the beginning, in seconds.
+    /// If the piece has a mark: how many seconds a cache keeps the beginning up to here.
     pub(super) mark: Option<u64>,
 }
 
@@ -97,7 +97,7 @@ impl Asked {
                         units.push(Unit::of(role, &block));
                     }
                 }
-                // A mark on the request stands on its last block.
+                // A mark on the request counts as a mark on its last block.
                 if self.json[MARK].is_object()
                     && let Some(last) = units.last_mut()
                 {
@@ -124,7 +124,7 @@ impl Unit {
         let mark = mark
             .filter(|mark| !mark.is_null())
             .map(|mark| seconds(&mark));
-        // A mark inside a result stands on the result.
+        // A mark inside a result counts as a mark on the result.
         let mut inner = None;
         let parts = said.get_mut("content").and_then(Json::as_array_mut);
         for part in parts.into_iter().flatten() {

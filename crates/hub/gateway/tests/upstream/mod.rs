@@ -1,6 +1,7 @@
-//! A provider on loopback that nobody can cheat. It answers in the forms of the three APIs, bills by the published rules of
-//! caches (`cache`), refuses what the providers refuse, with their words (`refusals`), and signs its thoughts over the list before
-//! them (`seal`). A script says what it answers (`script`). The tests, the examples and scripts in other languages share it.
+//! A test provider on loopback, as strict as the real ones. It answers in the forms of the three APIs, bills by the
+//! published rules of caches (`cache`), refuses what the providers refuse, with their words (`refusals`), and signs
+//! its thoughts over the list before them (`seal`). A script says what it answers (`script`). The tests, the examples
+//! and scripts in other languages share it.
 
 #![allow(dead_code, reason = "each program that shares this uses a part of it")]
 
@@ -41,19 +42,19 @@ use script::Script;
 pub(crate) enum Mood {
     #[default]
     Well,
-    /// It refuses every list that is not one of these bytes.
+    /// It refuses every request whose body does not have this number of bytes.
     Refuses(usize),
-    /// It asks for patience.
+    /// It answers 429, with the time after which to try again.
     Busy,
     /// Its answer breaks off after the first event.
     Breaks,
-    /// Its answer waits after the first event.
+    /// Its answer waits after the first event, until [`Upstream::goes_on`] is notified.
     Waits,
-    /// Its answer is no JSON.
+    /// Its answer is not JSON.
     Garbage,
 }
 
-/// A request as it came, and what became of it.
+/// A request as it came, and its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Got {
     pub(crate) method: Method,
@@ -82,18 +83,18 @@ pub(crate) struct Upstream {
     pub(crate) goes_on: Notify,
 }
 
-/// What the provider remembers.
+/// The state of the provider.
 #[derive(Default)]
 struct Told {
     cache: Cache,
     script: Script,
-    /// Seconds since it began, by its own clock.
+    /// The time of the provider's own clock, in seconds.
     clock: u64,
-    /// The answers so far; they give the ids.
+    /// The number of answers so far, from which their ids are made.
     answers: u64,
     /// The lists of answers that Responses stored.
     stored: responses::Stored,
-    /// Only the last request is recorded.
+    /// Whether only the last request is recorded.
     forgets: bool,
     refusals: u64,
 }
@@ -135,7 +136,7 @@ impl Upstream {
         self.got().last().unwrap().clone()
     }
 
-    /// Returns how many requests it has refused since it was asked last.
+    /// Returns how many requests the provider has refused since the last call of this function.
     pub(crate) fn refusals(&self) -> u64 {
         std::mem::take(&mut self.state.lock().unwrap().refusals)
     }
@@ -150,7 +151,8 @@ impl Upstream {
         self.state.lock().unwrap().script.queue.extend(turns);
     }
 
-    /// Calls this tool while a request offers it, and its list has fewer results than this.
+    /// Adds a rule: the provider calls this tool while a request offers it and its list has fewer than `times`
+    /// results.
     pub(crate) fn calls(&self, tool: &str, input: Json, times: usize) {
         let rule = script::Rule::new(tool, input, times);
         self.state.lock().unwrap().script.rules.push(rule);
@@ -161,12 +163,12 @@ impl Upstream {
         self.state.lock().unwrap().script.rules = serde_json::from_str(text).unwrap();
     }
 
-    /// Records only the last request: a long run has more of them than memory holds.
+    /// Records only the last request, because the requests of a long run do not fit into memory.
     pub(crate) fn forget(&self) {
         self.state.lock().unwrap().forgets = true;
     }
 
-    /// Begins anew, and keeps the rules of the script.
+    /// Resets the provider, but keeps the rules of the script.
     pub(crate) fn clear(&self) {
         self.got().clear();
         let mut state = self.state.lock().unwrap();
@@ -177,7 +179,7 @@ impl Upstream {
     }
 }
 
-/// Answers in the form of a provider's errors.
+/// Returns the answer for a refusal, in the form of the provider's errors.
 fn refused(path: &str, refusal: &Refusal) -> Response {
     let error = if path.starts_with("/v1/messages") || path.starts_with("/v1/complete") {
         json!({"type": "error", "error": {"type": refusal.kind, "message": refusal.message}, "request_id": "req_0"})
@@ -293,7 +295,8 @@ async fn answer(
     (kind, id, pieces.concat()).into_response()
 }
 
-/// Answers in events. Those of a provider that breaks or waits come no further than its first.
+/// Answers in events. In the moods `Breaks` and `Waits`, the answer stops after its first event until `goes_on` is
+/// notified.
 fn streamed(upstream: &Arc<Upstream>, mood: Mood, mut events: Vec<String>) -> Response {
     let rest = events.split_off(1);
     let upstream = Arc::clone(upstream);

@@ -1,4 +1,4 @@
-//! What providers refuse, in their words.
+//! Refuses requests as the providers do, in their words.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ fn unless(is_well: bool, message: impl FnOnce() -> String) -> Checked {
     Err(Refusal::invalid(&message()))
 }
 
-/// Refuses what Anthropic refuses, but for thoughts.
+/// Refuses what Anthropic refuses, except thoughts (see `seal`).
 pub(super) fn messages(asked: &Asked, counts: bool) -> Checked {
     let json = &asked.json;
     unless(json["model"].is_string(), || "model: Field required".into())?;
@@ -149,7 +149,7 @@ fn pairs(asked: &Asked) -> Checked {
     Ok(())
 }
 
-/// Refuses too many marks, and marks where none may stand.
+/// Refuses too many marks, and marks in places that may have none.
 fn marks(asked: &Asked) -> Checked {
     fn count(json: &Json, wrong: &mut bool) -> usize {
         match json {

@@ -11,12 +11,12 @@ use super::refusal::Refusal;
 use super::script::{Block, pieces};
 use super::seal;
 
-/// The lists that ended with an answer, under its id.
+/// The lists with the answers that ended them, each under the id of its answer.
 #[derive(Debug, Default)]
 pub(super) struct Stored(HashMap<String, Vec<Json>>);
 
 impl Stored {
-    /// Returns the items of a request, behind those that its `previous_response_id` names.
+    /// Returns the items of a request, after those that its `previous_response_id` names.
     pub(super) fn expand(&self, json: &Json) -> Result<Vec<Json>, Refusal> {
         let mut list = Vec::new();
         if let Some(id) = json["previous_response_id"].as_str() {

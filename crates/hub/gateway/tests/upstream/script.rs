@@ -1,4 +1,4 @@
-//! What the provider answers: the next turn of a queue, else a call by a rule, else a word.
+//! Decides what the provider answers: the next turn of a queue, or else a call by a rule, or else a short text.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ pub(crate) enum Block {
 }
 
 impl Block {
-    /// Returns what it says.
+    /// Returns the text of the block.
     pub(super) fn text(&self) -> String {
         match self {
             Self::Thinking(text) | Self::Text(text) => text.clone(),
@@ -35,8 +35,9 @@ pub(super) struct Script {
     pub(super) rules: Vec<Rule>,
 }
 
-/// Calls a tool while a request offers it, and its list has fewer results than this; with `every`, where their number is a multiple of
-/// it. `{n}` in texts of the input is the number of results so far.
+/// A rule: the provider calls a tool while a request offers it and its list has fewer than `times` results. With
+/// `every`, the provider calls the tool only if the number of results is a multiple of `every`. `{n}` in texts of the
+/// input stands for the number of results so far.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Rule {
     tool: String,

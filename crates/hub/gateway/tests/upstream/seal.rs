@@ -1,4 +1,4 @@
-//! Thoughts are signed over the exact list before them: who changes that list, or the thought, is refused.
+//! Signs thoughts over the exact list before them. A request that changes this list or the thought is refused.
 
 use ring::hmac;
 use serde_json::{Value as Json, json};
@@ -8,7 +8,7 @@ use super::refusal::Refusal;
 
 const KEY: &[u8] = b"the provider's own";
 
-/// The list as it is signed: what it says, whoever marks it for a cache or wraps its texts.
+/// The list as it is signed. Only its content counts, and not marks for caches or blocks around single texts.
 struct Signed(hmac::Context);
 
 impl Signed {
@@ -19,7 +19,7 @@ impl Signed {
         )));
         for block in blocks(system) {
             let text = block["text"].as_str().unwrap_or_default();
-            // Clients say in it who pays, and it is no part of the prompt.
+            // In this text clients say who pays. It is no part of the prompt.
             if !text.starts_with("x-anthropic-billing-header") {
                 signed.add("system", &block);
             }
@@ -33,7 +33,7 @@ impl Signed {
         self.0.update(json!([role, bare]).to_string().as_bytes());
     }
 
-    /// Returns the signature of a thought that stands here.
+    /// Returns the signature of a thought that follows the list so far.
     fn of(&self, thought: &str) -> String {
         let mut context = self.0.clone();
         context.update(thought.as_bytes());
@@ -64,7 +64,8 @@ pub(super) fn sign(asked: &Asked, thought: &str) -> String {
     signed.of(thought)
 }
 
-/// Refuses thoughts that changed, or stand behind another list than they did; drops them if the request says so.
+/// Refuses thoughts that changed, or that follow another list than before. If the request says so, drops them
+/// instead.
 pub(super) fn check(asked: &mut Asked, drops: bool) -> Result<(), Refusal> {
     let mut signed = Signed::new(&asked.json["system"]);
     for (at, message) in asked.list.iter_mut().enumerate() {
@@ -105,7 +106,7 @@ pub(super) fn sign_items(asked: &Asked, thought: &str) -> String {
     format!("{}.{}", signed.of(thought), hex::encode(thought))
 }
 
-/// Refuses reasoning that changed, or stands behind other items than it did.
+/// Refuses reasoning that changed, or that follows other items than before.
 pub(super) fn check_items(asked: &Asked) -> Result<(), Refusal> {
     let mut signed = Signed::new(&Json::Null);
     for item in &asked.list {

@@ -1,4 +1,4 @@
-//! The claims of a token, each once.
+//! Reads the claims of a token, and refuses a claim that occurs twice.
 
 use std::fmt;
 

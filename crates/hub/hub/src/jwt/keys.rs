@@ -22,7 +22,7 @@ impl Keys {
         self.by_name.get(name)
     }
 
-    /// Returns why the hub can use no key of the set, if it cannot.
+    /// Returns the reason if the hub can use no key of the set. `None`: there is such a key.
     pub(crate) fn lacks_keys(&self) -> Option<String> {
         self.by_name.is_empty().then(|| {
             let others = self.others.join("; ");
@@ -43,8 +43,8 @@ struct Set {
     keys: Vec<Value>,
 }
 
-/// Reads a set. Keys for something else, such as encryption, are named in the hub's log and left out (RFC
-/// 7517, section 5). A set may become empty: its keys are withdrawn then.
+/// Reads a set. Keys for other purposes, such as encryption, are named in the hub's log and left out (RFC 7517,
+/// section 5). A set may become empty, which withdraws its keys.
 pub(crate) fn parse(text: &str) -> Result<Keys, String> {
     let set: Set = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut keys = Keys::default();

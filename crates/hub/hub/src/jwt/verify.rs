@@ -1,4 +1,4 @@
-//! Signatures, checked by `ring`: what `jsonwebtoken` leaves to a provider of cryptography.
+//! Checks signatures with `ring`. `jsonwebtoken` leaves this to a provider of cryptography.
 
 use jsonwebtoken::crypto::{CryptoProvider, JwtVerifier, KeyUtils};
 use jsonwebtoken::errors::{Error, ErrorKind, new_error};

@@ -1,4 +1,5 @@
-//! Pages in browsers: any page that a user opens could otherwise use a hub on loopback.
+//! Refuses requests of foreign pages in browsers. Otherwise any page that a user opens could use a hub on
+//! loopback.
 
 use axum::http::{HeaderMap, header};
 
@@ -44,8 +45,8 @@ fn is_origin_fine(app: &App, headers: &HeaderMap) -> bool {
     is_own || app.config.origins.iter().any(|known| known == origin)
 }
 
-/// A browser sends no `Origin` with an image, a script or a form of another site that only reads. It says
-/// in `Sec-Fetch-Site` that the site is another one (Fetch Metadata, section 2.3).
+/// Returns whether the browser names no other site in `Sec-Fetch-Site` (Fetch Metadata, section 2.3). A browser
+/// sends no `Origin` when a page of another site shows an image, loads a script or sends a form by GET.
 fn is_site_fine(headers: &HeaderMap) -> bool {
     let Some(site) = headers.get("sec-fetch-site") else {
         return true;
@@ -55,9 +56,9 @@ fn is_site_fine(headers: &HeaderMap) -> bool {
     is_own || headers.contains_key(header::ORIGIN)
 }
 
-/// A page whose name leads to loopback reads the hub as its own origin, and a browser sends no `Origin`
-/// then. So a hub without tokens that everybody on its machine may use answers to names of loopback and of
-/// `origins` alone.
+/// Returns whether this hub answers to the name in `Host`. A page whose name leads to loopback reads the hub as
+/// its own origin, and then the browser sends no `Origin`. So a hub that lets everybody on its machine in without
+/// tokens answers only to names of loopback and of `origins`.
 fn is_host_fine(app: &App, headers: &HeaderMap) -> bool {
     if !app.access.is_open() || app.config.anybody_from_anywhere {
         return true;

@@ -14,12 +14,13 @@ const BELIEF: Duration = Duration::from_secs(1);
 /// How many sessions of other hubs are remembered.
 const REMEMBERED: usize = 10_000;
 
-/// The leases of a hub. Other hubs reach it under its name.
+/// The leases of a hub. Other hubs reach this hub under `name`.
 #[derive(Debug)]
 pub(super) struct Leases {
     name: String,
     pub(super) time: Duration,
-    /// The sessions of other hubs: the hub, and until when this is remembered.
+    /// The sessions of other hubs. Each has the name of its hub, and the time until which this hub remembers
+    /// that.
     elsewhere: Mutex<HashMap<String, (String, Instant)>>,
 }
 
@@ -32,7 +33,7 @@ impl Leases {
         }
     }
 
-    /// Takes or renews the lease of a session. Returns the hub that has it, if that is another.
+    /// Takes or renews the lease of a session. If another hub has the lease, this returns the name of that hub.
     pub(super) async fn take(
         &self,
         store: &SharedStore,
@@ -72,8 +73,8 @@ impl Leases {
         renew.await
     }
 
-    /// Lets other hubs run these sides. The leases are given up before any later query of the store,
-    /// and before the future is ready.
+    /// Lets other hubs run these sides. The leases are given up before any later query of the store, and before
+    /// the returned future is ready.
     pub(super) fn release(
         &self,
         store: &SharedStore,
@@ -95,7 +96,7 @@ impl Leases {
         }
     }
 
-    /// Asks the store again who runs a session.
+    /// Forgets which hub runs a session, so that the store is asked again.
     pub(super) fn forget(&self, session: &str) {
         self.lock().remove(session);
     }

@@ -16,7 +16,7 @@ type Open = dyn Fn() -> Result<Committer, StoreError> + Send + Sync;
 pub(super) struct SharedStore {
     open: Arc<Open>,
     committer: Mutex<Committer>,
-    /// Locked while the store is opened again. Holds when that last failed, and why.
+    /// Locked while the store is opened again. Holds when and why the last attempt failed.
     opening: tokio::sync::Mutex<Option<(Instant, StoreError)>>,
 }
 
@@ -48,7 +48,8 @@ impl SharedStore {
         self.reopen(&committer).await?.ask(ask).await
     }
 
-    /// Returns the committer after this one has failed: the same if its store still answers.
+    /// Returns the committer to use after a failure of `failed`: `failed` itself if its store still answers, and
+    /// otherwise one of a store that is opened again.
     pub(super) async fn after(&self, failed: &Committer) -> Result<Committer, StoreError> {
         match failed.ask(|store| store.sides("")).await {
             Ok(_) => Ok(failed.clone()),

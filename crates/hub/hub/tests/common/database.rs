@@ -1,5 +1,5 @@
-//! A store that several hubs share, as one in PostgreSQL is: with fences, and with leases by a clock that
-//! the test sets.
+//! A store that several hubs share, as they share PostgreSQL: with fences and leases. The test sets the clock of
+//! the leases.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
@@ -20,7 +20,7 @@ struct Shared {
     fences: BTreeMap<SideId, u64>,
     leases: BTreeMap<SideId, (String, Duration)>,
     now: Duration,
-    /// Whether sides wait to be opened.
+    /// True while opening a side waits.
     is_slow: bool,
 }
 
@@ -30,7 +30,7 @@ impl Database {
         Committer::inline(self.connection())
     }
 
-    /// Connects one more hub, which does not wait itself for what is slow.
+    /// Connects one more hub. Its store works on a thread of its own, so the hub goes on while the store is slow.
     pub(crate) fn connect_apart(&self) -> Committer {
         Committer::new(self.connection()).expect("a thread")
     }
@@ -42,7 +42,7 @@ impl Database {
         }
     }
 
-    /// While `is_slow` is true, sides wait to be opened.
+    /// While `is_slow` is true, opening a side waits.
     pub(crate) fn is_slow(&self, is_slow: bool) {
         self.lock().is_slow = is_slow;
         self.0.1.notify_all();

@@ -145,7 +145,7 @@ impl Socket {
         self.0.send(Message::text(text)).await.expect("it is sent");
     }
 
-    /// Waits for a ping of the protocol below.
+    /// Waits for a ping of WebSocket itself.
     pub(crate) async fn is_pinged(&mut self) {
         while !matches!(self.0.next().await, Some(Ok(Message::Ping(_)))) {}
     }
@@ -164,7 +164,7 @@ impl Socket {
     }
 }
 
-/// Returns a frame of now.
+/// Returns a frame with the present time.
 pub(crate) fn frame(head: &str, mid: &str, seq: u64, more: &str) -> String {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

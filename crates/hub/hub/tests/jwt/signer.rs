@@ -24,7 +24,7 @@ pub(crate) fn bytes(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).expect("base64")
 }
 
-/// Returns the part of a token that is signed.
+/// Returns the part of a token over which the signature is made.
 pub(crate) fn join(head: &Value, claims: &Value) -> String {
     join_text(head, &claims.to_string())
 }

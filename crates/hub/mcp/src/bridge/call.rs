@@ -119,7 +119,8 @@ impl Tools {
         }
     }
 
-    /// Returns whether the server has a tool. A name that is not known yet is asked for.
+    /// Returns whether the server has a tool. If the name is not known yet, this asks the server for its tools
+    /// again.
     async fn has(&self, name: &str) -> Result<bool, Failure> {
         let known = || self.names.lock().unwrap_or_else(PoisonError::into_inner);
         if known().contains(name) {

@@ -3,8 +3,9 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value as Json, json};
 
-/// Returns all that a result says. One text is that text, structured content with its copy as text is
-/// the structured content, and all else is the whole result.
+/// Returns the content of a result as JSON. A result that is one plain text becomes that text. Structured
+/// content, alone or with the same content as text, becomes the structured content. Any other result is returned
+/// whole.
 pub(super) fn of(result: &CallToolResult) -> Json {
     let only = match &*result.content {
         [ContentBlock::Text(text)] if is_plain(&result.content) => Some(text.text.as_str()),
@@ -18,7 +19,7 @@ pub(super) fn of(result: &CallToolResult) -> Json {
     }
 }
 
-/// Returns what a failed tool says, as a text.
+/// Returns the content of a failed result as text.
 pub(super) fn words(result: &CallToolResult) -> String {
     match of(result) {
         Json::String(text) => text,
@@ -26,7 +27,7 @@ pub(super) fn words(result: &CallToolResult) -> String {
     }
 }
 
-/// Returns whether the content has nothing beside its text.
+/// Returns whether the first block of the content has only its type and its text.
 fn is_plain(content: &[ContentBlock]) -> bool {
     let json = content
         .first()

@@ -1,4 +1,4 @@
-//! The key of a value.
+//! The row of a key: the digest and the length of its value, and whether the store has the bytes.
 
 use accp_registry::Hash;
 

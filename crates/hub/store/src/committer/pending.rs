@@ -1,4 +1,4 @@
-//! An answer that comes later.
+//! The answer of a committer to a job. A program awaits it, or blocks until it comes.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! The work of a committer's thread.
+//! The work of a committer: it commits batches in groups, and does all other jobs in their order.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvError};
@@ -21,7 +21,7 @@ pub(super) enum Job<T: ?Sized> {
     Commit(Submitted<T>),
     /// Opens a side.
     Open(SideId, Opened),
-    /// Closes an opening of a side, which will not commit again.
+    /// Closes an opening of a side. This opening will not commit again.
     Close(SideId, u64),
     Ask(Ask),
     /// Closes all sides of a session before a call on the store.

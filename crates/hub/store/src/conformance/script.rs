@@ -42,7 +42,7 @@ pub(super) enum Action {
     Delete(SideId),
 }
 
-/// A batch, as far as it can be made before the state of the store is known.
+/// The parts of a batch that do not depend on the state of the store.
 #[derive(Debug, Clone)]
 pub(super) struct BatchPlan {
     /// True when the batch claims the wrong side: a host's for a member, or the other way round.
@@ -289,7 +289,7 @@ fn parts() -> impl Strategy<Value = Parts> {
         )
 }
 
-/// Gives every key one value. Now and then the value is another, or has a wrong length or digest.
+/// Gives each key one value, in most cases. Rarely the value is another one, or has a wrong length or digest.
 fn cold() -> impl Strategy<Value = Cold> {
     let values = ["", "one", "one", "a value\u{0}", "ü"];
     let flaw = prop_oneof![
@@ -383,7 +383,8 @@ fn inbox() -> impl Strategy<Value = (MemberId, String)> {
 /// Words that are looked for.
 pub(super) const SEARCHES: [&str; 5] = ["rye", "ONE of_Spelt", "ü value", "k101 1", " %"];
 
-/// A text of an entry: any, now and then none, or a frame with words and references to values.
+/// A text of an entry: often any text, often a frame with words and references to values, and rarely an empty
+/// text.
 fn frame() -> impl Strategy<Value = String> {
     let frame = "@a>req:x\\{c:(Rye|oats|%C3%BC){1,2}_of__(spelt|rye)\
         \\|(v:\\$cold\\.k101_1\\|)?(w:\\$cold\\.k102_1\\|)?\\}";
@@ -391,7 +392,7 @@ fn frame() -> impl Strategy<Value = String> {
     prop_oneof![60 => any, 30 => frame, 1 => Just(String::new())]
 }
 
-/// Picks from so many ids that most are new.
+/// Picks from many ids, so that most are new.
 fn mid() -> impl Strategy<Value = Mid> {
     prop_oneof![
         8 => (0u64..400).prop_map(|bits| Mid::parse(&format!("{bits:012x}"))),

@@ -16,8 +16,7 @@ use crate::store::Store;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// Nobody has answered in time. The question stands: a late answer goes to the handler of
-    /// [`Driver::serve`].
+    /// Nobody has answered in time. The question stays open: the handler of [`Driver::serve`] gets a late answer.
     Timeout(Duration),
     /// The answer is `fail`. It counts as handled.
     Failed(Box<Inbound>),
@@ -27,7 +26,7 @@ pub enum AskError {
     Cancelled,
     /// The host dropped the question, because its `ttl` was over.
     Expired,
-    /// The driver failed, or the program that waits for frames.
+    /// The driver failed, or the closure that waits for frames.
     Driver(DriverError),
 }
 
@@ -94,7 +93,7 @@ impl From<DriverError> for AskError {
 #[derive(Debug)]
 pub struct Question {
     mid: Mid,
-    /// The name of its chain, if the program gave one.
+    /// The name of the question's chain, if the program gave one.
     chain: Option<Mid>,
 }
 
@@ -150,15 +149,15 @@ impl<S: Store, L: Link> Driver<S, L> {
     /// ([`Inbound::answers`]). The answer counts as handled. Its values are here, so that
     /// [`Inbound::decode`] reads whole fields.
     ///
-    /// `wait` waits for frames until the given time at most, hands them in
-    /// ([`receive`](Self::receive)), and returns the time. Other frames than the answer wait for
-    /// [`serve`](Self::serve), and so do the events.
+    /// `wait` waits for frames until the given time at most, hands them in ([`receive`](Self::receive)), and
+    /// returns the present time. Frames other than the answer wait for [`serve`](Self::serve), and so do the
+    /// events.
     ///
     /// If the process is killed before the answer is here, the answer goes to the handler of
     /// [`serve`](Self::serve) when the session is opened again.
     ///
     /// # Errors
-    /// [`AskError`]. After the timeout (E3001) the question stands; set a `ttl` to end it.
+    /// [`AskError`]. After the timeout (E3001) the question stays open; set a `ttl` to end it.
     pub fn ask(
         &mut self,
         outbound: &Outbound<'_>,

@@ -253,8 +253,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         Ok(found.await?)
     }
 
-    /// Reads the values of a frame that stand behind references: see
-    /// [`Driver::with_values`](crate::Driver::with_values).
+    /// Reads the values of the references in a frame: see [`Driver::with_values`](crate::Driver::with_values).
     ///
     /// # Errors
     /// The errors of [`Driver::with_values`](crate::Driver::with_values).
@@ -316,7 +315,7 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         Ok(())
     }
 
-    /// Looks up what the work needs until it is done.
+    /// Looks up data in the store for this work, until the work is done.
     async fn run_lookup(&mut self, lookup: &mut impl Lookup) -> Result<(), DriverError> {
         let mut found = None;
         while let Some(need) = lookup.next(&mut self.machine, found.take())? {

@@ -9,7 +9,7 @@ use accp_session::{InputError, Outbound, ReadError, RestoreError};
 use crate::error::StoreError;
 use crate::side::SideId;
 
-/// The result of a handler: the frames in answer to a frame, or the reason why it was not handled.
+/// The result of a handler: the frames that answer a frame, or the reason why the frame was not handled.
 pub type Handled<'i> = Result<Vec<Outbound<'i>>, Box<dyn Error + Send + Sync>>;
 
 /// An error of a driver. The variant tells which part is at fault.
@@ -20,9 +20,10 @@ pub enum DriverError {
     Input(InputError),
     /// The store failed.
     Store(StoreError),
-    /// The store failed in an earlier call, with this text. The session was put aside.
+    /// The store failed in an earlier call, with this text. Since then the session is put aside: every call
+    /// fails.
     Failed(String),
-    /// The store gave back another state of this side than was put there.
+    /// The session cannot be restored from the state that the store has of this side.
     Restore(SideId, RestoreError),
     /// The reference with this text, without its `$`, could not be read.
     Reference(String, ReadError),

@@ -1,4 +1,4 @@
-//! Looks up in a store what a resolver needs, and what a search finds.
+//! Looks up data in a store: for references that a session reads, and for searches.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn sibling(
     }
     let sides = store.sides(session)?.into_iter();
     let hosts = sides.filter(|kept| kept.host).map(|kept| kept.side);
-    // Several agents may have hosted the session. The side of this agent comes first.
+    // Several agents may have hosted the session. If this agent has, its side is taken.
     Ok(hosts.min_by_key(|host| *host != side).unwrap_or(side))
 }
 

@@ -43,13 +43,13 @@ pub struct Outcome {
     pub events: Vec<Event>,
 }
 
-/// What the machine needs from the store. Each request has one [`Answer`], in the order of the requests.
+/// A request of the machine to the store. Each request has one [`Answer`], in the order of the requests.
 pub(super) enum Request {
     Commit(Box<Batch>),
     Read(Read),
 }
 
-/// What a store answers to a request.
+/// The answer of a store to a request.
 pub(super) enum Answer {
     Committed(Box<Batch>),
     Entries(u64, Vec<Entry>),
@@ -245,7 +245,7 @@ impl Machine {
         Ok(handled.map_err(InputError::from)?)
     }
 
-    /// Hands a late summary to the session. The frames have the values that stand behind references.
+    /// Hands a late summary to the session. In the frames, values have taken the place of references.
     pub(super) fn supply_summary(
         &mut self,
         checkpoint: u64,
@@ -314,7 +314,7 @@ impl Machine {
         })
     }
 
-    /// Logs what breaks between the registry of a peer and that of this side.
+    /// Logs the differences between the registry of a peer and the registry of this side that break a reader.
     fn warn_of(&self, peer: MemberId, changes: &[Change]) {
         let session = self.session.options().session.as_str();
         let state = self.session.state();

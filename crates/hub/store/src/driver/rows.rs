@@ -7,10 +7,10 @@ use super::{Driver, Link, Outcome};
 use crate::rows::{Rows, Transactional, Write, WriteRows};
 
 impl<S: Transactional, L: Link> Driver<S, L> {
-    /// Serves as [`serve`](Self::serve) does. The handler may also write rows of the application,
-    /// which are committed together with the mark of the frame and the frames in answer. So a
-    /// payment that stands in a table of the application is made once, whenever the process is
-    /// killed. A frame with rows is committed before the next frame is handed out.
+    /// Serves as [`serve`](Self::serve) does. The handler may also write rows of the application, which are
+    /// committed together with the mark of the frame and the frames in answer. So a payment in a table of the
+    /// application is made once, even if the process is killed at any moment. A frame with rows is committed
+    /// before the next frame is handed out.
     ///
     /// ```
     /// # use std::sync::Arc;

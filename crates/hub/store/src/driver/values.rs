@@ -1,4 +1,4 @@
-//! Work that reads values behind references from the store, without IO: a driver looks up what it needs.
+//! Reads the values of references, without IO: a driver looks up in the store what this work needs.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ impl Lookup for ReferenceValue {
     }
 }
 
-/// Reads the values of one frame that stand behind references.
+/// Reads the values of the references in one frame.
 pub(super) struct FrameValues {
     /// The keys to read, the next one last.
     left: Vec<String>,
@@ -90,7 +90,7 @@ impl FrameValues {
         None
     }
 
-    /// Returns the frame with its values, unless the bytes of one are on their way.
+    /// Returns the frame with its values. `None` if the bytes of a value are on their way.
     pub(super) fn put_into(self, inbound: &Inbound, registry: &Registry) -> Option<Inbound> {
         let whole = || inbound.clone().with_values(&self.read, registry);
         (!self.waits).then(whole)

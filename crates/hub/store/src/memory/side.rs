@@ -1,4 +1,4 @@
-//! One side in memory.
+//! The data of one side in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) struct Side {
     snapshot: Option<Snapshot>,
 }
 
-/// The rows of a side, or of one that has none yet.
+/// The rows of a side. `None` stands for a side that has no rows yet.
 impl SideRows for Option<&Side> {
     type Fault = Conflict;
 

@@ -56,7 +56,7 @@ impl Writer<'_> {
         self.rows.link()
     }
 
-    /// Ends a transaction that has failed, if the connection still stands.
+    /// Rolls back a transaction that has failed, if the connection can still be used.
     fn roll_back<T>(&mut self, failed: Failure) -> Result<T, Failure> {
         let is_final = matches!(&failed, Failure::Fault(fault, _) if fault.is_final());
         if !is_final {
@@ -185,7 +185,8 @@ impl Writer<'_> {
         }
     }
 
-    /// Begins a transaction, locks sides by this step and takes more steps. Returns their rows.
+    /// Begins a transaction, locks sides by the step `lock`, and takes the steps `more`. Returns the rows of
+    /// these steps.
     fn lock(
         &mut self,
         order: &[&SideId],

@@ -1,4 +1,4 @@
-//! The way to a connection: the URL, TLS, and the settings of the connection.
+//! Makes a connection: the URL, TLS, and the settings of the connection.
 
 use std::path::PathBuf;
 use std::str::FromStr as _;
@@ -20,9 +20,10 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// A setting that the server does not know is left out, because other engines that speak the protocol of
 /// PostgreSQL have other settings.
 ///
-/// The store reaches the tables by their keys alone. A plan that was made while a table was small must not read
-/// the whole table once it is large. Compiling such plans takes longer than running them. A plan for one session
-/// would rely on the planner's estimates of that session.
+/// The store reaches the tables by their keys alone. So plans that read a whole table are switched off: a plan
+/// that was made while a table was small would be used when the table is large. `jit` is off because compiling
+/// such plans takes longer than running them. Plans are generic because a plan for one session would rely on the
+/// planner's estimates of that session.
 const SETTINGS: &str = "SELECT set_config(name, value, false)
     FROM (VALUES ('statement_timeout', '30s', '0'),
         ('lock_timeout', '5s', '0'),
@@ -74,7 +75,7 @@ impl Address {
         })
     }
 
-    /// Connects, and settles the connection and the tables.
+    /// Connects, and sets up the connection and the tables.
     pub(super) fn connect(&self, patience: Duration) -> Result<Link, Fault> {
         check_thread()?;
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -113,8 +114,8 @@ impl Address {
     }
 }
 
-/// Takes the file of certificates out of the URL. Only checked certificates are accepted, so that
-/// `verify-ca` and `verify-full` are what `require` is.
+/// Takes the file of certificates out of the URL. With `require` the certificate is always checked, so
+/// `verify-ca` and `verify-full` become `require`.
 fn take_roots(url: &str) -> Result<(String, Option<PathBuf>), Fault> {
     let Some((base, query)) = url.split_once('?') else {
         return Ok((url.to_owned(), None));

@@ -1,5 +1,4 @@
-//! What an erasure takes out of the tables. The caller locks the sides, and runs everything in one
-//! transaction.
+//! Erases data from the tables. The caller locks the sides, and runs everything in one transaction.
 
 use std::collections::BTreeSet;
 
@@ -20,8 +19,8 @@ use crate::side::SideId;
 use crate::store::{Erasure, Freed};
 use crate::table::{integer, text};
 
-/// The column keeps some characters as U+0001 and a digit (see `text`). Without the U+0001, the
-/// length is that of the text.
+/// The column keeps some characters as U+0001 and a digit (see `text`). Without the U+0001, the length of the
+/// column is the length of the text.
 const ENTRIES: &str = concat!(
     "SELECT ",
     log_columns!(),

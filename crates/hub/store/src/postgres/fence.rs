@@ -65,8 +65,8 @@ impl Fences {
         FlightStep::Query(LOCK, names(sides.iter().copied()))
     }
 
-    /// Compares the numbers of the rows that were locked, and notes all sides that are lost. Returns
-    /// the numbers of sides that this store has opened thereby, to [`hold`](Self::hold) after the
+    /// Compares the numbers of the rows that were locked, and notes all sides that are lost. The lock may have
+    /// opened sides for this store. Returns the numbers of these sides, for [`hold`](Self::hold) after the
     /// commit.
     pub(super) fn compare(
         &mut self,
@@ -140,7 +140,7 @@ pub(super) fn name(side: &SideId) -> Vec<Param<'_>> {
     ]
 }
 
-/// Takes a lease that is free, over or the holder's already. Returns who has it then.
+/// Takes a lease that is free, over or the holder's already. Returns the holder that has it afterwards.
 const LEASE: &str = "INSERT INTO accp_lease AS l (session, agent, fence, holder, expires)
     VALUES ($1, $2, 0, $3, clock_timestamp() + make_interval(secs => $4))
     ON CONFLICT (session, agent) DO UPDATE SET
@@ -205,7 +205,7 @@ pub(super) fn lease(
     })
 }
 
-/// Renews the leases of sides. Returns the sides whose lease the holder has not.
+/// Renews the leases of sides. Returns the sides whose lease the holder does not have.
 pub(super) fn renew(
     link: &mut Link,
     sides: &[SideId],

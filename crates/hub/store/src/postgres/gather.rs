@@ -14,8 +14,7 @@ use super::text::{escaped, unescaped};
 use super::touched::TouchedRows;
 use crate::side::SideId;
 
-/// The key columns and further values of the rows to ask for: one element of each array for each
-/// row.
+/// The values of a query for rows: their key columns and further values. Each array has one element for each row.
 #[derive(Default)]
 struct RowQuery<T> {
     sessions: Vec<String>,

@@ -1,4 +1,4 @@
-//! What retention deletes. The caller locks the side, and runs everything in one transaction.
+//! Deletes what retention allows. The caller locks the side, and runs everything in one transaction.
 
 use tokio_postgres::Row;
 
@@ -18,7 +18,8 @@ const FIRST_DUE: &str = "SELECT position FROM accp_log
 /// The position up to which one transaction deletes.
 const BOUND: &str = "SELECT position FROM accp_frame
     WHERE session = $1 AND agent = $2 AND position < $3 ORDER BY position OFFSET $4 LIMIT 1";
-/// U+0001 stands in front of every letter that is written as two.
+/// The column has U+0001 before each character that it escapes, so this leaves out U+0001 to get the length of
+/// the text.
 const TEXTS: &str = r"DELETE FROM accp_frame WHERE session = $1 AND agent = $2 AND position < $3
     RETURNING octet_length(replace(text, E'\x01', ''))::bigint";
 const VALUES: &str = "DELETE FROM accp_blob b USING (
@@ -29,7 +30,7 @@ const VALUES: &str = "DELETE FROM accp_blob b USING (
     WHERE b.session = $1 AND b.agent = $2 AND b.digest = gone.digest
     RETURNING octet_length(b.bytes)::bigint";
 
-/// The steps behind the lock of the side.
+/// The steps after the lock of the side.
 pub(super) fn steps(side: &SideId) -> [FlightStep<'_>; 2] {
     [ask(OF_SIDE, side), ask(FIRST_DUE, side)]
 }

@@ -1,4 +1,4 @@
-//! Rows with a checksum: how they are read without trust, and how many are written at once.
+//! Rows with a checksum: how they are checked when they are read, and how many rows are written at once.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ pub(super) struct Table {
     pub columns: &'static [Kind],
 }
 
-/// A row whose columns were taken out of their message.
+/// A row of the database, with the values of its columns.
 pub(super) struct Decoded<'r> {
     row: &'r Row,
     first: usize,

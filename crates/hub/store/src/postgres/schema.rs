@@ -8,7 +8,8 @@ use super::row::{Kind, Table};
 /// The statements of each migration, from the version before to its own. The first one makes version 1.
 const MIGRATIONS: [&str; 5] = [FIRST, SECOND, THIRD, FOURTH, FIFTH];
 
-/// Since version 2, a text may be empty. A program that knows version 1 alone would relay it.
+/// Since version 2, a text may be empty. A program that knows version 1 alone would relay an empty text as a
+/// frame.
 const SECOND: &str = "COMMENT ON COLUMN accp_frame.text IS 'empty once it was erased'";
 
 /// Since version 3, the planner of the database is told that one side may own all rows of a table (`n_distinct = 1`).

@@ -1,4 +1,4 @@
-//! Texts in columns. PostgreSQL keeps no U+0000, and a store keeps any text.
+//! Texts in columns. A store must keep any text, and PostgreSQL cannot keep U+0000. So U+0000 is escaped.
 
 use std::borrow::Cow;
 
@@ -22,7 +22,7 @@ pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// Returns the text that a column keeps; `None` when no text is kept like this.
+/// Returns the text of a column. `None` if the column has an escape that no text has.
 pub(super) fn unescaped(kept: &str) -> Option<Cow<'_, str>> {
     if !kept.contains(ESCAPE) {
         return Some(Cow::Borrowed(kept));

@@ -1,4 +1,4 @@
-//! TLS by rustls.
+//! TLS for connections to the database, by rustls.
 
 use std::error::Error;
 use std::io;

@@ -1,4 +1,5 @@
-//! The rows of a side that a group touches, as the database had them, and the limits of what is written.
+//! The rows of a side that a group touches, as the database had them, and the limits for the data that is
+//! written.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Checks for damage. They read a side in pieces, and see one state.
+//! Checks a side for damage. The checks read the side in pieces, and all of them see one state.
 
 use std::collections::{BTreeMap, BTreeSet};
 

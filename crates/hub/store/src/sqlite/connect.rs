@@ -12,7 +12,8 @@ use crate::files;
 /// The time that a commit waits for another process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Opens a file. One that is made is for its owner alone, and SQLite gives the files beside it the same mode.
+/// Opens a file. A file that is made here is for its owner alone, and SQLite gives the files beside it the same
+/// mode.
 pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     // For SQLite the name `:memory:` means a database in memory, which needs no file.
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != Path::new(":memory:") {

@@ -40,7 +40,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// The error, as it leaves the store.
+    /// Makes the error that leaves the store.
     pub(super) fn in_file(self, file: &str) -> StoreError {
         let error = |kind, text: &str| StoreError::new(kind, text).in_store(file);
         match self {

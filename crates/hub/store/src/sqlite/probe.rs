@@ -6,12 +6,12 @@ use super::connect::begin;
 use super::fault::Fault;
 use super::schema;
 
-/// Writes the header of the file as it is, reads it and the schema, and brings the header to its place.
+/// Writes the header of the file without a change, and reads the header and the schema. Then a checkpoint copies
+/// the header from the write-ahead log into the file.
 ///
-/// The commit writes one page to the write-ahead log and syncs it, as every commit does. The checkpoint writes
-/// what is in the log to its place, so that the log begins anew with the next commit, and does not grow by
-/// probes. It also finds a file that cannot grow any more while the log, which is written over, still takes
-/// commits.
+/// The commit writes one page to the write-ahead log and syncs it, as every commit does. After the checkpoint,
+/// the log begins anew with the next commit, so that probes do not make it grow. The checkpoint also finds a file
+/// that cannot grow any more, while commits still succeed because they overwrite the log.
 pub(super) fn write(conn: &mut Connection) -> Result<(), Fault> {
     let transaction = begin(conn)?;
     schema::touch(&transaction)?;

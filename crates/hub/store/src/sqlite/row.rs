@@ -1,4 +1,4 @@
-//! Rows with a checksum: how to write them, and how to read them without trust.
+//! Rows with a checksum: how they are written, and how they are checked when they are read.
 
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, Params, Row, params_from_iter};
@@ -55,7 +55,7 @@ pub(super) fn confirm(
     Ok(same_count(table, read, found)?)
 }
 
-/// Takes the `count` columns of a row from `first` on, the last of which is their checksum.
+/// Takes the `count` columns of a row from `first` on. The last of these columns is the checksum of the others.
 pub(super) fn columns<'a>(
     row: &'a Row<'a>,
     table: &'static str,

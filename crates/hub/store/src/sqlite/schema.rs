@@ -104,8 +104,8 @@ const TABLES: &[&str] = &[
 ) STRICT",
 ];
 
-/// The statements for the tables that format 5 adds. The index finds the same rows in another way, and a read
-/// compares the two.
+/// The statements for the tables that format 5 adds. The index finds the same rows in another way. A read
+/// compares the results of both ways.
 const TABLES_OF_INBOXES: &[&str] = &[
     "CREATE TABLE inbox (
   side INTEGER NOT NULL,
@@ -148,8 +148,8 @@ pub(super) fn is_old(conn: &Connection) -> Result<bool, Fault> {
     Ok(version(conn)? < VERSION)
 }
 
-/// Makes a file of an older format, which [`check`] has passed, one of this format. The caller commits
-/// all of it in one transaction.
+/// Changes a file of an older format, which [`check`] has accepted, to this format. The caller commits all of it
+/// in one transaction.
 pub(super) fn upgrade(conn: &Connection) -> Result<(), Fault> {
     if !has_inboxes(conn)? {
         for table in TABLES_OF_INBOXES {

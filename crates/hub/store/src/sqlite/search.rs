@@ -1,7 +1,7 @@
 //! The index of the words of a log: a table of SQLite's FTS5 in memory, of one side.
 //!
-//! The file holds no index. So no damage of one can hide a frame, and a file of any version is
-//! searched alike. The index is made at the first search, and follows the log from then on.
+//! The file holds no index. So a damaged index cannot hide a frame, and files of all versions are searched in the
+//! same way. The index is made at the first search, and follows the log from then on.
 
 use accp_context::search::{Query, words};
 use rusqlite::Connection;
@@ -12,17 +12,17 @@ use super::{cold, read};
 use crate::search::{Bytes, Document, Match, PIECE};
 use crate::side::SideId;
 
-/// The side whose words are in the table, and up to where.
+/// The index: the side whose words are in the table, and the part of its log that was added.
 #[derive(Debug)]
 pub(super) struct Index {
     side: SideId,
     number: i64,
-    /// From this position on the entries have their texts.
+    /// The first position whose entry has its text.
     first: u64,
     last: u64,
     /// Changes when another connection writes to the file.
     version: i64,
-    /// Whether the bytes of some values were not here.
+    /// True if the bytes of some values were not here when their frames were added.
     pub(super) lacks: bool,
 }
 

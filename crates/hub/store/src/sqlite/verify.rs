@@ -1,4 +1,4 @@
-//! Checks for damage.
+//! Checks a file and its sides for damage.
 
 use std::collections::{BTreeMap, BTreeSet};
 

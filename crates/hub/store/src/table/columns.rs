@@ -1,4 +1,4 @@
-//! Rows with a checksum, read without trust.
+//! Reads the columns of rows with a checksum, and checks them.
 
 use accp_registry::Hash;
 use accp_session::{MemberId, Mid};
@@ -185,8 +185,8 @@ pub(crate) fn ascend<T: PartialOrd>(
     Err(Damage(text))
 }
 
-/// Checks that two ways to the rows of a table find the same number of them. The checksum of a row
-/// says nothing about a row that is not found, because its key or its index is damaged.
+/// Checks that two ways to read a table find the same number of rows. A checksum cannot show a row that is not
+/// found, because its key or its index is damaged.
 pub(crate) fn same_count(table: &'static str, read: usize, found: i64) -> Result<(), Damage> {
     if i64::try_from(read).is_ok_and(|read| read == found) {
         return Ok(());

@@ -63,7 +63,8 @@ pub(crate) fn lost_text(position: u64) -> Damage {
     ))
 }
 
-/// Whether hot state shows a preview, and twice the number of the member that the frame is for.
+/// Returns the value of column `cut`: twice the number of the member that the frame is for, plus 1 if hot state
+/// shows a preview.
 fn to_cut(entry: &Entry) -> i64 {
     let to = entry.to.map_or(0, MemberId::number);
     i64::from(to) * 2 + i64::from(entry.cut)

@@ -160,7 +160,7 @@ impl SideRow {
     }
 }
 
-/// Checks that the snapshot that was found is the one that the row of its side names.
+/// Checks that the row of the side names the position of the snapshot that was found.
 pub(crate) fn same_snapshot(
     side: &SideRow,
     found: Option<Snapshot>,

@@ -1,3 +1,5 @@
+//! Tests of the driver for asynchronous code.
+
 use std::future::Future;
 use std::pin::pin;
 use std::sync::mpsc;

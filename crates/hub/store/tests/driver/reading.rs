@@ -1,3 +1,5 @@
+//! Tests that read the values of references.
+
 use accp_runtime::Value;
 use accp_runtime::session::{Event, Outbound, SharedState};
 use insta::assert_snapshot;

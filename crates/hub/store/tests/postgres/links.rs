@@ -1,4 +1,4 @@
-//! Connections: lost ones, and TLS.
+//! Tests of lost connections, and of TLS.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

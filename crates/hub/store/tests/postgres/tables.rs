@@ -170,7 +170,7 @@ fn a_probe_writes_and_reads_and_the_tables_do_not_grow() {
     store.commit(&[(&launch(), &entry(1))]).unwrap();
 }
 
-/// Every table and index is led by the session, so that an engine can spread sessions.
+/// Every key and index begins with the session, so that an engine can spread sessions.
 #[test]
 fn the_session_leads_every_key() {
     let schema = Schema::new();

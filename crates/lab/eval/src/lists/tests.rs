@@ -31,7 +31,7 @@ fn transcripts() -> Transcripts {
     transcripts
 }
 
-/// Refuses lists in which a result does not stand behind a call.
+/// Refuses lists in which a result does not follow a call.
 fn refuses(_: &str, prompt: &[&Segment]) -> Option<bool> {
     let json = prompt
         .iter()
@@ -57,7 +57,7 @@ fn measures(plans: &[&str], window: u64) -> Vec<Measure> {
     corpus.rows.into_iter().map(|row| row.measure).collect()
 }
 
-/// Shows some messages, and can give none of them back.
+/// Shows some messages, and cannot recover any of them.
 struct Shows(fn(&Message) -> bool, Vec<Message>);
 
 impl Policy for Shows {
@@ -77,7 +77,8 @@ fn counts(recall: Recall) -> (u64, u64) {
     (recall.found, recall.wanted)
 }
 
-/// What forgets, breaks its list or grows is told apart from what does not.
+/// Each kind of bad policy has its own figure: policies that forget, that break their list, and that outgrow the
+/// window.
 #[test]
 fn each_fault_has_its_figure() {
     let all = measures(&["json", "plain", "last:1", "last:2", "bag"], 400);
@@ -123,7 +124,7 @@ fn each_fault_has_its_figure() {
     assert_eq!(counts(nothing.bytes).0, 0);
 }
 
-/// A quotation counts, and half of one does not.
+/// A quotation of the whole message counts, and a quotation of half of it does not.
 #[test]
 fn an_intent_may_be_quoted() {
     let transcripts = transcripts();

@@ -15,10 +15,10 @@ use super::segment_index::{References, SegmentIndex, normalized};
 use super::text::floor;
 use crate::share::Recall;
 
-/// The characters beside a place in which a clue stands.
+/// The characters on each side of a place that are searched for clues.
 const NEAR: usize = 100;
 
-/// Readings of the segments of a conversation's prompts, each text once for all policies.
+/// The indexes of the segments of a conversation's prompts: one for each text, shared by all policies.
 #[derive(Debug, Default)]
 pub(crate) struct SegmentIndexes {
     /// By the address of a text, which `by_text` keeps alive.
@@ -32,13 +32,13 @@ pub(crate) struct SegmentIndexes {
 pub struct Net {
     /// Costs at several prices.
     pub costs: Costs,
-    /// Needs that stand in the prompt or in a window that was fetched before.
+    /// Needs; `found` counts those whose text is in the prompt, or in a window that the agent fetched before.
     pub hits: Recall,
-    /// Needs that are lost: `found` counts them.
+    /// Needs; `found` counts those that are lost.
     pub lost: Recall,
-    /// Messages that stand whole in the next prompt.
+    /// New messages; `found` counts those that the next prompt shows whole.
     pub seen: Recall,
-    /// What prompts still say.
+    /// The shares of what was said that prompts still say.
     pub remembered: Remembered,
     /// Runs of four words in facts; `found` counts those that nobody said.
     pub misquoted: Recall,
@@ -53,12 +53,12 @@ pub struct Net {
 pub(crate) struct Account {
     prices: Prices,
     profiles: [Prices; 4],
-    /// What each agent fetched, for each of the [windows](Prices::windows): for all needs, and for
-    /// the real ones.
+    /// What each agent fetched, for each of the [windows](Prices::windows): for all needs, and for the needs that
+    /// the agent had to remember.
     agents: BTreeMap<Arc<str>, [[Fetched; 2]; 3]>,
     shown: Shown,
     net: Net,
-    /// Tells each need and its fate, if the caller asked for it.
+    /// Each need with its fate, if the caller asked for them.
     outcomes: Option<Vec<NeedOutcome>>,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct NeedOutcome {
 /// The texts and actions of the newest prompt.
 #[derive(Debug)]
 struct Shown {
-    /// How many segments hold each.
+    /// For each text or action, how many segments hold it.
     counts: Vec<u32>,
     segments: Vec<Arc<SegmentIndex>>,
 }
@@ -125,7 +125,7 @@ impl SegmentIndexes {
         segment_index
     }
 
-    /// Returns whether a collapsed text stands in one of the segments.
+    /// Returns whether one of the segments holds a collapsed text.
     pub(crate) fn has(&mut self, analysis: &Analysis, prompt: &[Segment], text: &str) -> bool {
         let mut indexes = prompt
             .iter()
@@ -159,7 +159,8 @@ impl Account {
         (self.net, self.outcomes.unwrap_or_default())
     }
 
-    /// Counts a prompt of a turn, with its tokens and what caches have of it. Returns what the agent does to get all that the prompt lacks.
+    /// Counts a prompt of a turn, with its tokens and the tokens that caches have of it. Returns what the agent
+    /// does to get all that the prompt lacks.
     pub(crate) fn prompt(
         &mut self,
         analysis: &Analysis,
@@ -267,8 +268,8 @@ impl Account {
     }
 }
 
-/// Returns whether a message stands in a prompt: the keys of its JSON anywhere, and its lines in its
-/// own segments, or in all together.
+/// Returns whether a prompt shows a message whole: the keys of its JSON are in any segments, and its lines are in
+/// the message's own segments, or in all segments together.
 fn stands(
     analysis: &Analysis,
     message: usize,

@@ -23,7 +23,7 @@ pub(crate) struct Analysis {
     pub(crate) matcher: Matcher,
     pub(crate) turns: BTreeMap<usize, Turn>,
     pub(crate) memory: Memory,
-    /// Whether a text counts for a need or for the memory.
+    /// For each text, whether it counts for a need or for the memory.
     is_counted: Vec<bool>,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Need {
     pub(crate) source: usize,
     /// The bytes of the text in the raw text of the source.
     pub(crate) place: Range<usize>,
-    /// Whether an agent had to remember it.
+    /// Whether the agent had to remember the text.
     pub(crate) is_real: bool,
 }
 
@@ -107,7 +107,7 @@ impl Analysis {
         self.memory.end()
     }
 
-    /// Keeps the candidates that an earlier message holds and no system prompt of their agent.
+    /// Keeps the candidates whose text an earlier message holds, and no system prompt of the agent.
     fn resolve(&mut self, transcript: &Transcript, candidates: &BTreeMap<usize, Vec<Candidate>>) {
         let wanted: BTreeSet<Needle> = candidates
             .values()

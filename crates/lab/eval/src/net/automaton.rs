@@ -1,4 +1,4 @@
-//! The longest text at a place that was said before: a suffix automaton over words.
+//! Finds the longest text at a place that was said before, with a suffix automaton over words.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use super::matcher::is_word;
 /// No state, and no edge.
 const NONE: u32 = u32::MAX;
 
-/// All texts said so far, as symbols: a word, a space, or any other character. It answers how many
-/// symbols of a text stand one after another in what was said, in time linear in the answer.
+/// All texts said so far, as symbols: a word, a space, or any other character. It finds how many of the first
+/// symbols of a text were said one after another, in time linear in that number.
 #[derive(Debug)]
 pub(crate) struct Automaton {
     symbols: HashMap<String, u32>,
@@ -23,7 +23,7 @@ pub(crate) struct Automaton {
 struct State {
     length: u32,
     link: u32,
-    /// The first edge of a list.
+    /// The first edge of the state's list of edges.
     edge: u32,
 }
 
@@ -52,7 +52,7 @@ impl Default for Automaton {
 }
 
 impl Automaton {
-    /// Adds a text that was said. Nothing matches across its ends.
+    /// Adds a text that was said. No match goes across the ends of texts.
     pub(crate) fn add(&mut self, text: &str) {
         self.last = 0;
         for (_, symbol) in symbols(text) {
@@ -103,7 +103,8 @@ impl Automaton {
         self.by_symbol.insert((state, symbol), edge);
     }
 
-    /// Makes a copy of a state with this length, and leads the states from `from` on to it.
+    /// Copies the state `old`, with a length one above that of `from`. The edges to `old` by `symbol`, from `from`
+    /// and from the states that its links lead to, then go to the copy.
     fn split(&mut self, from: u32, symbol: u32, old: u32) -> u32 {
         let length = self.states[from as usize].length + 1;
         let copy = self.state(length, self.states[old as usize].link);
@@ -122,7 +123,7 @@ impl Automaton {
         copy
     }
 
-    /// Adds a symbol behind the last one: the construction of Blumer et al., for several texts.
+    /// Adds a symbol after the last one, by the construction of Blumer et al. for several texts.
     fn push(&mut self, symbol: u32) {
         let last = self.last;
         if let Some(next) = self.to(last, symbol) {

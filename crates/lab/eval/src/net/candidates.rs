@@ -43,13 +43,13 @@ impl NeedClass {
 pub(crate) struct Candidate {
     pub(crate) needle: Needle,
     pub(crate) class: NeedClass,
-    /// Whether the text stands in a command or an argument.
+    /// Whether the text is in a command or an argument.
     pub(crate) is_command: bool,
-    /// Whether the text stands in an observation and nowhere else.
+    /// Whether the text is only in observations.
     pub(crate) is_observed: bool,
 }
 
-/// Returns the candidates of each turn, each text once, and adds them to the finder.
+/// Returns the candidates of each turn, each text once, and adds them to the matcher.
 pub(crate) fn candidates(
     transcript: &Transcript,
     message_texts: &[MessageText],
@@ -113,7 +113,7 @@ impl Found<'_> {
         }
     }
 
-    /// Adds spans that were said before: left to right, each the longest.
+    /// Adds the spans that were said before, from left to right, each as long as possible.
     fn quotes(&mut self, message_text: &MessageText, before: &Automaton) {
         for (piece, text) in message_text.pieces.iter().enumerate() {
             let text = &text.text.text;
@@ -172,7 +172,7 @@ impl Found<'_> {
     }
 }
 
-/// Passes each string and number of the arguments to `tell`, collapsed.
+/// Passes each string and number of the arguments to `tell`, collapsed. Strings that hold JSON are taken apart.
 fn scalar_texts(arguments: &Json, mut tell: impl FnMut(String)) {
     each_scalar(arguments, &mut |scalar, IsWhole(whole)| match scalar {
         Scalar::Text(text) if whole => tell(collapse(text)),

@@ -1,4 +1,4 @@
-//! The rule of first sight: a message that is new to an agent stands in its next prompt.
+//! The rule of first sight: the next prompt of an agent has to show each message that is new to the agent.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,15 +11,15 @@ use super::message_text::MessageText;
 use super::segment_index::SegmentIndex;
 use super::text::{collapse, structured};
 
-/// The tokens that a first sight shows of a longer message.
+/// The tokens that the first prompt has to show of a longer message.
 pub(crate) const SHOWN_TOKENS: usize = 2000;
 /// The tokens of the head of a longer message; the rest is its tail.
 pub(crate) const HEAD_TOKENS: usize = 1333;
-/// The share of the characters that have to stand in the prompt, in percent.
+/// The share of the characters that the prompt has to show, in percent.
 const STANDS: usize = 98;
 /// The most characters between neighbouring lines.
 const BETWEEN: usize = 120;
-/// Breaks that are forgiven.
+/// The most breaks between neighbouring lines that are allowed in any case.
 const BREAKS: usize = 4;
 
 /// What a message has to show at first sight.
@@ -27,9 +27,9 @@ const BREAKS: usize = 4;
 pub(crate) struct RequiredText {
     units: Vec<Unit>,
     characters: usize,
-    /// The keys of these scalars, with their characters.
+    /// The keys above the scalars of the message's JSON, each with its number of characters.
     keys: BTreeMap<Needle, usize>,
-    /// The tokens that the agent fetches if the message does not stand.
+    /// The windows that the agent fetches if the prompt does not show the message, in tokens.
     pub(crate) windows: Vec<Range<usize>>,
 }
 
@@ -44,8 +44,7 @@ struct Unit {
 }
 
 impl RequiredText {
-    /// Takes a message apart, and adds its lines to the finder. A line without a letter or digit
-    /// does not count.
+    /// Takes a message apart, and adds its lines to the matcher. A line without a letter or digit does not count.
     pub(crate) fn of(message_text: &MessageText, matcher: &mut Matcher) -> Self {
         let tokens = message_text.tokens();
         let mut windows = Vec::with_capacity(2);
@@ -97,7 +96,7 @@ impl RequiredText {
         required
     }
 
-    /// Returns whether enough keys of the message's JSON stand in these segments.
+    /// Returns whether these segments have enough keys of the message's JSON.
     pub(crate) fn has_keys(&self, indexes: &[Arc<SegmentIndex>]) -> bool {
         let stands = |key: Needle| {
             indexes
@@ -109,8 +108,8 @@ impl RequiredText {
         standing * 100 >= self.keys.values().sum::<usize>() * STANDS
     }
 
-    /// Returns whether the message stands in these segments: 98 % of its characters in lines that
-    /// stand there, and half of them in lines that follow their neighbour, or four breaks at most.
+    /// Returns whether these segments show the message: they have lines with 98 % of its characters, and either at
+    /// most four lines that do not follow their neighbour, or half of the characters in lines that do.
     pub(crate) fn stands(&self, indexes: &[&SegmentIndex]) -> bool {
         let places = |unit: &Unit| -> Vec<(usize, usize)> {
             let places = indexes.iter().enumerate().flat_map(|(at, segment_index)| {
@@ -174,14 +173,15 @@ fn follows(
 
 /// A line of a message, or of a scalar of its JSON.
 struct Line {
-    /// Its place in the raw text of the message; of a scalar where it begins.
+    /// The place of the line in the raw text of the message. For a line of a scalar, the empty range where
+    /// the scalar begins.
     place: Range<usize>,
     text: String,
-    /// The keys under which the scalar stands.
+    /// The keys above the scalar; none for a line of text.
     keys: Vec<String>,
 }
 
-/// Returns the lines of a message: of JSON the lines of its scalars.
+/// Returns the lines of a message, or, if a piece is JSON, the lines of its scalars.
 fn lines(message_text: &MessageText) -> Vec<Line> {
     let mut lines = Vec::new();
     for piece in 0..message_text.pieces.len() {
@@ -217,7 +217,7 @@ fn lines(message_text: &MessageText) -> Vec<Line> {
     lines
 }
 
-/// Returns the scalars of JSON, each with the keys under which it stands.
+/// Returns the scalars of JSON, each with the keys above it.
 fn keyed(json: &Json) -> Vec<(Vec<String>, String)> {
     let under = |key: Option<&String>, value: &Json| {
         let mut inner = keyed(value);
@@ -242,8 +242,8 @@ fn keyed(json: &Json) -> Vec<(Vec<String>, String)> {
     }
 }
 
-/// Returns the part of a line that lies within these bytes of the raw text, or `None`. A scalar
-/// lies there if it begins there.
+/// Returns the part of a line that lies within these bytes of the raw text, or `None`. A scalar lies within them if
+/// its beginning does.
 fn clipped(line: &str, place: &Range<usize>, start: usize, end: usize) -> Option<String> {
     if place.is_empty() {
         return (start..end).contains(&place.start).then(|| line.to_owned());

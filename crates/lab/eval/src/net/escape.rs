@@ -33,7 +33,7 @@ fn escape(text: &str) -> Option<(char, usize)> {
     Some((read, 2))
 }
 
-/// Reads `\uXXXX`, or two of these for a character beyond the first plane.
+/// Reads `\uXXXX`, or two of these for a character outside the Basic Multilingual Plane.
 fn unicode(text: &str) -> Option<(char, usize)> {
     let unit = |at: usize| -> Option<u16> {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;

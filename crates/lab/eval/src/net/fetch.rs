@@ -25,7 +25,7 @@ pub(crate) struct Lacking {
 }
 
 impl Lacking {
-    /// Takes a need that the prompt does not hold. `is_lost` says that nothing leads to its source.
+    /// Adds a need that the prompt does not hold. `is_lost` says that nothing in the prompt leads to its source.
     pub(crate) fn need(
         &mut self,
         need: &Need,
@@ -40,7 +40,7 @@ impl Lacking {
         }
     }
 
-    /// Takes a message that the prompt does not show at first sight.
+    /// Adds a message that the prompt does not show at first sight.
     pub(crate) fn unseen(&mut self, message: usize, windows: &[Range<usize>], is_lost: bool) {
         let known = self.windows.entry(message).or_default();
         known.extend(windows.iter().cloned());
@@ -51,7 +51,7 @@ impl Lacking {
 }
 
 impl Fetched {
-    /// Returns whether a text stands in a window that was fetched.
+    /// Returns whether a window that the agent fetched holds a text.
     pub(crate) fn has(&self, needle: Needle) -> bool {
         self.texts.contains(&needle)
     }
@@ -86,8 +86,8 @@ impl Fetched {
     }
 }
 
-/// Returns the tokens of a message that are fetched for a place in it: all, or `window` of them
-/// with the place in the middle.
+/// Returns the tokens of a message that are fetched for a place in the message: all, or `window` of them with the
+/// place in the middle.
 fn around(message_text: &MessageText, place: &Range<usize>, window: usize) -> Range<usize> {
     let tokens = message_text.tokens();
     if tokens <= window {
@@ -102,7 +102,7 @@ fn around(message_text: &MessageText, place: &Range<usize>, window: usize) -> Ra
     start..start + window
 }
 
-/// Returns the windows with overlapping ones as one.
+/// Returns the windows, with overlapping windows merged.
 fn merged(mut windows: Vec<Range<usize>>) -> Vec<Range<usize>> {
     windows.sort_by_key(|window| (window.start, window.end));
     let mut merged: Vec<Range<usize>> = Vec::new();

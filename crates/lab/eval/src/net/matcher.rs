@@ -7,8 +7,8 @@ pub(crate) type Needle = u32;
 
 /// Finds texts where no letter, digit or `_` continues them on either side.
 ///
-/// Each text is filed under the one of its words that the fewest other texts have, so that a line
-/// of code that begins as a thousand others do costs nothing where the others stand.
+/// Each text is filed under its rarest word. So a line of code that begins like a thousand others costs nothing in
+/// texts that have only the others.
 #[derive(Debug, Default)]
 pub(crate) struct Matcher {
     /// Texts by a word: the number of bytes before the word, and the text.
@@ -56,7 +56,7 @@ impl Matcher {
         self.texts.len()
     }
 
-    /// Passes each text that stands in this text to `tell`, with the byte at which it begins.
+    /// Passes each filed text that occurs in `text` to `tell`, with the byte at which it begins.
     pub(crate) fn each(&self, text: &str, mut tell: impl FnMut(Needle, usize)) {
         for (at, word) in words(text) {
             for &(before, needle) in self.by_word.get(word).into_iter().flatten() {
@@ -88,7 +88,7 @@ pub(crate) fn is_word(character: char) -> bool {
     character.is_alphanumeric() || character == '_'
 }
 
-/// Returns the longest words of a text, each with the byte at which it begins.
+/// Returns the words of a text, each with the byte at which it begins.
 pub(crate) fn words(text: &str) -> impl DoubleEndedIterator<Item = (usize, &str)> {
     let parts = text
         .split(|character| !is_word(character))

@@ -14,11 +14,12 @@ use super::text::{collapse, scalars};
 use crate::share::Recall;
 use crate::transcript::Transcript;
 
-/// The characters behind a tool's name in which its arguments stand, beside the arguments.
+/// The arguments of a call have to begin within this many characters of the tool's name, plus three times their own
+/// length.
 const REACH: usize = 200;
 
-/// What was said, by the message that said it. A text is a needle; an action is a needle, or a call
-/// with a number from the first that is not a needle on.
+/// What was said, with the index of the message that said it. Texts and actions in text have the number of a
+/// needle. Calls have the numbers after those of all needles.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     task: Vec<(usize, Needle)>,
@@ -36,7 +37,7 @@ pub(crate) struct Memory {
 struct Call {
     tool: Needle,
     arguments: Vec<Needle>,
-    /// The characters from the beginning of the tool's name on in which the arguments begin.
+    /// All arguments have to begin within this many characters from the beginning of the tool's name.
     reach: usize,
 }
 
@@ -151,12 +152,12 @@ impl Memory {
         needles.filter(|needle| *needle < self.first_call)
     }
 
-    /// Returns the number behind the last needle and call.
+    /// Returns the number after all needles and calls.
     pub(crate) fn end(&self) -> usize {
         self.first_call as usize + self.calls.len()
     }
 
-    /// Returns the numbers of the calls that stand in a text.
+    /// Returns the numbers of the calls that a text shows.
     pub(crate) fn actions_in<'l>(
         &'l self,
         segment_index: &'l SegmentIndex,
@@ -167,7 +168,7 @@ impl Memory {
             .map(|(number, _)| number)
     }
 
-    /// Counts what was said before this turn, and what of it the prompt still says.
+    /// Counts what was said before this turn, and how much of that the prompt still says.
     pub(crate) fn count(
         &self,
         turn: usize,
@@ -218,7 +219,7 @@ fn called(message: &Message, matcher: &mut Matcher) -> impl Iterator<Item = Call
 }
 
 impl Call {
-    /// Returns whether the tool's name stands in a text, with all arguments near behind it.
+    /// Returns whether a text has the tool's name, with all arguments soon after it.
     fn stands(&self, segment_index: &SegmentIndex) -> bool {
         segment_index.places(self.tool).iter().any(|&(_, at)| {
             let at = at as usize;

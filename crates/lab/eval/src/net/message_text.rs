@@ -1,4 +1,4 @@
-//! The texts of a message: its pieces, its tokens, and what in it is a command or an observation.
+//! The texts of a message: its pieces, its tokens, and the parts that are commands or observations.
 
 use std::ops::Range;
 
@@ -40,7 +40,7 @@ pub(crate) enum TextKind {
     Words,
     /// A code block, or an argument of a call.
     Command,
-    /// What a recording shows of the world in the speaker's words.
+    /// What an agent observed, such as a page, recorded among the agent's words.
     Observation,
 }
 
@@ -104,14 +104,14 @@ impl MessageText {
         &self.raw[floor(&self.raw, start)..floor(&self.raw, end)]
     }
 
-    /// Returns the tokens that hold these bytes of the raw text.
+    /// Returns the range of the tokens that hold these bytes of the raw text.
     pub(crate) fn tokens_of(&self, raw: &Range<usize>) -> Range<usize> {
         let start = self.ends.partition_point(|&end| end <= raw.start);
         let end = self.ends.partition_point(|&end| end < raw.end) + 1;
         start..end.min(self.ends.len())
     }
 
-    /// Returns the bytes of the raw text of a part of a piece.
+    /// Returns the range in the raw text of a part of a piece.
     pub(crate) fn place(&self, piece: usize, part: &Range<usize>) -> Range<usize> {
         let piece = &self.pieces[piece];
         let last = floor(&piece.text.text, part.end.saturating_sub(1));
@@ -122,13 +122,13 @@ impl MessageText {
         piece.at + piece.text.origin(part.start)..piece.at + piece.text.origin(last) + width
     }
 
-    /// Returns the bytes of the raw text of a piece.
+    /// Returns the range in the raw text of a piece.
     pub(crate) fn whole(&self, piece: usize) -> Range<usize> {
         let Piece { at, length, .. } = self.pieces[piece];
         at..at + length
     }
 
-    /// Returns what the text at this place of a piece is, by its beginning.
+    /// Returns the kind of the text at this place of a piece. The beginning of the text decides.
     pub(crate) fn kind_at(&self, piece: usize, part: &Range<usize>) -> TextKind {
         let at = self.place(piece, part).start;
         let observed = self.observation.as_ref();

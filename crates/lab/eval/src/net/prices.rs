@@ -1,4 +1,4 @@
-//! Prices, and what turns cost at them.
+//! Prices of tokens, and the costs of turns at these prices.
 
 /// The prices of tokens, how a provider's cache finds a beginning, and the size of what an agent fetches.
 ///
@@ -27,7 +27,7 @@ pub struct Prices {
     pub matching: Matching,
     /// How long the cache keeps a beginning that nobody reads; without end for `None`.
     pub seconds: Option<u32>,
-    /// What long prompts cost more.
+    /// The higher prices of long prompts.
     pub tier: Option<Tier>,
     /// The most tokens that an agent fetches around a place: 800.
     pub window: usize,
@@ -36,17 +36,18 @@ pub struct Prices {
 /// How a provider's cache finds the beginning of a prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matching {
-    /// It compares tokens, in steps of so many.
+    /// The cache compares tokens, in steps of this many.
     Prefix(u64),
-    /// It compares at marks: behind the definitions of tools, behind the system prompts and at the end of a prompt. It
-    /// looks for each mark's beginning, and for those that end up to so many messages before.
+    /// The cache compares at marks: after the definitions of tools, after the system prompts and at the end of a
+    /// prompt. It looks for the beginning that ends at each mark, and for those that end up to this many
+    /// messages before the mark.
     Marks(usize),
 }
 
-/// What a prompt costs from a number of tokens on: all of it, and what the model writes.
+/// The higher prices of long prompts, for all tokens of the prompt and for all tokens that the model writes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tier {
-    /// Prompts with more tokens are dearer.
+    /// A prompt with more tokens than this is dearer.
     pub above: u64,
     /// The factor of all prices of a prompt's tokens.
     pub input: f64,
@@ -118,7 +119,8 @@ impl Prices {
         (kept as f64 * self.cached + (tokens - kept) as f64 * fresh) * factor
     }
 
-    /// Returns what a prompt of so many tokens costs more, and what the model writes then.
+    /// Returns the factors of the prices for a prompt of this many tokens: for its tokens, and for those that the
+    /// model writes.
     fn factors(self, tokens: u64) -> (f64, f64) {
         let tier = self.tier.filter(|tier| tokens > tier.above);
         tier.map_or((1.0, 1.0), |tier| (tier.input, tier.output))
@@ -155,7 +157,7 @@ pub(crate) struct Recovery {
     pub(crate) context: u64,
     /// The tokens of the windows that the agent carries from earlier turns.
     pub(crate) carried: u64,
-    /// The readings of the context: one for all misses, one more for all that is lost.
+    /// How many times the agent reads the context: once for all misses, and once more for all that is lost.
     pub(crate) readings: u64,
     /// The sources that are fetched.
     pub(crate) sources: u64,
@@ -172,7 +174,7 @@ pub struct Cost {
     pub prompts: f64,
     /// The cost of the prompts and of fetching each need that they lack.
     pub net: f64,
-    /// The same for the needs that an agent had to remember.
+    /// The cost of the prompts and of fetching the lacking needs that an agent had to remember.
     pub net_real: f64,
 }
 
@@ -193,13 +195,14 @@ pub struct Costs {
     pub profiles: [Cost; 4],
 }
 
-/// The tokens of a prompt, and of the beginning that a cache has of it, whether or not it has enough tokens to be kept.
+/// The tokens of a prompt, and of the beginning that each cache has of it. The beginning counts even if it is too
+/// short for a provider to keep.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Found {
     pub(crate) tokens: u64,
-    /// At the prices of the report.
+    /// The tokens in the cache at the prices of the report.
     pub(crate) usual: u64,
-    /// At the prices of each shown profile.
+    /// The tokens in the cache at the prices of each shown profile.
     pub(crate) profiles: [u64; 4],
 }
 
@@ -208,7 +211,7 @@ const WINDOWS: [usize; 2] = [400, 1600];
 /// Other prices of a token that the model writes.
 const OUTPUTS: [f64; 2] = [2.0, 10.0];
 
-/// What differs from the prices of a report, and the cost with it.
+/// A setting other than the report's: its name, and the cost under it.
 pub(crate) type Setting = (&'static str, fn(&Costs) -> Cost);
 
 pub(crate) const SETTINGS: [Setting; 5] = [
@@ -228,8 +231,8 @@ impl Cost {
 }
 
 impl Costs {
-    /// Returns what a turn costs, with the recovery of all and of real needs for each of the
-    /// [windows](Prices::windows).
+    /// Returns the costs of a turn. Each [window](Prices::windows) has two recoveries: of all needs, and of the
+    /// needs that an agent had to remember.
     pub(crate) fn of(
         prices: Prices,
         profiles: &[Prices; 4],

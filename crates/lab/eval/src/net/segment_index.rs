@@ -1,4 +1,4 @@
-//! What a segment of a prompt says, and the texts that stand in it.
+//! What a segment of a prompt says, and the needles that occur in it.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,9 +16,9 @@ use super::text::{
 /// The most levels of JSON escapes that are undone.
 const LEVELS: usize = 3;
 
-/// Returns the readings of a segment's text, collapsed, each followed by [`SEPARATOR`]: of JSON its
-/// scalars, strings that hold JSON both as they are and taken apart. Of other text itself, without
-/// the guards of its lines where it has any, and of that with each level of JSON escapes undone.
+/// Returns the readings of a segment's text, collapsed, each followed by [`SEPARATOR`]. JSON is read as its
+/// scalars; a string that holds JSON is read whole and taken apart. Other text is read as it is, then without the
+/// guards of its lines if it has any, then with one more level of JSON escapes undone each time.
 pub(crate) fn normalized(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     if let Some(json) = structured(text) {
@@ -67,11 +67,11 @@ fn without_guards(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.collect())
 }
 
-/// What a segment says and which texts stand in it.
+/// What a segment says, and which texts occur in it.
 #[derive(Debug)]
 pub(crate) struct SegmentIndex {
     pub(crate) text: String,
-    /// Each text that stands in the reading, with the byte at which it begins; ordered.
+    /// Each text that occurs in the reading, with the byte at which it begins; ordered.
     hits: Vec<(Needle, u32)>,
     /// The texts that count for the needs and the memory of a prompt, and the numbers of actions.
     pub(crate) counted: Vec<Needle>,
@@ -91,14 +91,14 @@ impl SegmentIndex {
         }
     }
 
-    /// Returns the distinct texts that stand in the reading.
+    /// Returns the distinct texts that occur in the reading.
     pub(crate) fn needles(&self) -> impl Iterator<Item = Needle> {
         self.hits
             .chunk_by(|(left, _), (right, _)| left == right)
             .map(|same| same[0].0)
     }
 
-    /// Returns the bytes at which a text begins.
+    /// Returns the places of a text in the reading, each with the byte at which it begins.
     pub(crate) fn places(&self, needle: Needle) -> &[(Needle, u32)] {
         let from = self.hits.partition_point(|hit| hit.0 < needle);
         let to = from + self.hits[from..].partition_point(|hit| hit.0 == needle);
@@ -106,11 +106,12 @@ impl SegmentIndex {
     }
 }
 
-/// The words and numbers of a segment that can lead to a message, and the messages that it names.
+/// The clues and the handles of a segment: words and numbers that can lead to a place, and the messages that
+/// the segment names.
 #[derive(Debug, Default)]
 pub(crate) struct References {
     clues: HashSet<String>,
-    /// First and last message of each handle.
+    /// The first and last message of each handle.
     handles: Vec<(usize, usize)>,
 }
 
@@ -143,7 +144,7 @@ impl References {
         }
     }
 
-    /// Returns whether the segment has a handle of the message, and one of these words beside it.
+    /// Returns whether the segment has a handle of the message, and at least one of the clues in `near`.
     pub(crate) fn to(&self, message: usize, near: &str) -> bool {
         self.handles
             .iter()
@@ -160,8 +161,8 @@ fn number(text: &str) -> Option<(usize, usize)> {
     Some((text[..digits].parse().ok()?, digits))
 }
 
-/// Returns the places at which a text names messages as `message 12` or `messages 12 to 15`, and the
-/// first and last of these.
+/// Returns the places at which a text names messages as `message 12` or `messages 12 to 15`, each with the first
+/// and the last of these messages.
 fn phrases(text: &str) -> impl Iterator<Item = (Range<usize>, (usize, usize))> {
     const WORD: &str = "message";
     text.match_indices(WORD).filter_map(move |(at, _)| {

@@ -1,4 +1,4 @@
-//! The measure, fed policies that remember nothing: it has to charge them.
+//! Tests of the measure. It has to charge policies that remember nothing.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::policies::plan;
 use crate::replay::Instrument;
 use crate::transcript::Transcripts;
 
-/// Shows some segments of what was said.
+/// Shows the segments that `show` makes of the messages so far.
 #[derive(Debug)]
 struct Shows {
     messages: Vec<Message>,
@@ -80,8 +80,9 @@ fn call(name: &str, arguments: &Json) -> Json {
         { "id": "c", "function": { "name": name, "arguments": arguments.to_string() } }] })
 }
 
-/// A conversation with records that later calls need. The first call needs the first record, which
-/// is no more among the newest messages then. No text begins in alphabetical order, so no bag of words has its beginning.
+/// A conversation with records that later calls need. The first call needs the first record, which by then is no
+/// longer among the newest messages. No text begins in alphabetical order, so no sorted bag of words has the
+/// beginning of a text.
 fn conversations() -> impl Strategy<Value = Json> {
     let words = "[m-z][a-z]{4,8} [b-l][a-z]{3,8}( [a-z]{4,9}){5,39}";
     let task = "[A-Z][a-z]{5,9} [m-z][a-z]{3,8} [b-l][a-z]{3,8}( [a-z]{4,9}){3,18}\\.";
@@ -252,7 +253,8 @@ fn what_nobody_had_to_remember_is_not_real() {
     "#);
 }
 
-/// A miss costs a reading, the output that asks, and its window, once; then the window is carried.
+/// A miss costs another reading of the prompt, the output that asks, and the fetched window, each once. Later
+/// turns carry the window.
 #[test]
 fn a_recovery_is_priced_by_the_rules() {
     let conversation = json!({ "id": "c", "messages": [
@@ -300,7 +302,8 @@ fn a_recovery_is_priced_by_the_rules() {
     assert_eq!((net.seen.found, net.seen.wanted), (1, 2));
 }
 
-/// Lines in another form, and lines that the same prompt has elsewhere, stand; a pool does not.
+/// A prompt shows a message even if the lines have another form, or are elsewhere in the prompt, but not if
+/// their order differs.
 #[test]
 fn first_sight_is_order_and_not_a_pool() {
     let lines: Vec<String> = (0..30)
@@ -357,9 +360,7 @@ fn first_sight_is_order_and_not_a_pool() {
     assert_eq!(seen(pool), (1, 2));
 }
 
-/// Values without their keys do not stand, and neither do lines that stand elsewhere without a
-/// reference: a model could not read either.
-/// Returns the messages, of the first one the values of its records behind the text `keys`.
+/// Returns the messages. The first message shows the values of its records after the text `keys`.
 fn records(messages: &[Message], keys: &str) -> Vec<Segment> {
     let mut segments: Vec<Segment> = messages.iter().map(Segment::of).collect();
     let text = messages[0].recorded().texts().concat();
@@ -397,8 +398,8 @@ fn first_sight_is_what_a_model_can_read() {
         seen(|messages| messages.iter().map(Segment::of).collect()),
         (3, 3)
     );
-    // The policy shows the values of records by position, first without the line that names their
-    // keys, then with it.
+    // The policy shows the values of records by position. A model cannot read them without the line that names
+    // their keys.
     assert_eq!(seen(|messages| records(messages, "")), (2, 3));
     assert_eq!(
         seen(|messages| records(messages, "@=R(flight,seats,status)\n")),

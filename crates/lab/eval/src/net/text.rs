@@ -1,4 +1,4 @@
-//! Texts as they are compared: white space collapsed, JSON taken apart into its scalars.
+//! Texts in the form in which they are compared: white space collapsed, JSON taken apart into its scalars.
 
 use serde_json::Value as Json;
 use std::borrow::Cow;
@@ -6,8 +6,7 @@ use std::borrow::Cow;
 /// Separates texts that nothing matches across. Collapsed texts do not contain it.
 pub(crate) const SEPARATOR: char = '\0';
 
-/// A text with each run of white space and zero-width characters as one space, and without such
-/// characters at its ends.
+/// A text in which each run of white space and zero-width characters is one space, without such characters at its ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Collapsed {
     pub(crate) text: String,
@@ -78,7 +77,7 @@ fn is_gap(character: char) -> bool {
         )
 }
 
-/// Returns the JSON object or array that a text is.
+/// Returns a text as the JSON object or array that it holds.
 pub(crate) fn structured(text: &str) -> Option<Json> {
     let text = text.trim();
     if !text.starts_with(['{', '[']) || !text.ends_with(['}', ']']) {
@@ -118,11 +117,11 @@ pub(crate) fn each_scalar(json: &Json, tell: &mut impl FnMut(Scalar<'_>, IsWhole
     }
 }
 
-/// Whether a string is a scalar and not JSON that is taken apart after it.
+/// False for a string that holds JSON, whose scalars are passed after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct IsWhole(pub(crate) bool);
 
-/// Returns the scalars of a JSON value as texts, strings that hold JSON taken apart.
+/// Returns the scalars of a JSON value as texts. Strings that hold JSON are taken apart.
 pub(crate) fn scalars(json: &Json) -> Vec<String> {
     let mut scalars = Vec::new();
     each_scalar(json, &mut |scalar, IsWhole(whole)| {

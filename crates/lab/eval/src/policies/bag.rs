@@ -1,4 +1,4 @@
-//! A bag of identifiers: no memory of a conversation, and a test of every measure of memory.
+//! A bag of identifiers. It is no memory of a conversation, and every measure of memory has to show that.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -27,7 +27,7 @@ struct Shown {
     message: Message,
     whole: Segment,
     tokens: usize,
-    /// For a tool's result.
+    /// The result with the placeholder; only for a tool's result.
     placeholder: Option<Segment>,
 }
 

@@ -9,11 +9,11 @@ use accp_memory::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
 use crate::net::floor;
 
-/// The most words and bytes of what is left out that a handle says.
+/// The most words and bytes of the left-out text that a handle quotes.
 const FIRST: usize = 6;
 const FIRST_BYTES: usize = 60;
 
-/// What is cut of the history. System prompts and the words of users stay.
+/// What is cut off the history. System prompts and the words of users stay whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
     /// Nothing.
@@ -110,8 +110,8 @@ impl Policy for Plain {
     }
 }
 
-/// Returns about this many tokens of a text: two thirds from its head and a third from its tail,
-/// and `[n lines: p12: its first words]` for what is left out.
+/// Returns about this many tokens of a text: two thirds from its head and a third from its tail. The text between
+/// them becomes `[n lines: p12: its first words]`.
 fn cut(text: &str, limit: usize, index: usize, counter: &dyn TokenCounter) -> String {
     let tokens = counter.count(text);
     if tokens <= limit {

@@ -30,7 +30,7 @@ impl Policy for Toon {
         self.0.prompt(agent)
     }
 
-    /// Reads the TOON back. A loss on this way is a loss of the policy.
+    /// Reads the TOON back. If the TOON has lost something, the policy has lost it.
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         let message = self.0.message(index)?;
         let Some(text) = shown(message) else {

@@ -1,4 +1,4 @@
-//! Bills of small lists, computed by hand: each word here is one token, and four stand around each message.
+//! Bills of small lists, computed by hand: each word here is one token, and each message costs four more.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::net::{Matching, Prices, Tier};
 use crate::policies::{BASE, plan};
 use crate::transcript::Transcript;
 
-/// A prompt of 6 + 7 tokens, and one of 11 more: 24.
+/// A conversation with two prompts: one of 6 + 7 tokens, and one of 11 tokens more, 24.
 fn two_turns() -> Json {
     json!({ "messages": [
         { "role": "system", "content": "one two" },
@@ -34,7 +34,7 @@ fn measured(json: &Json, policy: &mut dyn Policy, prices: Prices) -> Measure {
     instrument.replay(policy).measure
 }
 
-/// Sends what a function makes of the messages, as a list or as one text.
+/// Sends the segments that a function makes of the messages, as a list or as one text.
 struct Sends(Vec<Message>, fn(&[Message]) -> Vec<Segment>, bool);
 
 impl Policy for Sends {
@@ -99,7 +99,7 @@ fn names_and_arguments_are_billed_and_escapes_are_not() {
             .net
             .prompts[0]
     };
-    // `one`, a line feed and `two`: three tokens in the list, five with an escape in JSON.
+    // `one`, a line feed and `two`: three tokens in the list, five as JSON, with an escape.
     let lines = counted(json!({ "role": "user", "content": "one\ntwo" }));
     assert_eq!(lines, 3 + 4);
     let call = json!({ "role": "user", "content": "one", "tool_calls": [
@@ -158,7 +158,8 @@ fn a_long_prompt_costs_more_as_a_whole() {
     assert_near(cost(&measure), 13.0 * 1.25 + 2.0 * second);
 }
 
-/// Whoever changes what was sent pays for all behind it, at marks from the mark before the change on.
+/// A policy that changes what it sent pays again for everything after the change. With marks, it pays from the last
+/// mark before the change on.
 #[test]
 fn a_change_is_a_step_and_costs_what_stands_behind_it() {
     let forgets = |all: &[Message]| -> Vec<Segment> {
@@ -172,8 +173,8 @@ fn a_change_is_a_step_and_costs_what_stands_behind_it() {
     assert_eq!((measure.changes.found, measure.refused.found), (1, 0));
     // The system prompt has a mark of its own.
     assert_near(cost(&measure), 13.0 * 1.25 + 6.0 * 0.1 + 11.0 * 1.25);
-    // Token by token the beginnings agree a little further: `one` behind what stands around a message is the text of the
-    // user that is gone.
+    // Token by token, the common beginning is a little longer: after the tokens around a message, `one` also begins
+    // the user's message that is gone.
     let prefix = Prices {
         matching: Matching::Prefix(1),
         ..marks(6)
@@ -220,7 +221,8 @@ fn a_list_without_a_result_is_refused_and_so_is_a_change_before_a_bound_thought(
     assert_eq!((measure.refused.found, measure.refused.wanted), (1, 2));
 }
 
-/// Policies that remember nothing look bad, at each of the shown profiles; the list as it is costs its prompts.
+/// Policies that remember nothing cost more than the list, at each of the shown profiles. The net cost of the list
+/// is the cost of its prompts.
 #[test]
 fn whoever_remembers_nothing_is_dearer_than_the_list() {
     let words = "the harbour of Holm closes its northern quay on Sunday the fourth of June";
@@ -276,7 +278,7 @@ fn whoever_remembers_nothing_is_dearer_than_the_list() {
             assert!(poor > list, "{name} at {at}: {poor}, {list}");
         }
     }
-    // Keys, ids and escapes of JSON have their price.
+    // Keys, ids and escapes of JSON cost tokens.
     assert!(text.net.costs.usual.net > list.net.costs.usual.net);
     // The call has lost its result. While it is the newest message, its result may still come.
     assert_eq!((blind.refused.found, blind.refused.wanted), (4, 6));

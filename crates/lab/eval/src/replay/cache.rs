@@ -10,7 +10,7 @@ use crate::net::{Found, Matching, Prices};
 use crate::profile;
 use crate::tokens::{ByKind, Piece, Pieces, by_kind};
 
-/// What providers have of the prompts of a conversation: at the prices of the report, and of each shown profile.
+/// The caches of a conversation's prompts: one at the prices of the report, and one for each shown profile.
 #[derive(Debug)]
 pub(super) struct Caches {
     usual: Cache,
@@ -19,7 +19,7 @@ pub(super) struct Caches {
     newest: BTreeMap<Arc<str>, (Vec<Piece>, Option<f64>)>,
 }
 
-/// What one provider has of beginnings that end at marks.
+/// The cache of one provider: beginnings that end at marks.
 #[derive(Debug)]
 struct Cache {
     prices: Prices,
@@ -27,20 +27,21 @@ struct Cache {
     marks: HashMap<u64, Option<f64>>,
 }
 
-/// A prompt, as caches find it.
+/// A prompt, and what the caches have of it.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) found: Found,
     /// The tokens that the cache has at the prices of the report, by kind.
     pub(super) kept: ByKind,
-    /// Where the agent's prompt before this one no longer stands: the first piece that differs. `None` if it stands whole.
+    /// The change of the agent's previous prompt: its first piece that differs. `None` if this prompt begins with
+    /// the whole previous prompt.
     pub(super) changed: Option<Change>,
 }
 
 /// A change of what was sent before.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
-    /// Whether a thought that is bound to what stands before it stands behind the change.
+    /// Whether the prompt keeps a thought after the change that its provider binds to the messages before the thought.
     pub(super) breaks_bound: bool,
 }
 
@@ -94,7 +95,7 @@ impl Caches {
 }
 
 impl Cache {
-    /// Returns the tokens of the beginning that the cache has of a prompt, and keeps the prompt.
+    /// Returns the tokens that the cache has of the beginning of a prompt, and keeps the prompt.
     fn find(
         &mut self,
         shared: &[(u64, Option<f64>)],
@@ -159,7 +160,8 @@ fn bounds(prompt: &[Piece]) -> Vec<Bound> {
     bounds.collect()
 }
 
-/// Returns the pieces behind which a program marks a beginning: the definitions of tools, the system prompts and the end.
+/// Returns the pieces after which a program sets a mark: the last definition of tools, the last leading system
+/// prompt, and the end of the prompt.
 fn marks(prompt: &[Piece]) -> Vec<usize> {
     let leading = |kinds: &[Kind]| {
         let lead = prompt
@@ -177,7 +179,7 @@ fn marks(prompt: &[Piece]) -> Vec<usize> {
     marks
 }
 
-/// Returns what changed of a prompt that was sent before; `None` if it stands whole at the beginning of the next.
+/// Returns how the next prompt changes a prompt that was sent before; `None` if it begins with the whole prompt.
 fn change(before: &[Piece], now: &[Piece]) -> Option<Change> {
     let same = before.iter().zip(now);
     let same = same.take_while(|(before, now)| before.is_same(now)).count();
@@ -197,12 +199,12 @@ fn change(before: &[Piece], now: &[Piece]) -> Option<Change> {
     })
 }
 
-/// Returns whether a message has a thought, which its provider binds to the exact list before it.
+/// Returns whether a message has a thought, which its provider binds to the exact messages before it.
 fn is_bound(json: &str) -> bool {
     if !json.contains("thinking") {
         return false;
     }
-    // The list of its speaker has something before the JSON.
+    // In the list of the speaker, a prefix comes before the JSON.
     let json = json.find('{').map_or(json, |at| &json[at..]);
     let json: serde_json::Value = serde_json::from_str(json).unwrap_or_default();
     let mut parts = json["content"].as_array().into_iter().flatten();

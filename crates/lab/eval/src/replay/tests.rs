@@ -58,7 +58,7 @@ fn replay(json: &Json, policy: &mut dyn Policy) -> Measure {
         .measure
 }
 
-/// These conversations are shorter than what a provider keeps.
+/// Returns prices without a minimum, because these conversations are too short for a provider to keep.
 fn prices() -> Prices {
     Prices::default().without_minimum()
 }
@@ -158,7 +158,7 @@ fn results_count_once_and_in_the_first_prompt_after_them() {
     ]);
     let measure = replay(&json!({ "messages": messages }), &mut Terse::default());
     let count = |text: &str| Bpe::default().count(text) as u64;
-    // What a list bills for a result: its tool's name, its text, and four tokens around them.
+    // The tokens of a result in a list: its tool's name, its text, and four tokens around them.
     let base = [0, 6].map(|n| count(&format!("t\nfound {n}")) + 4);
     assert_eq!(measure.results.shown, 2);
     assert_eq!(measure.results.tokens, 2 * (count("of:\n") + count("it\n")));

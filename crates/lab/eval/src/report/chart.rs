@@ -16,15 +16,15 @@ const BAR: f64 = 20.0;
 const GAP: f64 = 10.0;
 /// Least and greatest width of the names beside bars and lines.
 const NAMES: [f64; 2] = [120.0, 460.0];
-/// Room between names and the plot, in which lines lead from one to the other.
+/// Room between the names and the plot, for lines from each name to its place.
 const LEAD: f64 = 26.0;
-/// Width of a square in the colour of a line, with the room behind it.
+/// Width of a square in the colour of a line, with the room to the right of it.
 const SQUARE: f64 = 14.0;
 /// The most bytes of names in a line of a label.
 const LABEL_BYTES: usize = 36;
 /// Points nearer to each other than this share a label.
 const SAME: f64 = 7.0;
-/// The room around a point.
+/// The room that a point takes on each side.
 const POINT: f64 = 7.0;
 /// Colours that most people can tell apart, in order.
 const COLOURS: [&str; 16] = [
@@ -106,7 +106,7 @@ pub(crate) struct Part {
     pub(crate) size: u64,
 }
 
-/// A plot with two axes, with room to the right of it and between its lowest value and its edge.
+/// The area of a plot with two axes, with free room to the right and below the lowest value.
 struct Plot {
     x: Axis,
     y: Axis,
@@ -114,7 +114,7 @@ struct Plot {
     below: f64,
 }
 
-/// Draws named points in a plane: across around 1, up from 0.
+/// Draws named points in a plane. The horizontal axis includes 1, and the vertical axis includes 0.
 pub(crate) fn points(points: &[Point<'_>], across: &str, up: &str) -> String {
     let x = Axis::over(points.iter().map(|point| point.x).chain([1.0]), 0.5);
     let y = Axis::over(points.iter().map(|point| point.y).chain([0.0]), 0.04);

@@ -8,7 +8,7 @@ use crate::share::Recall;
 /// A column: its name, and its cell of a row.
 pub type Column = (&'static str, fn(&Row) -> String);
 
-/// Net cost, and what stands beside it.
+/// The columns of the main table: net cost and related figures.
 pub const COLUMNS: [Column; 23] = [
     ("policy", |row| row.policy.clone()),
     ("net", |row| share_text(row.net())),
@@ -50,7 +50,7 @@ pub const COLUMNS: [Column; 23] = [
     }),
 ];
 
-/// Further figures.
+/// The columns of the table of further figures.
 pub const FURTHER: [Column; 5] = [
     ("further", |row| row.policy.clone()),
     ("tokens", |row| row.measure.spent.total().to_string()),
@@ -59,8 +59,8 @@ pub const FURTHER: [Column; 5] = [
     ("read back", |row| recall(row.measure.bytes)),
 ];
 
-/// Net cost at the prices of the [shown](crate::SHOWN) profiles, in this order: of all conversations, of the worst one, and
-/// the share of conversations that cost more than under the base.
+/// The columns of the net cost at the prices of the [shown](crate::SHOWN) profiles, in this order: of all
+/// conversations, of the worst one, and the share of conversations that cost more than under the base.
 pub const PROFILES: [Column; 5] = [
     ("net (worst, dearer)", |row| row.policy.clone()),
     (SHOWN[0], |row| at_profile(row, 0)),
@@ -69,7 +69,7 @@ pub const PROFILES: [Column; 5] = [
     (SHOWN[3], |row| at_profile(row, 3)),
 ];
 
-/// Prompts as lists inside a window.
+/// The columns of the table of prompts as lists inside a window.
 pub const LISTS: [Column; 6] = [
     ("window", |row| row.policy.clone()),
     ("prompts", |row| row.measure.prompts.to_string()),

@@ -25,7 +25,7 @@ pub(super) fn row(report: &Report, corpus: &Corpus, row: &Row) -> Json {
     json
 }
 
-/// Returns net cost and what stands beside it.
+/// Returns net cost and related figures.
 fn figures(row: &Row) -> Json {
     let net = &row.measure.net;
     let lists = row.measure.refused.wanted > 0;
@@ -89,7 +89,7 @@ fn profiles(row: &Row) -> Json {
     Json::Object(profiles.collect())
 }
 
-/// Returns the figures of prompts as lists inside the window; nothing without one.
+/// Returns the figures of prompts as lists inside the window; null without a window.
 fn lists(report: &Report, row: &Row) -> Json {
     let Some(window) = report.window else {
         return Json::Null;

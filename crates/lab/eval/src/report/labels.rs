@@ -1,4 +1,4 @@
-//! Rooms for the labels of points, so that no label covers another.
+//! Places for the labels of points, so that no label covers another.
 
 /// The height of a line of a label.
 pub(super) const LABEL: f64 = 14.0;
@@ -23,7 +23,7 @@ impl Area {
     }
 }
 
-/// The parts of a chart that labels leave free.
+/// The parts of a chart that are taken. Labels leave them free.
 #[derive(Debug)]
 pub(super) struct Taken {
     all: Area,
@@ -44,8 +44,8 @@ impl Taken {
         }
     }
 
-    /// Takes the nearest room for a label of these lines beside a point. Returns the room, and the
-    /// end of a line from the point if the label is not beside it.
+    /// Takes the nearest free place for a label of these lines beside a point. Returns the place, and the end of a
+    /// line from the point if the label is not beside the point.
     pub(super) fn label(
         &mut self,
         (left, top): (f64, f64),

@@ -16,8 +16,8 @@ use crate::transcript::Transcript;
 /// - `texts`: the texts of segments, each once.
 /// - `turns`: for each, the index of its message, its agent, its needs (class, text, source, the
 ///   place of the text in the source, whether the need is real), and the prompt of each policy.
-/// - A prompt: its tokens, a letter for the fate of each need, how many of its segments are those
-///   of the same policy's prompt in the turn before, and its other segments (text, kind, message).
+/// - A prompt: its tokens, a letter for the fate of each need, how many of its first segments are the same as in
+///   the policy's prompt for the turn before, and its other segments (text, kind, message).
 pub(crate) fn scene(
     corpus: &str,
     transcript: &Transcript,

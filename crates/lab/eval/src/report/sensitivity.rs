@@ -7,13 +7,13 @@ use serde_json::{Value as Json, json};
 use super::{Corpus, Row};
 use crate::net::{Cost, Costs, Net, SETTINGS};
 
-/// Net costs nearer to each other than this share a place.
+/// Policies whose net costs differ by less than this have the same place.
 const SAME: f64 = 0.0005;
 
 impl Corpus {
-    /// Returns the net cost of each policy at the prices of the report, and with other windows,
-    /// prices of output and beginnings that a provider keeps, as a table with its heading. The
-    /// policies come by net cost. A place in brackets is one that the policy has not otherwise.
+    /// Returns a table with its heading: the net cost of each policy at the prices of the report, and with other
+    /// windows, prices of output and beginnings that a provider keeps. The policies are in the order of net cost. A
+    /// number in brackets is the place of the policy, where it differs from the place at the prices of the report.
     pub fn sensitivity(&self) -> Vec<[String; 2 + SETTINGS.len()]> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| row.net().is_some()).collect();
         rows.sort_by(|one, other| one.net().partial_cmp(&other.net()).unwrap_or(Equal));
@@ -41,7 +41,7 @@ impl Corpus {
         table
     }
 
-    /// Returns the net cost of a policy at some of the prices, and its place among the policies,
+    /// Returns the net cost of a policy at the prices that `at` chooses, and its place among the policies,
     /// from 1.
     fn placed(&self, row: &Row, at: impl Fn(&Net) -> Cost) -> (f64, usize) {
         let net = |row: &Row| row.shares(&at).1;

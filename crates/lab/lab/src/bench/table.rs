@@ -6,8 +6,7 @@ use accp_eval::{BASE, COLUMNS, Column, Corpus, FURTHER, LISTS, PROFILES, Prices,
 
 use accp_console::table::Table;
 
-/// Writes two tables for each corpus, with a window a third one, and with `all` and with `sensitivity`
-/// one more.
+/// Writes two tables for each corpus, and one more for each of these: a window, `all`, and `sensitivity`.
 pub(crate) fn text(report: &Report, all: bool, sensitivity: bool) -> String {
     let mut text = String::new();
     for corpus in &report.corpora {

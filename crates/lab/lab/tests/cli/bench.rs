@@ -128,8 +128,8 @@ fn the_example_is_measured_by_default() {
     assert!(rows.iter().filter(ours).count() == 1 && ours(&&rows[14]));
     assert_eq!(rows[0]["results"], json!(1.0));
     let shown = |row: usize| rows[row]["shown_results"].as_u64().unwrap();
-    // Row 11 is the context of a session. It does not show where each message stands, so it has no
-    // share of results.
+    // Row 11 is the context of a session. It does not tell which part shows which message, so it has no share of
+    // results.
     assert_eq!((shown(11), &rows[11]["results"]), (0, &Json::Null));
     assert!(shown(0) > 0 && shown(12) == shown(0));
     assert!(rows[12]["results"].as_f64().unwrap() < 1.0);
@@ -178,7 +178,7 @@ fn the_page_stands_alone() {
     insta::assert_snapshot!(run.stderr, @"error: --show: found no conversation `y`; give the `id` that the file has, or `conversation N`");
 }
 
-/// What somebody has said is for the owner of the file alone, whatever the umask lets through.
+/// Only the owner of a dump or a page may read what people have said, whatever the umask allows.
 #[cfg(unix)]
 #[test]
 fn dumps_and_pages_are_their_owner_s() {
@@ -213,7 +213,7 @@ fn prices_tools_and_encoding_are_the_given_ones() {
             "",
         );
         assert_eq!(run.code, Some(0), "{}", run.stderr);
-        // The row of `json`: the few words of the list have as many tokens in both encodings.
+        // The row of `json`. The short list has equally many tokens in both encodings.
         without_times(&run).remove(1)
     };
     let plain = base(&[]);
@@ -245,7 +245,8 @@ fn prices_tools_and_encoding_are_the_given_ones() {
     );
 }
 
-/// A profile is a name or a file, single prices go before it, and what is none is told with the names there are.
+/// Prices are named by a profile or by its file, and single prices override the profile. An unknown name is an
+/// error that lists the known names.
 #[test]
 fn the_prices_are_those_of_a_profile() {
     let folder = files();

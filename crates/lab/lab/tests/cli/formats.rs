@@ -36,7 +36,7 @@ fn fine(run: Run) -> Run {
     run
 }
 
-/// The columns that do not depend on the words of a format.
+/// The columns that do not depend on the wording of a format.
 fn figures(row: &Json) -> Json {
     let all = row["bytes"]["wanted"] == row["bytes"]["found"];
     json!({ "policy": row["policy"], "prompts": row["prompts"], "needs": row["needs"], "all": all })
@@ -92,7 +92,7 @@ fn stock() -> Json {
     json!({ "id": "stock/1", "messages": messages })
 }
 
-/// The figures of a policy that the words of a format may not change.
+/// The figures of a policy that do not depend on the wording of a format.
 const FIGURES: [&str; 21] = [
     "policy",
     "needs",
@@ -160,7 +160,7 @@ fn a_conversation_has_the_same_net_cost_in_each_format() {
     }
 }
 
-/// A log of calls is read by every command, and an error names the place of what is wrong.
+/// Every command reads a log of calls. An error names the place of the fault.
 #[test]
 fn every_command_reads_a_log_of_calls() {
     let user = json!({ "role": "user", "content": "Is there rye?" });

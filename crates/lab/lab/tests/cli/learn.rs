@@ -226,8 +226,8 @@ fn what_cannot_be_learnt_from_is_told_with_its_cure() {
     assert_eq!(folder.run(["learn"], "").code, Some(2));
 }
 
-/// A registry for one tokenizer, tuned for another, becomes the registry that would have been
-/// learnt for the other, except for its codes. Tuning it again changes nothing.
+/// A registry for one tokenizer, tuned for another, becomes the registry that would have been learnt for the other
+/// tokenizer, except for its codes. Tuning it again changes nothing.
 #[test]
 fn tune_chooses_names_for_another_tokenizer() {
     let traces = lines(&library());

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of this example.
 
 use std::path::PathBuf;
 
@@ -19,13 +19,13 @@ pub(crate) struct Args {
     pub(crate) tokens: usize,
     pub(crate) lists: Option<String>,
     pub(crate) summaries: Option<String>,
-    /// The most lists that are written of a file and setting.
+    /// The most lists that are written for one file at one setting.
     pub(crate) limit: usize,
     /// Where files are written.
     pub(crate) root: Option<PathBuf>,
-    /// Files are written of one list in so many.
+    /// One of this many lists is also run with files.
     pub(crate) every: usize,
-    /// Whether the room of refused lists is shown.
+    /// Whether the table shows how much room the refused lists left for a summary.
     pub(crate) spare: bool,
 }
 
@@ -110,7 +110,7 @@ impl Args {
             .flat_map(|size| self.stress.iter().map(|stress| (*size, *stress)))
     }
 
-    /// Says a line of the table.
+    /// Prints a line of the table: on the standard error if the lists go to the standard output.
     pub(crate) fn say(&self, line: &str) {
         if self.lists.as_deref() == Some("-") {
             eprintln!("{line}");

@@ -1,4 +1,4 @@
-//! What must hold of a list that leaves. It shares no code with the planner.
+//! Checks each list that a step returns. The checks share no code with the planner.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -58,7 +58,7 @@ impl TokenCounter for Counter {
     }
 }
 
-/// Returns the tokens of a list: a line for each message and for the system prompt beside it.
+/// Returns the tokens of a list. Each message, and the system prompt beside the list, counts as a line.
 pub(crate) fn tokens<'m>(
     talk: &'m Talk,
     messages: impl Iterator<Item = &'m str>,
@@ -70,7 +70,7 @@ pub(crate) fn tokens<'m>(
         .sum()
 }
 
-/// Returns the tokens of what has to stay whatever leaves: system messages and the newest turn.
+/// Returns the tokens of the messages that no tier may remove: system messages and the newest turn.
 pub(crate) fn least(talk: &Talk, end: usize, counter: &Counter) -> u64 {
     let all: Vec<Json> = talk.messages[..end]
         .iter()
@@ -86,7 +86,8 @@ pub(crate) fn least(talk: &Talk, end: usize, counter: &Counter) -> u64 {
     tokens(talk, stay, counter)
 }
 
-/// Returns the index of the first message of the newest turn: the last message, and what a result in it answers.
+/// Returns the index of the first message of the newest turn: the last message, or the call that the last message
+/// answers.
 fn newest(form: Form, all: &[Json]) -> usize {
     let is_user = |json: &Json| json["role"] == "user";
     let is_result = |json: &Json| match form {
@@ -126,10 +127,10 @@ fn newest(form: Form, all: &[Json]) -> usize {
     at
 }
 
-/// A list that left, and what it was made of.
+/// A list that a step returned, and what the step got.
 pub(crate) struct Step<'s> {
     pub(crate) talk: &'s Talk,
-    /// The messages of the conversation that were said.
+    /// How many messages of the conversation the step knows.
     pub(crate) end: usize,
     pub(crate) before: &'s [Arc<str>],
     pub(crate) given: &'s MessageList,
@@ -141,7 +142,7 @@ pub(crate) struct Step<'s> {
 }
 
 impl Step<'_> {
-    /// Returns what does not hold.
+    /// Returns the checks that failed.
     pub(crate) fn faults(&self, counter: &Counter) -> Vec<String> {
         let mut faults = Vec::new();
         let raws = self
@@ -181,7 +182,8 @@ impl Step<'_> {
         faults
     }
 
-    /// Each message is one of the conversation, in order, or says what was cut from one; others are summaries.
+    /// Checks that each message stands in the conversation, in order, or is such a message with texts cut. Only
+    /// summaries may stand beside these.
     fn stays(&self, faults: &mut Vec<String>) {
         let mut next = 0;
         for (at, message) in self.list.messages().iter().enumerate() {
@@ -206,7 +208,7 @@ impl Step<'_> {
         }
     }
 
-    /// Without a tier that acts, the list only grew at its end.
+    /// Checks that the list only grew at its end, if no tier acted.
     fn grows(&self, faults: &mut Vec<String>) {
         let raws = || {
             self.list
@@ -226,7 +228,8 @@ impl Step<'_> {
         }
     }
 
-    /// The first words of the user stand in the list, or a part of them and where they stand.
+    /// Checks that the list has the first words of the user. If these are too long, the summary has to name the file
+    /// that holds them.
     fn intent(&self, counter: &Counter, faults: &mut Vec<String>) {
         let acted = self
             .events
@@ -311,7 +314,7 @@ fn quotes(summary: &str, text: &str) -> bool {
         .contains(text.trim_matches('\n'))
 }
 
-/// Returns whether a message is another with texts that were cut, and nothing else.
+/// Returns whether `cut` is `whole` with some texts cut, and with no other change.
 fn cut_of(whole: &Json, cut: &Json) -> bool {
     match (whole, cut) {
         (Json::Object(a), Json::Object(b)) => {

@@ -5,8 +5,8 @@ use serde_json::Value as Json;
 
 use crate::talk::Chat;
 
-/// Joins lists of agents until they have so many tokens, `count` times, each from another beginning. Ids of calls get
-/// the number of their part before them. Only the first system message stays.
+/// Joins lists of agents until the joined list has `tokens` tokens. Does so `count` times, and begins each time with
+/// another list. The number of its part is put before each id of a call. Only the first system message stays.
 pub(crate) fn joined(chats: &[Chat], count: usize, tokens: usize, counter: Bpe) -> Vec<Chat> {
     let sizes: Vec<usize> = chats.iter().map(|chat| size(chat, counter)).collect();
     let one = |number: usize| {
@@ -42,7 +42,7 @@ fn size(chat: &Chat, counter: Bpe) -> usize {
         .sum()
 }
 
-/// Appends a list without its calls in flight.
+/// Appends a list. Calls at its end are left out together with their results: some of them may be in flight.
 fn append(joined: &mut Chat, chat: &Chat, part: usize) {
     let is_call = |message: &Json| message["tool_calls"].is_array();
     let last = chat

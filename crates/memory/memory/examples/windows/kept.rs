@@ -1,4 +1,4 @@
-//! Lists whose files are written: the conversation comes back from files alone, after the index is deleted.
+//! Runs that write files. After the index is deleted, the files alone have to give the conversation back.
 
 use std::fs;
 use std::path::Path;
@@ -14,11 +14,11 @@ use crate::checks::Counter;
 use crate::talk::Talk;
 use crate::tally::Tally;
 
-/// So much of a line is looked for in the index.
+/// How many characters of a line are looked for in the index.
 const SNIPPET: usize = 40;
 
-/// Lets a list grow below a root of its own, deletes the index, and restores the conversation in another process, as
-/// far as files can tell.
+/// Lets a list grow below a root of its own, and deletes the index. Then opens the session again, and restores the
+/// conversation from the files alone.
 pub(crate) fn run(
     talk: &Talk,
     window: &Window,
@@ -88,7 +88,7 @@ pub(crate) fn run(
     searched(talk, &root, &moved, tally).map_err(|error| at(&error))
 }
 
-/// Looks for a line of each file that left in an index that is made anew.
+/// Makes the index anew, and looks in it for a line of each file that left the list.
 fn searched(talk: &Talk, root: &Path, files: &[String], tally: &mut Tally) -> Result<()> {
     let mut index = Index::open(root).map_err(|error| error.to_string())?;
     let skipped = index.update().map_err(|error| error.to_string())?;

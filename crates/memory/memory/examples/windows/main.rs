@@ -37,7 +37,7 @@ use tally::Tally;
 /// The result of everything here.
 type Result<T> = std::result::Result<T, String>;
 
-/// The faults that are shown of a setting.
+/// The most faults that are shown for one setting.
 const SHOWN: usize = 5;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! Lists and summaries for others to judge.
+//! Writes lists and summaries to files, so that other programs can judge them.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,9 +13,9 @@ use crate::Result;
 pub(crate) struct Out {
     lists: Option<Box<dyn Write>>,
     summaries: Option<Box<dyn Write>>,
-    /// The most lists of a setting.
+    /// The most lists that are written for one setting.
     pub(crate) limit: usize,
-    /// The lists of this setting so far, and those that were seen.
+    /// How many lists this setting has written, and how many lists were offered in all.
     written: usize,
     seen: u64,
 }
@@ -36,14 +36,13 @@ impl Out {
         self.written = 0;
     }
 
-    /// Writes each list after a tier acted, and one of ten others.
+    /// Writes each list that a tier changed, and about one of 16 of the other lists.
     pub(crate) fn list(&mut self, list: &MessageList, acted: bool) -> Result<()> {
         let Some(out) = &mut self.lists else {
             return Ok(());
         };
         self.seen += 1;
-        // About one list of 16 is chosen. The multiplier spreads the numbers, so that no step of a
-        // conversation is chosen more often.
+        // The multiplier spreads the numbers, so that no step of a conversation is chosen more often.
         let is_chosen = acted || self.seen.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 60 == 0;
         if !is_chosen || self.written >= self.limit {
             return Ok(());

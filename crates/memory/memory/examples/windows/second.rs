@@ -1,4 +1,4 @@
-//! The second implementation of the rules, which the tests have.
+//! The rules, implemented a second time. The tests use the same implementation.
 
 #[path = "../../tests/second/anthropic.rs"]
 mod anthropic;
@@ -10,7 +10,7 @@ mod responses;
 use accp_memory::Form;
 use serde_json::Value as Json;
 
-/// Returns code and message of each fault.
+/// Returns the code of each fault, and the index of its message.
 pub(crate) fn faults(form: Form, messages: &[Json]) -> Vec<(&'static str, usize)> {
     match form {
         Form::OpenAi => chat::faults(messages),

@@ -16,10 +16,10 @@ use crate::out::Out;
 use crate::talk::Talk;
 use crate::tally::Tally;
 
-/// Every so many steps the whole conversation is given, too.
+/// One of this many steps is also planned from the whole conversation, and one is compressed a second time.
 const SAMPLE: usize = 7;
 
-/// The paths of files that were made: nothing is written.
+/// The paths that plans have named so far. No file is written.
 #[derive(Default)]
 struct Made(RefCell<BTreeSet<String>>);
 
@@ -41,9 +41,9 @@ pub(crate) struct Sweep<'s> {
     writes: &'s Writes,
     session: ListSession,
     made: Made,
-    /// The list that left last.
+    /// The list that the last step returned.
     shown: Vec<Arc<str>>,
-    /// How many messages it knows.
+    /// How many messages of the conversation the session knows.
     said: usize,
 }
 
@@ -110,7 +110,7 @@ impl<'s> Sweep<'s> {
         self.session.plan(list, &options, &self.made, &mut ())
     }
 
-    /// Counts a step without a list, and how much room there was beside what has to stay.
+    /// Counts a step that was refused, and the room that was left beside the messages that no tier may remove.
     fn refused(&self, end: usize, tally: &mut Tally) {
         let least = least(self.talk, end, self.counter);
         if least <= self.window.room() {
@@ -119,7 +119,7 @@ impl<'s> Sweep<'s> {
         }
     }
 
-    /// Takes a list that left, and checks it.
+    /// Takes over the list that a step returned, and checks it.
     fn take(
         &mut self,
         given: &MessageList,
@@ -197,7 +197,7 @@ impl<'s> Sweep<'s> {
         Ok(())
     }
 
-    /// Compresses a list again: nothing was said, so nothing changes.
+    /// Compresses a list a second time. No message was added, so nothing may change.
     fn again(&self, list: &MessageList, number: usize, acted: bool, at: &str, tally: &mut Tally) {
         if !acted && !number.is_multiple_of(SAMPLE) {
             return;

@@ -1,4 +1,4 @@
-//! The list that one agent of a recorded conversation has, and where it stands before each message of the agent.
+//! The list that one agent of a recorded conversation has, and its length before each message of the agent.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ impl Talk {
     /// Gives a list its form.
     ///
     /// # Errors
-    /// When the form cannot say a message, or the list breaks a rule of the form.
+    /// When the form cannot express a message, or the list breaks a rule of the form.
     pub(crate) fn of(chat: &Chat, form: Form) -> Result<Self> {
         let mut talk = Self {
             id: chat.id.clone(),
@@ -58,7 +58,8 @@ impl Talk {
         }
     }
 
-    /// Lets the writer of accp-recordings give the list its form, with an id of its own for each call.
+    /// Lets the writer of accp-recordings write the messages in this form. The writer gives each call an id of its
+    /// own.
     fn written(&mut self, chat: &Chat) -> Result<()> {
         let format = if self.form == Form::Anthropic {
             Format::Anthropic
@@ -116,7 +117,7 @@ impl Talk {
     }
 }
 
-/// Returns the messages of a chat in this form, and the system prompt beside them.
+/// Writes the messages of a chat in this form. Returns them with the system prompt that stands beside them.
 fn document(messages: &[Json], format: Format, form: Form) -> Result<(Vec<Json>, Option<String>)> {
     let recorded = Conversation::read(json!({ "messages": messages }), Format::OpenAi);
     let recorded = recorded.map_err(|error| error.to_string())?;
@@ -132,7 +133,8 @@ fn document(messages: &[Json], format: Format, form: Form) -> Result<(Vec<Json>,
     Ok((all, document.get(beside).map(Json::to_string)))
 }
 
-/// Gives an item that only says something its easy form: parts of an answer need the ids of the provider.
+/// Gives an item that has only a text its short form. In the long form, an item of the model needs the provider's
+/// ids.
 fn easy(item: &mut Json) {
     let parts = item["content"].as_array().map(Vec::as_slice);
     let text = match parts {
@@ -142,8 +144,8 @@ fn easy(item: &mut Json) {
     item["content"] = text;
 }
 
-/// Returns a message as forms have it that know no names of speakers; Anthropic's has no later system messages, and
-/// no white space at the end of a text.
+/// Returns a message without the name of its speaker. For Anthropic, a later system message becomes a message of the
+/// user, and texts lose white space at their end.
 fn plain(at: usize, message: &Json, form: Form) -> Json {
     let mut message = message.clone();
     if let Some(map) = message.as_object_mut() {
@@ -229,7 +231,7 @@ fn chat(all: &[Recorded<'_>], name: &str, id: String) -> Chat {
     chat
 }
 
-/// Returns the ids of the calls of a message if the results of all come right behind it, or nothing comes.
+/// Returns the ids of a message's calls if the results of all calls follow at once, or if no result follows at once.
 fn answered<'r>(
     said: Recorded<'r>,
     behind: impl Iterator<Item = Recorded<'r>>,
@@ -268,7 +270,7 @@ fn own(index: usize, said: Recorded<'_>, calls: bool) -> Json {
     json!({ "role": "assistant", "content": content, "tool_calls": said.calls().map(call).collect::<Vec<_>>() })
 }
 
-/// Returns a message of another: calls are told in words, since their results are the other's.
+/// Returns a message of another speaker. Its calls become words, because the other speaker has their results.
 fn others(index: usize, said: Recorded<'_>) -> Json {
     let mut map = Map::new();
     let role = if said.role() == Some("system") {

@@ -1,4 +1,4 @@
-//! What happened, counted.
+//! Counts what happened in the steps.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -13,19 +13,20 @@ pub(crate) struct Tally {
     /// Steps in which a tier acted.
     pub(crate) acted: usize,
     pub(crate) tiers: BTreeMap<Tier, usize>,
-    /// Steps whose share of the window was the largest, in thousandths.
+    /// The largest share of the window that a list took, in thousandths.
     pub(crate) most: u64,
     /// Steps in which no list left.
     pub(crate) refused: usize,
-    /// Those among them in which system messages and the newest turn alone fit.
+    /// The refused steps in which system messages and the newest turn alone would have fitted.
     pub(crate) might: usize,
-    /// Refusals in which a summary of so many tokens would have fitted beside them.
+    /// For each of these steps, the tokens that were left for a summary.
     pub(crate) spare: Vec<u64>,
-    /// Lists that were refused at a step, and at their last.
+    /// Lists that were refused at some step (`stuck`), or at their last step (`ended`).
     pub(crate) stuck: usize,
     pub(crate) ended: usize,
     pub(crate) faults: Vec<String>,
-    /// Comparisons that were made: whole against grown, twice against once.
+    /// How many lists were compared with the list of the whole conversation (`whole`), or were compressed a second
+    /// time (`twice`).
     pub(crate) whole: usize,
     pub(crate) twice: usize,
     pub(crate) verbatim: usize,

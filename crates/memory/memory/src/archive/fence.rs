@@ -37,7 +37,7 @@ impl<'t> Lines<'t> {
         self.at >= self.text.len()
     }
 
-    /// Goes on to the first line for which this holds; to the end, if there is none.
+    /// Skips to the first line for which `holds` is true, or to the end if there is no such line.
     pub(super) fn skip_to(&mut self, holds: impl Fn(&str) -> bool) {
         let mut ahead = self.clone();
         while let Some((_, line)) = ahead.next() {
@@ -48,8 +48,9 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Returns the text before the next line that is this fence, and the number of its last line. The fence is
-    /// read too, and has to end with a line feed. Otherwise there is no text, and nothing more is read.
+    /// Returns the text before the next line that is this fence, and the number of the last line of the text. The
+    /// fence is read too, and has to end with a line feed. If no such fence follows, there is no text, and all lines
+    /// are used up.
     pub(super) fn until(&mut self, fence: &str) -> Option<(&'t str, usize)> {
         let start = self.at;
         loop {

@@ -27,7 +27,7 @@ pub(super) fn write(message: &Archived) -> String {
     .join(BETWEEN)
 }
 
-/// Reads a line that is the heading of a message, which has no text yet.
+/// Reads the heading of a message. The message gets its text later. Returns `None` if the line is no heading.
 pub(super) fn of_line(line: &str) -> Option<Archived> {
     let mut parts = line.strip_prefix("## ")?.split(BETWEEN);
     let (number, role, tools, time) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
@@ -49,7 +49,7 @@ pub(super) fn of_line(line: &str) -> Option<Archived> {
     })
 }
 
-/// Writes a name as it is, or as a JSON string without anything that the heading needs itself.
+/// Writes a name as it is, or as a JSON string in which the separators of the heading are escaped.
 fn name(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     if !name.is_empty() && name != NONE && name.chars().all(is_plain) {

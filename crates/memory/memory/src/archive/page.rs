@@ -7,7 +7,7 @@ use super::Archived;
 use crate::message::Role;
 use crate::parsed::{Parsed, ParsedCall, ParsedResult};
 
-/// A longer line of JSON is written in several.
+/// A line of JSON that is longer than this is split into several lines.
 const LINE: usize = 120;
 
 /// Returns a message as the archive has it.
@@ -87,8 +87,8 @@ fn result(result: &ParsedResult) -> String {
     format!("Result of {tool} ({}){failed}\n{text}", result.id)
 }
 
-/// Writes a long line of JSON in several, for reading and so that a part of it has a place. Only white space
-/// between tokens is added. Other texts stay as they are.
+/// Splits a long line of JSON into several, so that people can read it and line numbers can name its parts. Only
+/// white space between tokens is added. Other texts stay as they are.
 fn in_lines(text: &str) -> String {
     let is_long = text.len() > LINE && !text.contains('\n');
     let is_json = || {

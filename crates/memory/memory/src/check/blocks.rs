@@ -19,8 +19,9 @@ enum Kind {
     Any,
 }
 
-/// The blocks whose members the provider asks for, beside those that other rules look at. From the types of the package
-/// anthropic 2.14.0, of November 2026. The results of its server tools all have the members of `_tool_result`.
+/// The members that the provider requires of each block, apart from the blocks that other rules check. From the types
+/// of the package anthropic 2.14.0, of November 2026. The results of the provider's own tools all have the members of
+/// `_tool_result`.
 const BLOCKS: &[(&str, &[(&str, Kind)])] = &[
     ("document", &[("source", Kind::Object)]),
     (
@@ -52,8 +53,8 @@ const BLOCKS: &[(&str, &[(&str, Kind)])] = &[
     ("container_upload", &[("file_id", Kind::Text)]),
     ("tool_reference", &[("tool_name", Kind::Text)]),
 ];
-/// Parts of OpenAI's chat and Responses, and of what programs keep, which Anthropic does not know. Other blocks that
-/// are not in the table may be new ones.
+/// Types of parts that Anthropic does not know: from OpenAI's chat, from Responses, and from what programs keep. Any
+/// other type that is not in the table may be a new type of Anthropic.
 const FOREIGN: [&str; 13] = [
     "image_url",
     "input_text",
@@ -69,7 +70,7 @@ const FOREIGN: [&str; 13] = [
     "tool-result",
     "reasoning",
 ];
-/// Members that messages of chat have.
+/// Members of OpenAI's chat messages that messages of Anthropic may not have.
 const MEMBERS: [&str; 7] = [
     "tool_calls",
     "tool_call_id",
@@ -133,7 +134,7 @@ fn is_blank(block: &Json) -> bool {
     block["type"] == "text" && text.trim().is_empty()
 }
 
-/// Checks that texts say something.
+/// Checks that no text is blank.
 fn texts(message: &ListMessage, may_be_empty: bool, flaws: &mut Flaws) {
     let content = Pointer::of(["content".into()]);
     let blank = |text: &str| text.trim().is_empty();
@@ -350,7 +351,7 @@ fn only_texts(message: &ListMessage, parts: &[Json], content: &Pointer, flaws: &
     flaws.cured(Code::ErrorContent, text, edits);
 }
 
-/// Returns the edits that leave out parts; of a content that has no others, an empty text stays.
+/// Returns the edits that remove parts. If all parts would go, the content becomes an empty text instead.
 fn left_out(parts: &[Json], content: &Pointer, leave: impl Fn(&Json) -> bool) -> Vec<Edit> {
     if parts.iter().all(&leave) {
         return vec![Edit::Set(content.clone(), r#""""#.to_owned())];

@@ -1,4 +1,4 @@
-//! Marks for the cache of Anthropic's: how many, where, and in which order.
+//! The marks for Anthropic's cache: how many there are, where they stand, and in which order.
 
 use serde_json::Value as Json;
 

@@ -7,7 +7,7 @@ use crate::finding::{Code, Finding};
 use crate::list::MessageList;
 use crate::message::{ListMessage, Role};
 
-/// The members beside a content that a message may have instead.
+/// The members of which a message without a content must have at least one.
 const INSTEAD: [&str; 4] = ["tool_calls", "function_call", "refusal", "audio"];
 
 /// Checks each message by itself.

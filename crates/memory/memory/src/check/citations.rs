@@ -1,4 +1,4 @@
-//! Citations of Anthropic's, which all documents of a request have, or none.
+//! Anthropic's citations: either all documents of a request have them, or none.
 
 use serde_json::Value as Json;
 

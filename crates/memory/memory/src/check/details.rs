@@ -1,4 +1,4 @@
-//! The rules about what single messages and the request say, beside pairs and turns.
+//! The rules about single messages and about the request. Rules about pairs and turns stand elsewhere.
 
 use super::flaw::{Flaw, Flaws};
 use super::{

@@ -7,7 +7,8 @@ use crate::finding::{Code, Finding};
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Flaw {
     pub(crate) finding: Finding,
-    /// Edits of messages; of the request where there is no message. Empty if nothing mends the fault without loss.
+    /// The edits, each with its message, or with `None` for the request. Empty if no edit mends the fault without
+    /// loss.
     pub(crate) cure: Vec<(Option<usize>, Edit)>,
 }
 
@@ -19,13 +20,13 @@ pub(crate) struct Flaws {
 }
 
 impl Flaws {
-    /// The flaws that follow stand in this message, or in the request.
+    /// Sets the message of the flaws that follow; `None` is the request.
     pub(crate) fn at(&mut self, message: Option<usize>) -> &mut Self {
         self.at = message;
         self
     }
 
-    /// Adds a flaw without a cure that loses nothing.
+    /// Adds a flaw that no edit mends without loss.
     pub(crate) fn add(&mut self, code: Code, text: impl Into<String>) {
         self.cured(code, text, []);
     }
@@ -53,7 +54,7 @@ impl Flaws {
         self.push(code, text, id, cure);
     }
 
-    /// Adds a flaw with an id, and with edits anywhere.
+    /// Adds a flaw that may name an id. Its edits may change any message.
     pub(crate) fn push(
         &mut self,
         code: Code,

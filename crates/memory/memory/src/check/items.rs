@@ -9,7 +9,8 @@ use crate::finding::Code;
 use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
-/// The parts of messages. From the types of the package openai 3.57.0, of November 2026.
+/// The types of the parts that messages have: of the user, and of the model. From the types of the package openai
+/// 3.57.0, of November 2026.
 const GIVEN: &[&str] = &["input_text", "input_image", "input_file", "input_audio"];
 const ANSWERED: &[&str] = &["output_text", "refusal"];
 /// How the ids of items begin.

@@ -8,7 +8,7 @@ use crate::finding::Code;
 use crate::list::MessageList;
 use crate::raw::Pointer;
 
-/// The items whose `id` is their own. An output or a reference may have that of another item.
+/// The types of items whose `id` is their own. The `id` of an output or a reference may be that of another item.
 const OWN: [&str; 15] = [
     "message",
     "reasoning",
@@ -26,7 +26,7 @@ const OWN: [&str; 15] = [
     "mcp_list_tools",
     "mcp_approval_request",
 ];
-/// The items that stay what they are without their `id`.
+/// The types of items that mean the same without their `id`.
 const WITHOUT: [&str; 3] = ["message", "function_call", "custom_tool_call"];
 /// The outputs that answer calls of the program. Some servers take a `function_call_output` for a call of a shell, too.
 const OUTPUTS: [&str; 6] = [

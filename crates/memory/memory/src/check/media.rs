@@ -1,4 +1,4 @@
-//! Images: how many there are, how large they are, and whether they say rightly what they are.
+//! Images: how many there are, how large they are, and whether their stated type is right.
 
 use accp_tokens::Medium;
 use serde_json::{Value as Json, json};
@@ -17,12 +17,13 @@ const TYPES: [(&str, &str); 4] = [
     ("image/webp", "UklGR"),
 ];
 
-/// The most pixels of a side that Anthropic takes.
+/// The most pixels that a side of an image may have for Anthropic.
 const SIDE: u32 = 8_000;
 /// The most pixels of a side in a request with more than `MANY` images.
 const SIDE_OF_MANY: u32 = 2_000;
 const MANY: usize = 20;
-/// The most characters of an image in base64: 10 MB. Some platforms that sell Anthropic's models take half of it.
+/// The most characters of an image in base64: 10 MB. Some platforms that sell Anthropic's models take only half as
+/// much.
 const DIGITS: usize = 10 * 1_024 * 1_024;
 
 /// Counts the images of the whole list, also those in results.
@@ -54,7 +55,7 @@ fn images(content: &Json) -> usize {
         .sum()
 }
 
-/// Checks how large the images of Anthropic's form are, where their bytes stand in the list.
+/// Checks the sizes of images in Anthropic's form, if the list has their bytes.
 pub(super) fn sizes(list: &MessageList, flaws: &mut Flaws) {
     let all = list.messages().iter();
     let count: usize = all.map(|message| images(&message.json()["content"])).sum();

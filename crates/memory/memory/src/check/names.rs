@@ -12,7 +12,7 @@ use crate::form::Form;
 use crate::list::MessageList;
 use crate::raw::{Pointer, PointerStep};
 
-/// What helps if a name does not fit.
+/// The cure for a name that does not fit.
 pub(super) const NAME_CURE: &str =
     "use 1 to 64 letters, digits, `_` and `-`, or run `accp context repair`";
 /// The digits of the hash that keeps shortened names apart.
@@ -111,7 +111,8 @@ fn is_plain(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-')
 }
 
-/// Returns a text of letters, digits, `_` and `-` that is not longer than `most`, and differs where the old one does.
+/// Makes an id or a name fit: at most `most` characters, all of them letters, digits, `_` or `-`. A hash of the old
+/// text keeps different texts different.
 fn fitting(old: &str, most: usize) -> String {
     let plain = old.chars().map(|c| if is_plain(c) { c } else { '_' });
     let start: String = plain.take(most - DIGITS - 1).collect();

@@ -1,4 +1,5 @@
-//! Which result answers which call. The check reports what is left over, and a repair mends it.
+//! Finds which result answers which call. The check reports the calls and results that do not pair, and a repair
+//! mends them.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
@@ -22,7 +23,7 @@ pub(crate) struct Missing {
     pub(crate) message: usize,
     /// The index of the call in its message.
     pub(crate) call: usize,
-    /// The message that comes too late for the result.
+    /// The first message that comes too late to have the result.
     pub(crate) before: usize,
 }
 
@@ -48,7 +49,8 @@ pub(crate) enum Why {
 /// Whether a result answers a call, or why not. `None` if it is not known yet.
 type Verdict = Option<Result<(), Why>>;
 
-/// What joins call and result: the id, and whether it is the name of the old `function_call`.
+/// What joins call and result: the id. For the old `function_call`, this is the name of the function, and the flag is
+/// true.
 type Key<'l> = (bool, &'l str);
 
 impl Pairs {
@@ -93,7 +95,7 @@ impl Pairs {
         self.missing.iter().filter_map(home).collect()
     }
 
-    /// The messages right behind a message with calls answer it.
+    /// Pairs the messages of a chat. The results have to stand right behind the message with the calls.
     fn chat(&mut self, messages: &[ListMessage]) {
         let mut open = Open::default();
         let mut past = Past::default();
@@ -113,7 +115,7 @@ impl Pairs {
         // flaws.
     }
 
-    /// The next turn of the user answers a turn of the assistant.
+    /// Pairs the messages of Anthropic's form. The next turn of the user has to answer a turn of the assistant.
     fn anthropic(&mut self, messages: &[ListMessage]) {
         let turns = turns(messages);
         let all = keys(messages);
@@ -144,7 +146,7 @@ impl Pairs {
         }
     }
 
-    /// The output stands anywhere behind its call.
+    /// Pairs the items of Responses. An output may stand anywhere behind its call.
     fn responses(&mut self, list: &MessageList) {
         let messages = list.messages();
         let all = keys(messages);
@@ -201,7 +203,7 @@ impl Pairs {
     }
 }
 
-/// Calls that a result may still answer: for each key those that wait, the first asked first.
+/// Calls that a result may still answer. The calls of each key are in the order in which they were made.
 #[derive(Default)]
 struct Open<'l>(BTreeMap<Key<'l>, VecDeque<(usize, usize)>>);
 
@@ -223,7 +225,7 @@ impl<'l> Open<'l> {
     }
 }
 
-/// Calls that can no longer be answered, and whether the latest of each key was.
+/// Calls that no result can answer any more. The flag says whether the latest calls of the key were all answered.
 #[derive(Default)]
 struct Past<'l>(BTreeMap<Key<'l>, bool>);
 
@@ -262,7 +264,7 @@ fn calls(message: &ListMessage) -> impl Iterator<Item = (usize, Key<'_>)> {
     calls.filter(|(_, (_, id))| !id.is_empty())
 }
 
-/// Returns the indices and keys of the results; `old` are those of the old `function_call`.
+/// Returns the indices and keys of the results; `old` says whether they answer the old `function_call`.
 fn answers(message: &ListMessage, old: bool) -> impl Iterator<Item = (usize, Key<'_>)> {
     let answers = message.answers.iter().enumerate();
     answers.map(move |(index, answer)| (index, (old, &*answer.id)))
@@ -286,8 +288,9 @@ fn only_results(turn: &[ListMessage]) -> bool {
     })
 }
 
-/// Returns for each call the first item behind it before which its output has to stand: an item of the user, or
-/// an item of the model behind an output that answers a call. `None` while the item may be in flight.
+/// Returns for each item the first later item before which the output of a call has to stand: an item of the user, or
+/// an item of the model behind an output that answers a call. `None` if there is no such item, so the call may be in
+/// flight.
 fn late(messages: &[ListMessage], answering: &[bool]) -> Vec<Option<usize>> {
     let mut late = vec![None; messages.len()];
     let mut user = None;

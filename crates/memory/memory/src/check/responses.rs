@@ -5,7 +5,7 @@ use crate::finding::{Code, Finding};
 use crate::list::MessageList;
 use crate::message::Role;
 
-/// Checks each item by itself, and that reasoning stands before what it belongs to.
+/// Checks each item by itself, and that each reasoning item stands before the item that it belongs to.
 pub(super) fn check(list: &MessageList) -> Vec<Finding> {
     let messages = list.messages();
     let mut found = Vec::new();

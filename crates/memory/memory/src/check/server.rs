@@ -29,8 +29,8 @@ impl ServerPairs {
         let messages = list.messages();
         let turns = turns(messages);
         let callers = callers(messages);
-        // Calls of the provider's own tools, such as code, that wait for results of the program.
-        // Their own results come in a later turn.
+        // The open calls of the provider's own tools. A tool such as code execution may wait for results of the
+        // program; its own result then comes in a later turn.
         let mut waiting: BTreeMap<&str, (At, bool)> = BTreeMap::new();
         for (number, turn) in turns.iter().enumerate() {
             if messages[turn.start].role != Role::Assistant {

@@ -73,7 +73,7 @@ fn sampling(request: &Json, flaws: &mut Flaws) {
     }
 }
 
-/// Checks that each text of the system prompt says something.
+/// Checks that no text of the system prompt is blank.
 fn system(system: &Json, flaws: &mut Flaws) {
     let place = Pointer::of(["system".into()]);
     let is_blank = |block: &Json| {

@@ -66,7 +66,8 @@ fn only_results(message: &ListMessage) -> bool {
     !message.blocks().is_empty() && blocks.all(|block| block["type"] == "tool_result")
 }
 
-/// Returns whether a message waits for a result: of the program, or of the provider, which paused.
+/// Returns whether the model goes on after a message: its calls wait for results of the program, or the provider
+/// paused.
 fn goes_on(message: &ListMessage) -> bool {
     let last = message.blocks().last();
     let kind = last.and_then(|block| block["type"].as_str());
@@ -74,8 +75,8 @@ fn goes_on(message: &ListMessage) -> bool {
     !message.calls.is_empty() || kind.ends_with("tool_use") || kind.ends_with("tool_result")
 }
 
-/// Returns whether a model goes on with words that the list puts into its mouth. Models of version 4.6 and later do
-/// not. A model without a number in its name is not known.
+/// Returns whether a model takes a list that ends with words of the assistant, and goes on with these words. Models
+/// of version 4.6 and later do not. A model without a version in its name counts as one that takes such a list.
 fn takes_prefill(model: &Json) -> bool {
     let name = model.as_str().unwrap_or_default();
     let Some(at) = name.find("claude-") else {

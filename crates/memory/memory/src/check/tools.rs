@@ -52,7 +52,7 @@ fn named(list: &MessageList, flaws: &mut Flaws) {
     }
 }
 
-/// Returns the object in which a tool of chat says what it is, and its key.
+/// Returns the inner object of a tool in OpenAI's chat, which describes the tool, and the key of this object.
 fn inner(tool: &Json) -> Option<(&'static str, &Json)> {
     let mut inner = ["function", "custom"]
         .into_iter()
@@ -60,7 +60,7 @@ fn inner(tool: &Json) -> Option<(&'static str, &Json)> {
     inner.next()
 }
 
-/// Returns whether the program answers a tool: those of the provider have a type of their own.
+/// Returns whether the program answers the tool. The provider's own tools have types of their own.
 fn is_own(tool: &Json) -> bool {
     match &tool["type"] {
         Json::Null => tool.is_object(),
@@ -68,7 +68,7 @@ fn is_own(tool: &Json) -> bool {
     }
 }
 
-/// Returns whether a tool that the program answers is of another form.
+/// Returns whether a tool of the program has the form of another provider.
 fn is_foreign(form: Form, tool: &Json) -> bool {
     let is_chat = inner(tool).is_some_and(|(_, inner)| inner.is_object());
     let has_schema = !tool["input_schema"].is_null();
@@ -98,8 +98,8 @@ fn shape(list: &MessageList, index: usize, tool: &Json, flaws: &mut Flaws) {
     flaws.cured(Code::ToolForm, text, new);
 }
 
-/// Returns a function in the form of the list, with its values as they were written. `None` if it has members that the
-/// other form may not have.
+/// Returns a function in the form of the list, with its values as they were written. `None` if it has members that
+/// the form of the list may not have.
 fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     let (at, function) = match inner(tool) {
         Some(("function", function)) => {
@@ -154,7 +154,7 @@ fn written(list: &MessageList, at: &Pointer, tool: &Json) -> Option<String> {
     })
 }
 
-/// Returns something if an object has no other members.
+/// Returns `None` if an object has members that are not `known`.
 fn only(object: &Json, known: &[&str]) -> Option<()> {
     let mut keys = object.as_object()?.keys();
     keys.all(|key| known.contains(&&**key)).then_some(())
@@ -191,8 +191,8 @@ fn choice(list: &MessageList, flaws: &mut Flaws) {
     }
 }
 
-/// Returns the names of all tools; `None` if there may be others than those that the request names: of a server, of the
-/// provider, or from an earlier answer.
+/// Returns the names of all tools. `None` if the model may know other tools than those in the request: of a server,
+/// of the provider, or from an earlier answer.
 fn all_names(list: &MessageList) -> Option<BTreeSet<&str>> {
     let request = list.request();
     let elsewhere = ["mcp_servers", "prompt"]

@@ -20,7 +20,7 @@ use crate::session::{Covers, ListSession, Slot, SlotKind, Usage};
 
 /// The name of a session's side in the store.
 const SIDE: &str = "context";
-/// Keys of messages, steps and files begin so.
+/// The prefixes of the keys of messages, steps and files.
 const MESSAGE: &str = "message.";
 const STEP: &str = "step.";
 const FILE: &str = "file.";
@@ -54,12 +54,12 @@ pub enum ColdError {
 pub(crate) struct StoredStep {
     form: String,
     at: String,
-    /// How many messages the conversation had by then.
+    /// How many messages the conversation had after this step.
     #[serde(rename = "said")]
     messages: usize,
     archived: usize,
     checkpoints: u64,
-    /// The list; `None` if it is the list before with the new messages behind it.
+    /// The list; `None` if it is the list of the step before with the new messages at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     list: Option<Vec<StoredSlot>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -78,12 +78,12 @@ pub(crate) struct StoredStep {
     /// How many messages were said when a summary was written, if this step wrote one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     summed_up: Option<usize>,
-    /// How full the window was then.
+    /// How full the window was when the summary was written.
     #[serde(default, skip_serializing_if = "Option::is_none", rename = "use_of")]
     usage: Option<Usage>,
 }
 
-/// What stands in a place of the list.
+/// The message at one place of the list.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum StoredSlot {
@@ -102,7 +102,7 @@ struct StoredMessage {
     covers: Covers,
 }
 
-/// A file of a step. Its text, or what it grows by, is a value of its own.
+/// A file of a step. The value under `key` holds the text of the file, or the text that the step added to it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct StoredFile {
     pub(crate) path: String,
@@ -287,7 +287,7 @@ impl Cold {
         Ok(step.files)
     }
 
-    /// Returns the text of a file, or what it grew by.
+    /// Returns the text of a file, or the text that a step added to it.
     pub(crate) fn file(&mut self, file: &StoredFile) -> Result<String, ColdError> {
         self.text(&file.key)
     }

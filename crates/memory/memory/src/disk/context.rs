@@ -53,11 +53,11 @@ pub struct Context<F = Private> {
     /// `None` until something was kept below the root.
     held: Option<LockedRoot>,
     kept: Option<StoredSession>,
-    /// Whether `kept` is what cold state has, and all its files are on the disk.
+    /// Whether `kept` is what cold state has, and all files of `kept` are on the disk.
     is_settled: bool,
 }
 
-/// A root that no other process has.
+/// A root that this process has locked.
 #[derive(Debug)]
 struct LockedRoot {
     cold: Cold,
@@ -66,8 +66,8 @@ struct LockedRoot {
 }
 
 impl Context<Private> {
-    /// Opens a session below a root. One process at a time has a root; the next one waits. Where nothing was kept yet,
-    /// folders are made when the first list leaves. Files and folders that are made are for their owner alone.
+    /// Opens a session below a root. One process at a time has a root; the next one waits. If nothing was kept there
+    /// yet, folders are made only when the first list is returned. Only their owner may use new files and folders.
     ///
     /// # Errors
     /// When the root cannot be read or written, or what stands there is damaged.
@@ -75,7 +75,7 @@ impl Context<Private> {
         Self::open_on(root, id, Private)
     }
 
-    /// Opens a session that has begun. Nothing is made where none is.
+    /// Opens a session that has begun. Makes no files if there is no such session.
     ///
     /// # Errors
     /// When there is no such session, the root cannot be read or written, or what stands there is damaged.
@@ -87,8 +87,8 @@ impl Context<Private> {
 }
 
 impl<F: Files> Context<F> {
-    /// Opens a session below a root, as [`open`](Context::open) does, and writes its files with `files`. A test
-    /// gives files that fail. Cold state is a database, which SQLite writes.
+    /// Opens a session below a root, as [`open`](Context::open) does, and writes its files with `files`. A test gives
+    /// `files` that fail. SQLite writes cold state without `files`.
     ///
     /// ```
     /// use accp_memory::disk::Context;
@@ -141,8 +141,8 @@ impl<F: Files> Context<F> {
         self.root.join(COLD).exists()
     }
 
-    /// Makes the folders that are not there, waits until no other process has the root, and reads what was kept.
-    /// Returns whether nothing was.
+    /// Makes the missing folders, waits until no other process has the root, and reads what was kept. Returns whether
+    /// nothing was kept.
     fn hold(&mut self) -> Result<bool, ContextError> {
         let named = |at: &&Path| !at.as_os_str().is_empty() && !at.exists();
         let above = self.root.ancestors().take_while(named);
@@ -187,8 +187,8 @@ impl<F: Files> Context<F> {
     ///
     /// # Errors
     /// When the list breaks the rules of its form, does not belong to the session, or does not fit, and when a file
-    /// cannot be written. No list comes back then. What was begun, the next call finishes; so give the same list
-    /// again.
+    /// cannot be written. Then no list is returned. If a step was begun, the next call finishes it, so give the same
+    /// list again.
     pub fn compress(
         &mut self,
         list: &MessageList,
@@ -249,8 +249,8 @@ impl<F: Files> Context<F> {
         Ok(self.begun()?.checkpoints)
     }
 
-    /// Returns the shortest list to go on with, and makes it the list of the session: system messages, a summary,
-    /// and the newest turn.
+    /// Makes the shortest list to continue with: system messages, a summary, and the newest turn. This list becomes
+    /// the list of the session, and is returned.
     ///
     /// # Errors
     /// When the session has not begun, what is marked as critical does not fit, or a file cannot be written.
@@ -300,7 +300,7 @@ impl<F: Files> Context<F> {
         }
     }
 
-    /// Finishes what an earlier call or another process began and did not end. Cold state says what has to be there.
+    /// Finishes what an earlier call or another process has begun. Cold state says which files must exist.
     fn settle(&mut self) -> Result<(), ContextError> {
         if self.is_settled {
             return Ok(());
@@ -338,7 +338,8 @@ impl<F: Files> Context<F> {
         Ok(())
     }
 
-    /// Keeps a plan: cold first, then the files, so that what a crash leaves undone is known.
+    /// Keeps a plan: first in cold state, then in files. So after a crash, cold state says which files are not
+    /// finished.
     fn keep(
         &mut self,
         form: Form,

@@ -1,4 +1,4 @@
-//! Why there is no list.
+//! The errors of a session below its root.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::plan::PlanError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ContextError {
-    /// The list, the session or the window does not allow one.
+    /// The list, the session or the window does not allow a list to be returned.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// Cold state cannot be read or written.

@@ -1,6 +1,7 @@
 //! An index of archives and offloaded files, for finding again what left the list.
 //!
-//! The files are the truth. The index is made from them, follows them, and is made again when its file is torn.
+//! The files are the source of truth. The index is made from the files, is brought up to date with them, and is made
+//! anew if its own file is torn.
 
 mod exact;
 mod excerpt;
@@ -42,9 +43,9 @@ impl fmt::Display for Skipped {
 
 /// Finds words and exact texts in the files of `cache/conversations` and `cache/offloaded`.
 ///
-/// The index stands in `cache/index.db`. It has every message as a whole and in sections of 30 lines, of which two
-/// neighbours share five. A query is text: no character in it has a meaning of its own. Several processes may use
-/// one index; who writes waits for the others.
+/// The index is the file `cache/index.db`. It has each message as a whole, and in sections of 30 lines; neighbouring
+/// sections share five lines. A query is plain text: no character has a special meaning. Several processes may use
+/// one index; a process that writes waits for the others.
 ///
 /// ```
 /// use accp_memory::disk::index::{Filter, Index};
@@ -79,8 +80,8 @@ impl Index {
     /// The time that a process waits for another one.
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    /// Opens the index below a root. An index that is missing, torn or of another version is made anew from the
-    /// files. Call [`update`](Self::update) to bring another up to date.
+    /// Opens the index below a root. If the index is missing, torn or of another version, it is made anew from the
+    /// files. Otherwise, call [`update`](Self::update) to bring it up to date.
     pub fn open(root: impl AsRef<Path>) -> Result<Self, IndexError> {
         let root = root.as_ref().to_owned();
         let file = file(&root);
@@ -101,8 +102,8 @@ impl Index {
         Ok(index)
     }
 
-    /// Adds what was appended to archives, and new files. Makes the index anew when a file was changed or removed.
-    /// Returns the files that are not in the index as a whole.
+    /// Adds new files, and the new ends of archives. Makes the index anew if a file was changed or removed. Returns
+    /// the files that the index does not have completely.
     pub fn update(&mut self) -> Result<Vec<Skipped>, IndexError> {
         let faults = self.healed(|conn, root| {
             fill::update(conn, root)?;
@@ -114,8 +115,8 @@ impl Index {
         Ok(skipped.collect())
     }
 
-    /// Finds the sections that say most of what is asked, the best first. Identifiers such as `ORD-12345`, paths
-    /// and numbers count whole, and words that stand near each other count more.
+    /// Finds the sections that fit a query best, the best first. Identifiers such as `ORD-12345`, paths and numbers
+    /// count as a whole, and words that stand near each other count more.
     pub fn search(
         &mut self,
         query: &str,
@@ -125,8 +126,9 @@ impl Index {
         self.healed(|conn, _| hit::hits(conn, words::search(conn, query, filter, limit)?))
     }
 
-    /// Finds the sections that have a text: to the letter and by itself first, then within a longer word, then in
-    /// other letters. The newest come first.
+    /// Finds the sections that have a text. First come those with exactly this text by itself, then those with this
+    /// text inside a longer word, then those with the text in other upper or lower case. Of equal sections, the
+    /// newest comes first.
     pub fn exact(
         &mut self,
         text: &str,
@@ -136,7 +138,7 @@ impl Index {
         self.healed(|conn, _| hit::hits(conn, exact::search(conn, text, filter, limit)?))
     }
 
-    /// Does some work, and again with a new index if the file turns out to be torn.
+    /// Does some work. If the index turns out to be torn, makes it anew and does the work again.
     fn healed<T>(
         &mut self,
         work: impl Fn(&mut Connection, &Path) -> Result<T, Fault>,

@@ -80,8 +80,8 @@ pub enum ReadError {
     },
 }
 
-/// Reads lines of a file below the folder `cache` of a root. The path begins with `cache/`. Lines count from 1, and
-/// a line feed ends a line. A last line that lies behind the end of the file stands for the end.
+/// Reads lines of a file below the folder `cache` of a root. The path begins with `cache/`. Lines count from 1, and a
+/// line feed ends a line. If the last line lies behind the end of the file, all lines up to the end are returned.
 ///
 /// ```
 /// # let root = tempfile::tempdir()?;

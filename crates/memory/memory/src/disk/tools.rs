@@ -1,7 +1,7 @@
 //! Tools with which a model finds what left its list: `context_read`, `context_recover`, `context_status`.
 //!
-//! A program gives their [definitions](Tool::definition) to its model beside its own tools, and hands what the
-//! model calls to [`call`].
+//! A program gives the [definitions](Tool::definition) to its model beside the definitions of its own tools. It
+//! passes the model's calls of these tools to [`call`].
 
 use std::path::Path;
 
@@ -198,7 +198,7 @@ impl Tool {
 /// ```
 ///
 /// # Errors
-/// When there is no such tool, its arguments do not fit, or what they name cannot be read.
+/// When there is no such tool, the arguments do not fit, or the file, the index or the session cannot be read.
 pub fn call(
     root: &Path,
     session: &SessionId,
@@ -344,19 +344,19 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
 /// A search in what left the lists of a root.
 #[derive(Debug, Clone)]
 pub struct Search<'s> {
-    /// What is looked for.
+    /// The text to look for.
     pub topic: &'s str,
-    /// Whether it is looked for as it is, and not by its words.
+    /// Whether the exact text is looked for, and not its words.
     pub exact: bool,
-    /// What is looked at.
+    /// Limits what the search looks at.
     pub filter: Filter,
-    /// The most sections.
+    /// The most sections to return.
     pub limit: usize,
 }
 
 impl Search<'_> {
-    /// Searches, and returns what was found, the best first, and the files that were not searched as a whole. The
-    /// session has to have begun; what it left unfinished is finished first, so that no file is missing.
+    /// Searches, and returns the hits, the best first, and the files that could not be searched completely. The
+    /// session must have begun. Its unfinished files are written first, so that no file is missing.
     ///
     /// # Errors
     /// When there is no such session, or the index cannot be used.

@@ -1,4 +1,4 @@
-//! Files of a session: what cold state says of them is written and brought to the disk.
+//! Writes the files of a session as cold state has them, and syncs them to the disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -12,7 +12,7 @@ use super::error::{ContextError, failed};
 use crate::names::SessionId;
 use crate::plan::FileLookup;
 
-/// The folder of everything, below the root.
+/// The folder of all files, below the root.
 const CACHE: &str = "cache";
 /// The file that names the session whose files may be unfinished, below the root.
 const UNFINISHED: &str = "cache/.unfinished";
@@ -34,7 +34,7 @@ impl<'w, F: Files> Writer<'w, F> {
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory))
     }
 
-    /// Notes that a session is about to write files, so that the next process finishes them if this one does not.
+    /// Notes that a session is about to write files. If this process does not finish them, the next one does.
     pub(super) fn begin(&self, id: &SessionId) -> Result<(), ContextError> {
         let path = self.root.join(UNFINISHED);
         let done = self.files.write(&path, id.as_str().as_bytes());
@@ -65,10 +65,10 @@ impl<'w, F: Files> Writer<'w, F> {
         }
     }
 
-    /// Writes what is missing of files, because a crash left them undone, or somebody removed one. Brings what was
-    /// written to the disk.
+    /// Writes the parts that files lack because of a crash, or because somebody removed a file. Syncs what was
+    /// written.
     ///
-    /// `last` is the step that may be unfinished. Of its files, a disk that lost power may have anything.
+    /// `last` is the step that may be unfinished. After a loss of power, its files may have any bytes.
     pub(super) fn complete(
         &self,
         cold: &mut Cold,
@@ -115,7 +115,8 @@ impl<'w, F: Files> Writer<'w, F> {
         self.sync(&self.with_folders(&self.root.join(CACHE)))
     }
 
-    /// Returns a path with the folders above it, up to the root: a file is there only if its name is.
+    /// Returns a path with the folders above it, up to the root. All of them are synced: a file is safe only if its
+    /// name in the folder is.
     fn with_folders(&self, path: &Path) -> BTreeSet<PathBuf> {
         path.ancestors()
             .filter(|at| !at.as_os_str().is_empty())
@@ -134,12 +135,13 @@ impl<'w, F: Files> Writer<'w, F> {
 
 /// The end that a file lacks.
 struct Missing {
-    /// Where it begins. What is there behind it, is wrong.
+    /// Where the text begins in the file. Bytes of the file from here on are wrong.
     from: usize,
     text: Vec<u8>,
 }
 
-/// Returns the end that a file lacks; `None` if it is not what was written. Its parts follow each other.
+/// Returns the text that a file lacks at its end. `None` if the file has other bytes than those that were written.
+/// `parts` are in the order of the file.
 fn missing(
     cold: &mut Cold,
     mut there: &[u8],

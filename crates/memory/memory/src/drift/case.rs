@@ -1,4 +1,4 @@
-//! What a judge sees, and what it says.
+//! The case that a judge decides, and the signs that it returns.
 
 use super::kind::{Indicator, Severity};
 use crate::archive::Archived;
@@ -49,8 +49,8 @@ impl Case<'_> {
         self.content.decisions.iter().map(pair).collect()
     }
 
-    /// Returns the constraints that left the list and that no later one replaces: each with the index of its
-    /// message in the conversation.
+    /// Returns the constraints that left the list, without those that a later constraint replaces. Each has the index
+    /// of its message in the conversation.
     pub fn constraints(&self) -> Vec<(usize, &str)> {
         let all = self.content.constraints.iter();
         let hold = all.filter(|one| one.replaced.is_none());
@@ -75,16 +75,16 @@ pub struct Sign {
     pub(crate) severity: Severity,
     pub(crate) evidence: String,
     pub(crate) messages: Vec<usize>,
-    /// The sentence of the messages that counts, if a judge knows it.
+    /// The most important sentence of the messages, if a judge knows it.
     pub(crate) passage: Option<String>,
 }
 
 impl Sign {
     /// Makes a sign. The indicator says how severe it is.
     ///
-    /// `evidence` is what the judge saw, for people: one line of at most 1,000 characters. More is cut. `messages`
-    /// are the messages of the conversation that answer the sign, by index, the most important first. They are put
-    /// back into the list. An index that is not in the conversation is passed over.
+    /// `evidence` tells people what the judge saw: one line of at most 1,000 characters. More is cut. `messages` are
+    /// the indices of the messages of the conversation that answer the sign, the most important first. These messages
+    /// are put back into the list. An index that is not in the conversation is ignored.
     ///
     /// ```
     /// use accp_memory::{Indicator, Sign};
@@ -102,7 +102,7 @@ impl Sign {
         }
     }
 
-    /// Names the sentence of the messages that counts. It is put back if a message is too long.
+    /// Names the most important sentence of the messages. The sentence is put back if the whole message is too long.
     pub(super) fn with_passage(self, passage: &str) -> Self {
         Self {
             passage: Some(passage.to_owned()),
@@ -110,12 +110,12 @@ impl Sign {
         }
     }
 
-    /// Returns whether two judges have seen the same.
+    /// Returns whether two signs have the same indicator and the same messages.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.indicator == other.indicator && self.messages == other.messages
     }
 
-    /// Returns what it is a sign of.
+    /// Returns the indicator.
     pub fn indicator(&self) -> Indicator {
         self.indicator
     }

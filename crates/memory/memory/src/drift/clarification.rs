@@ -1,4 +1,4 @@
-//! The assistant asks for something that the archive answers.
+//! The sign that the assistant asks for something that the archive answers.
 
 use std::collections::BTreeSet;
 
@@ -63,7 +63,7 @@ fn clipped(text: &str) -> String {
     text.chars().take(160).collect()
 }
 
-/// Returns the words of what a sentence asks for: of the first thing that it names, or else all of its words.
+/// Returns the words for what a sentence asks for: the words of the first thing that it names, or else all its words.
 fn wanted(sentence: &Sentence) -> BTreeSet<String> {
     let phrases = noun_phrases(&sentence.text).into_iter();
     let mut phrases = phrases.map(|phrase| without_asking(topics(&phrase)));
@@ -105,7 +105,7 @@ fn answer(
         .or_else(|| called(wanted, case.archive))
 }
 
-/// Returns an argument of this name that an earlier call had. The agent that made the call knew its value.
+/// Returns the argument with this name in an earlier call. The agent knew the value when it made the call.
 fn called(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, String)> {
     let calls = archive.iter().rev();
     let mut calls =
@@ -120,7 +120,7 @@ fn called(wanted: &BTreeSet<String>, archive: &[Parsed]) -> Option<(usize, Strin
     })
 }
 
-/// Returns a statement of a user or an assistant that has all that is asked for and says something of it.
+/// Returns a statement of the user that has all words of what is asked for, and gives a value.
 fn stated(
     wanted: &BTreeSet<String>,
     question: &Sentence,
@@ -142,7 +142,7 @@ fn stated(
     None
 }
 
-/// Returns whether a statement gives a value: a number, a name, or what something is.
+/// Returns whether a statement gives a value: a number, a name, or a word such as those in `tells`.
 fn tells(sentence: &Sentence) -> bool {
     let mut words = sentence.text.split_whitespace().skip(1);
     let names = |word: &str| {
@@ -154,7 +154,8 @@ fn tells(sentence: &Sentence) -> bool {
     !sentence.has(&WORDS.tells_not) && (words.any(names) || sentence.has(&WORDS.tells))
 }
 
-/// Returns whether the words asked for are enough of a sentence for the sentence to be about them.
+/// Returns whether a sentence is about the words that are asked for: they are several words, or the sentence is
+/// short.
 fn specific(wanted: &BTreeSet<String>, says: &BTreeSet<String>) -> bool {
     wanted.len() > 1 || says.len() <= 6
 }
@@ -191,7 +192,7 @@ fn evades(reply: &str) -> bool {
     !tells || all.iter().any(|sentence| sentence.has(&WORDS.evasive))
 }
 
-/// Returns the decision or constraint that answers a question with alternatives.
+/// Returns the decision or constraint that answers a question with "or" or "which".
 fn decided(
     wanted: &BTreeSet<String>,
     question: &Sentence,

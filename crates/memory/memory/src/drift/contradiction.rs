@@ -1,4 +1,4 @@
-//! The assistant says the opposite of a decision, or another value.
+//! The sign that the assistant contradicts a decision: it says the opposite, or gives another value.
 
 use std::collections::BTreeSet;
 
@@ -12,9 +12,9 @@ words! {
     "contradiction.json";
     /// Phrases of a choice.
     chooses,
-    /// Phrases that turn away from something.
+    /// Phrases that reject something.
     against,
-    /// Words of a choice itself, which do not say what is chosen.
+    /// Words for choosing, which do not say what is chosen.
     choosing,
     /// Beginnings of a reason.
     because,
@@ -22,14 +22,14 @@ words! {
     open,
 }
 
-/// A decision: what is chosen for what.
+/// A decision: what is chosen, and for what purpose.
 struct Decided<'b> {
     item: &'b Item,
     /// All words but those of the reason.
     says: BTreeSet<String>,
     /// The words of what is chosen.
     chosen: BTreeSet<String>,
-    /// The words of what it is chosen for; none if the sentence does not say so.
+    /// The words of the purpose; none if the sentence names no purpose.
     slot: BTreeSet<String>,
 }
 
@@ -46,7 +46,7 @@ impl<'b> Decided<'b> {
     }
 }
 
-/// Returns what is chosen and for what: `use A for B`, `A as B`, `for B, A`.
+/// Returns what is chosen, and for what purpose: `use A for B`, `A as B`, `for B, A`.
 fn parts(text: &str) -> Option<(&str, &str)> {
     let lower = text.to_ascii_lowercase();
     let starts = ["for ", "as "].iter().any(|start| lower.starts_with(start));
@@ -70,7 +70,7 @@ fn before_reason(text: &str) -> &str {
     text.get(..at.unwrap_or(text.len())).unwrap_or(text)
 }
 
-/// Returns the words of a text that may be a thing chosen; the names of files are none.
+/// Returns the words of a text that may name something chosen. File names do not count.
 fn chosen(text: &str) -> BTreeSet<String> {
     let is_file = |word: &&str| {
         word.contains('/') || word.trim_end_matches(['.', ',', ';', ':']).contains('.')
@@ -146,7 +146,7 @@ fn opposes(sentence: &Sentence, decision: &Decided<'_>) -> bool {
         || opposite && (!is_same || sentence.has(&WORDS.against))
 }
 
-/// Returns whether a sentence says what a decision says, with another value of the same kind.
+/// Returns whether a sentence repeats a decision with another value of the same kind.
 fn has_other_value(sentence: &Sentence, decision: &Item) -> bool {
     let (words, values) = valued(before_reason(&decision.text));
     let (stated, others) = valued(before_reason(&sentence.text));
@@ -156,7 +156,7 @@ fn has_other_value(sentence: &Sentence, decision: &Item) -> bool {
     is_same && gone.any(|old| others.difference(&values).any(|new| kind(old) == kind(new)))
 }
 
-/// Returns what a value looks like: a number, a word with digits, a word with underscores.
+/// Returns the kind of a value: whether it is a number, whether it has digits, and whether it has underscores.
 fn kind(value: &str) -> [bool; 3] {
     let in_number = |c: char| c.is_ascii_digit() || ".,:$%".contains(c);
     [
@@ -166,7 +166,8 @@ fn kind(value: &str) -> [bool; 3] {
     ]
 }
 
-/// Returns the words of a text, and apart from them its values: numbers, and names with marks or capitals inside.
+/// Returns the words of a text, and separately its values: words with digits, and names with underscores or capitals
+/// inside.
 fn valued(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     let is_value = |word: &&str| {
         let inner = word.get(1..).unwrap_or_default();
@@ -185,7 +186,7 @@ fn valued(text: &str) -> (BTreeSet<String>, BTreeSet<String>) {
     )
 }
 
-/// Returns whether one of these words stands right behind a phrase that turns away.
+/// Returns whether a phrase that rejects something stands shortly before one of these words.
 fn turned(sentence: &Sentence, shared: &BTreeSet<String>) -> bool {
     WORDS.against.iter().any(|phrase| {
         sentence

@@ -1,4 +1,4 @@
-//! The assistant says that the task is complete, and a deliverable is missing.
+//! The sign that the assistant says the task is complete, but a deliverable is missing.
 
 use std::collections::BTreeSet;
 
@@ -25,10 +25,10 @@ words! {
     reads,
 }
 
-/// A longer message is a document, and names files that it does not ask for.
+/// A message with more bytes is a document. It may name files without asking for them.
 const DOCUMENT: usize = 1500;
 
-/// Returns a sign if a message ends the task while something of it is open.
+/// Returns a sign if a message ends the task, but a part of the task is still open.
 pub(super) fn judge(case: &Case<'_>) -> Option<Sign> {
     let all = sentences(&case.message.text);
     let end = all.iter().position(ends)?;
@@ -81,8 +81,8 @@ fn files(case: &Case<'_>) -> Option<(usize, String)> {
     None
 }
 
-/// Returns whether a command names a file: in a call that no table knows, or in a block of code. Such a command
-/// may have written the file.
+/// Returns whether the assistant may have written the file by a command: a block of code names the file, or a call
+/// that no table knows does.
 fn touched(case: &Case<'_>, file: &str) -> bool {
     let writes = Writes::default();
     let runs = |call: &ParsedCall| {
@@ -111,7 +111,7 @@ fn file(word: &str) -> Option<&str> {
         .then_some(word)
 }
 
-/// Returns whether a text asks for a file, and does not only read it.
+/// Returns whether a text asks for a file to be made. A file that the text only wants to be read does not count.
 fn asked_for(text: &str, file: &str) -> bool {
     let before = text.split(file).next().unwrap_or_default();
     let near: Vec<_> = before.split_whitespace().rev().take(3).collect();

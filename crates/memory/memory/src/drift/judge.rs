@@ -1,4 +1,4 @@
-//! Judges: who says that a message is a sign of drift.
+//! Judges, which decide whether a message is a sign of drift.
 
 use super::case::{Case, Sign};
 use super::kind::Indicator;
@@ -7,10 +7,12 @@ use crate::prose::may_be_english;
 
 /// Judges a message of an assistant after a summary.
 ///
-/// A judge warns and never stops anything. It may be wrong both ways. It is asked for each of the next six messages
-/// of the assistant, once. A judge that asks a model, and does not get an answer, returns no sign.
+/// A judge only warns and never stops anything. It may miss drift, or see drift where there is none. It is called
+/// once for each of the next six messages of the assistant. A judge that asks a model returns no sign if the model
+/// does not answer.
 ///
-/// This judge knows one more way to ask again, and stands beside those by words:
+/// The judge in this example knows one more sentence of a model that has lost its task. It is added to the judges by
+/// words:
 ///
 /// ```
 /// use accp_memory::{Case, Indicator, Judge, LEXICAL, Sign};
@@ -51,19 +53,19 @@ use crate::prose::may_be_english;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Judge {
-    /// Returns the signs of drift in a message: none, or one for each thing that it is about.
+    /// Returns the signs of drift in a message: none, or one for each matter in which the message shows drift.
     fn judge(&self, case: &Case<'_>) -> Vec<Sign>;
 }
 
-/// Judges one indicator by words, without a model. It reads English, and sees no sign in a message in another
-/// language; only a constraint that is missing from the list it sees beside any message.
+/// Judges one indicator by words, without a model. It reads English, and sees no signs in a message in another
+/// language. Only a missing constraint is looked for in the list, whatever the language of the message.
 #[derive(Debug, Clone, Copy)]
 pub struct Lexical(
-    /// What it looks for.
+    /// The indicator that is judged.
     pub Indicator,
 );
 
-/// The judges by words, one for each indicator: what a program takes that has no judge of its own.
+/// The judges by words, one for each indicator. A program without a judge of its own uses these.
 ///
 /// ```
 /// use accp_memory::{Indicator, LEXICAL};
@@ -93,7 +95,7 @@ impl Judge for Lexical {
     }
 }
 
-/// Returns the signs of all judges in a message, at most `most`. A sign that an earlier judge has seen counts once.
+/// Returns the signs that all judges see in a message, at most `most`. A sign that several judges see counts once.
 pub(crate) fn judged(judges: &[&dyn Judge], case: &Case<'_>, most: usize) -> Vec<Sign> {
     let mut found: Vec<Sign> = Vec::new();
     for judge in judges {

@@ -24,7 +24,7 @@ pub enum Indicator {
 pub enum Severity {
     /// A contradiction.
     Medium,
-    /// A request, an action or a constraint that the archive speaks against.
+    /// A question that the archive answers, an action outside the task, or a missing constraint.
     High,
     /// A task that is called complete, and is not.
     Critical,
@@ -81,10 +81,10 @@ pub struct DriftEvent {
     pub message: usize,
     /// The sign.
     pub indicator: Indicator,
-    /// How much it matters.
+    /// How much the sign matters.
     pub severity: Severity,
     /// What the judge saw.
     pub evidence: String,
-    /// Whether archived messages that answer it were put into the list.
+    /// Whether archived messages that answer the sign were put back into the list.
     pub recovered: bool,
 }

@@ -1,4 +1,4 @@
-//! A constraint of the archive does not stand in the list.
+//! The sign that a constraint of the archive is missing from the list.
 
 use std::collections::BTreeSet;
 

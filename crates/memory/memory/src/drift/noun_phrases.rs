@@ -9,7 +9,7 @@ words! {
 }
 
 /// Returns the noun phrases of a sentence, in order: the words behind an article or a question word, up to the next
-/// verb, preposition or mark. `of` leads on: `the phone number of the miller`.
+/// verb, preposition or punctuation mark. `of` does not end a phrase: `the phone number of the miller`.
 pub(super) fn noun_phrases(sentence: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut phrase: Option<Vec<&str>> = None;

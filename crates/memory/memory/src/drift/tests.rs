@@ -5,7 +5,7 @@ mod indicators;
 #[path = "../../tests/drift/cases.rs"]
 mod cases;
 
-/// How often a judge is right about an indicator.
+/// How many planted signs of an indicator a judge found and missed, and how many false signs it gave.
 #[derive(Debug, Default, Clone, Copy)]
 struct Score {
     found: u32,
@@ -60,9 +60,9 @@ fn score(indicator: Indicator, held_out: bool, cases: &[cases::Labelled]) -> Sco
     score
 }
 
-/// The least precision and recall, a bit below what was measured: first for the phrasings that the judge was
-/// tuned on, then for those held out. The judge has never been tuned on the latter; their figures are the honest
-/// ones, and those of phrasings by the same author all the same.
+/// The lowest precision and recall that a judge may have, a bit below the measured values. The first half is for the
+/// phrasings that the judge was tuned on, the second half for held-out phrasings. The judge was never tuned on the
+/// latter, so their figures are the honest ones; but the same author wrote both.
 const FLOORS: [[(f64, f64); 5]; 2] = [
     [
         (0.95, 0.95),

@@ -1,4 +1,4 @@
-//! The assistant does something that shares hardly a word with the task.
+//! The sign that the assistant does something that shares hardly any word with the task.
 
 use std::collections::BTreeSet;
 
@@ -19,9 +19,10 @@ words! {
     acting,
 }
 
-/// One word in so many has to be of the task. A long conversation has nearly any single word somewhere.
+/// One of this many words of an action has to belong to the task. One shared word is not enough, because a long
+/// conversation has nearly every word somewhere.
 const SHARED: usize = 4;
-/// An action with fewer words says too little.
+/// An action with fewer words than this is not judged.
 const LEAST: usize = 2;
 
 /// Returns a sign if a message's actions share no identifier and hardly a word with the task.
@@ -75,7 +76,7 @@ fn action(case: &Case<'_>) -> Option<(String, BTreeSet<String>)> {
     (!parts.is_empty()).then_some((text.chars().take(200).collect(), words))
 }
 
-/// Returns the words of a message that acts by a block of code.
+/// Returns the text of a message that has a block of code; `None` if it has no such block.
 fn in_code(text: &str, sentences: &[Sentence]) -> Option<String> {
     let blocks = text.split("```").skip(1).step_by(2);
     let parts: Vec<_> = sentences
@@ -110,8 +111,8 @@ fn words(text: &str) -> BTreeSet<String> {
     all
 }
 
-/// Returns the words of the task: its objectives, requests, constraints, decisions, artifacts and facts, and what
-/// users and results say in the list.
+/// Returns the words of the task: of its objectives, requests, constraints, decisions, artifacts and facts, of all
+/// messages of users, and of the results in the list.
 fn known(case: &Case<'_>) -> BTreeSet<String> {
     let content = case.content;
     let mut known = BTreeSet::new();
@@ -150,7 +151,7 @@ fn known(case: &Case<'_>) -> BTreeSet<String> {
     known
 }
 
-/// Returns whether words belong to the task: they share an identifier with it, or enough of their number.
+/// Returns whether words belong to the task: they share an identifier with the task, or enough other words.
 fn is_related(words: &BTreeSet<String>, known: &BTreeSet<String>) -> bool {
     let mut shared = words.intersection(known);
     let count = shared.clone().count();

@@ -18,7 +18,7 @@ words! {
     looks,
 }
 
-/// Returns the last request for a change, if all that the assistant did since only looks.
+/// Returns the last request for a change, if no call and no command of the assistant since then changes anything.
 pub(super) fn untouched(case: &Case<'_>) -> Option<(usize, String)> {
     let messages = case.archive;
     let at = messages.iter().rposition(asks)?;
@@ -66,7 +66,7 @@ fn looks(block: &str) -> bool {
     !block.contains('>') && commands.all(|command| WORDS.looks.iter().any(|look| is(command, look)))
 }
 
-/// Returns whether a command has this name.
+/// Returns whether a command begins with this name.
 fn is(command: &str, name: &str) -> bool {
     let rest = command.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))

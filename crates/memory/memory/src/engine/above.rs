@@ -1,4 +1,4 @@
-//! What results of a list later ones can refer to.
+//! The results of a list that later results can refer to.
 
 use std::collections::HashSet;
 
@@ -7,17 +7,17 @@ use super::known::KnownResult;
 use super::mark::referred;
 use super::shapes::Shapes;
 
-/// The results that stand whole in a list.
+/// The results that stand uncut in a list.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Above {
     pub(super) standing: Standing,
     pub(super) shapes: Shapes,
-    /// The results that a later one refers to.
+    /// The names of results that a later result refers to.
     referred: HashSet<String>,
 }
 
 impl Above {
-    /// Takes the next result, if it stands whole.
+    /// Adds the next result, unless it is cut.
     pub(super) fn add(&mut self, result: &KnownResult) {
         if result.is_cut() {
             return;

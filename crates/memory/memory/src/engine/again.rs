@@ -1,4 +1,4 @@
-//! Lines of results that stand in the list already.
+//! Replaces lines of a result by a reference, if an earlier result of the list has the same lines.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use accp_frame::TokenCounter;
 
 use super::mark::{self, Lines};
 
-/// The tokens that a reference has to save beside those that it takes.
+/// The tokens that a reference has to save, not counting its own tokens.
 const WORTH: usize = 40;
 /// A single line is hard to follow, so a reference to one has to save more.
 const WORTH_OF_ONE: usize = 150;
-/// The newest results with a line at which a repeat of it is looked for.
+/// How many places of a line are tried as the beginning of repeated lines, the newest first.
 const PLACES: usize = 40;
 /// A line of fewer bytes begins no reference. Neither does a line without letters and digits.
 const SHORT: usize = 4;
@@ -19,7 +19,7 @@ const SHORT: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Standing {
     results: Vec<Result>,
-    /// Results that have a line, and where in them.
+    /// For each line, the results that have it, and its index in each result.
     places: HashMap<String, Vec<(usize, usize)>>,
 }
 
@@ -37,7 +37,7 @@ struct Run {
 }
 
 impl Standing {
-    /// Adds a result that stands whole in the list, with its lines as they stand there.
+    /// Adds an uncut result, with its lines as the list has them.
     pub(super) fn add(&mut self, name: &str, text: &str) {
         let result = self.results.len();
         let lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
@@ -53,7 +53,7 @@ impl Standing {
         });
     }
 
-    /// Returns a result with references to lines that stand in earlier ones.
+    /// Returns a result in which references replace the lines that earlier results have.
     pub(super) fn without(&self, text: &str, counter: &dyn TokenCounter) -> String {
         let lines: Vec<&str> = text.split('\n').collect();
         let mut out: Vec<String> = Vec::with_capacity(lines.len());
@@ -80,7 +80,7 @@ impl Standing {
         out.join("\n")
     }
 
-    /// Returns the longest run of lines from here on that an earlier result has.
+    /// Returns the longest run of lines that an earlier result has, beginning with the first of these lines.
     fn longest(&self, lines: &[&str]) -> Option<Run> {
         let places = self.places.get(*lines.first()?)?.iter().rev().take(PLACES);
         let runs = places.map(|&(result, from)| {
@@ -100,7 +100,7 @@ impl Standing {
     }
 }
 
-/// Returns whether the words of a line are enough to find it.
+/// Returns whether a line may begin a reference: it has enough text to be recognized.
 fn says_where(line: &str) -> bool {
     line.trim().len() >= SHORT && line.contains(char::is_alphanumeric)
 }
@@ -121,7 +121,7 @@ mod tests {
         let other = format!("new\n{}\nend", page(5, 25));
         let expected = "new\n[lines 6-25 of result c1 again, from \"line 5 of the long\" to \"line 24 of the long\"]\nend";
         assert_eq!(standing.without(&other, &WORDS), expected);
-        // Too short to pay, and nothing that a person would call a place.
+        // The first text is too short for a reference to pay. The second has no line that may begin a reference.
         assert_eq!(standing.without(&page(5, 7), &WORDS), page(5, 7));
         assert_eq!(standing.without("---\n---", &WORDS), "---\n---");
     }

@@ -1,21 +1,23 @@
-//! A result of JSON that holds a text of several lines: the lines stand below the JSON, where they can be read, referred to and left out
-//! as those of other results.
+//! Moves a text of several lines out of a result's JSON and below the JSON. There its lines can be read, referred to
+//! and left out like the lines of other results.
 
 use accp_recordings::read_json;
 use serde_json::Value as Json;
 
 use crate::raw::{Pointer, PointerStep, compact, replaced};
 
-/// The fewest lines of a text that stands below.
+/// The fewest lines of a text that is moved below the JSON.
 const LINES: usize = 4;
 
-/// Returns a result with the lines of its longest text below it; `None` if it is no object of JSON, or has no such text.
+/// Returns a result with the lines of its longest text below its JSON; `None` if the result is no JSON object, or has
+/// no such text.
 pub(super) fn below(text: &str) -> Option<String> {
     let (head, lines) = parts(text)?;
     Some(format!("{head}\n{lines}"))
 }
 
-/// Returns the longest text of a result that is an object of JSON, and the object without it.
+/// Returns the JSON object of a result without its longest text, and this text. The longest text is that with the
+/// most lines.
 pub(super) fn parts(text: &str) -> Option<(String, String)> {
     let text = text.trim();
     if !text.starts_with('{') {
@@ -33,7 +35,7 @@ pub(super) fn parts(text: &str) -> Option<(String, String)> {
     let place = Pointer::of([PointerStep::Key(key.clone().into())]);
     let head = replaced(text, &[(place, Json::from(&*said).to_string())])?;
     let head = compact(&head);
-    // Nothing else in it says so.
+    // If the object had these words twice, a reader could not tell which of them stands for the lines below.
     let is_plain = head.matches(&*said).count() == 1;
     is_plain.then(|| (head.into_owned(), longest.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! Calls that are made again: what an earlier result of the same call says, a later one says as it is now.
+//! Calls that are made again. The result of the later call supersedes the result of the earlier one.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -18,7 +18,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Takes the calls of a message.
+    /// Notes the calls of a message.
     pub(super) fn see(&mut self, message: &ListMessage) {
         for call in &message.calls {
             let arguments = message.arguments(call).unwrap_or_default();
@@ -27,7 +27,7 @@ impl Calls {
         }
     }
 
-    /// Takes the result of the call with an id, if the call did not fail.
+    /// Notes the result of the call with this id. The caller leaves out failed calls.
     pub(super) fn answered(&mut self, id: &str, place: Place) {
         let Some(call) = self.by_id.get(id).filter(|_| !id.is_empty()) else {
             return;
@@ -37,7 +37,7 @@ impl Calls {
         }
     }
 
-    /// Returns whether the same call was made again, and has answered.
+    /// Returns whether the result is superseded: the same call was made and answered again later.
     pub(super) fn is_superseded(&self, place: Place) -> bool {
         self.superseded.contains(&place)
     }

@@ -1,4 +1,4 @@
-//! Results without what a terminal made of them: codes for colours, progress bars, spaces before line numbers.
+//! Removes from results what only a terminal needs: codes for colours, progress bars, spaces before line numbers.
 
 use crate::layout::without_padding;
 
@@ -7,7 +7,7 @@ const ESCAPE: char = '\u{1b}';
 /// A line that is written over this often is a progress bar.
 const BAR: usize = 3;
 
-/// Returns a result as a person sees it on a terminal. All that it leaves out is how the text looked on its way.
+/// Returns a result as a person finally sees it on a terminal. Only codes, overwritten text and padding are left out.
 pub(super) fn clean(text: &str) -> String {
     let plain = without_codes(text);
     let mut lines: Vec<&str> = plain.split('\n').map(last_written).collect();
@@ -15,7 +15,7 @@ pub(super) fn clean(text: &str) -> String {
     lines.join("\n")
 }
 
-/// Returns what a line shows once it is complete: behind the last return of a progress bar.
+/// Returns the final text of a line: the text behind the last carriage return of a progress bar.
 fn last_written(line: &str) -> &str {
     let shown = line.strip_suffix('\r').unwrap_or(line);
     if shown.matches('\r').count() < BAR {
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(clean("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
         assert_eq!(clean("\u{1b}]0;title\u{7}ready\u{1b}(B"), "readyB");
         assert_eq!(clean("10%\r50%\r90%\r100% done\nnext"), "100% done\nnext");
-        // Two returns are how some programs end a line.
+        // A carriage return before a line feed only ends the line, and a single other one is no progress bar.
         assert_eq!(clean("a\r\nb\rc"), "a\r\nb\rc");
         assert_eq!(clean("   1\ta\n   2\t  b\n   3\tc"), "1\ta\n2\t  b\n3\tc");
         assert_eq!(clean("cut \u{1b}[3"), "cut ");

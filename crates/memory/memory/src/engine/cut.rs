@@ -7,17 +7,17 @@ use accp_frame::TokenCounter;
 use super::mark::Lines;
 use crate::offload::is_error;
 
-/// The tokens of the first and of the last lines that stay of an old result.
+/// How many tokens of its first lines, and of its last lines, an old result keeps.
 const OLD: [usize; 2] = [200, 100];
-/// The same of a result that is too large at first sight.
+/// How many tokens of its first lines, and of its last lines, a new result that is too large keeps.
 const LARGE: [usize; 2] = [1400, 700];
 /// The most lines that look like errors, and the most that have words of the call.
 const ERRORS: usize = 5;
 const WORDS: usize = 5;
-/// A line with more tokens is not shown for an error or a word.
+/// A line with more tokens than this is not kept for its error or its words.
 const LINE: usize = 100;
 
-/// Returns the ends of an old result; `None` if that leaves nothing out.
+/// Returns an old result with only its first and last lines; `None` if no line would be left out.
 pub(super) fn ends(name: &str, text: &str, counter: &dyn TokenCounter) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let tokens = tokens(&lines, counter);
@@ -34,8 +34,8 @@ pub(super) fn gone(name: &str, text: &str) -> String {
     lines.left_out()
 }
 
-/// Returns what stands of a result that is too large at first sight: its ends, lines that look like errors, and lines with
-/// words of its call. `None` if that leaves nothing out.
+/// Returns a new result that is too large with only its first and last lines, lines that look like errors, and lines
+/// with words of its call. `None` if no line would be left out.
 pub(super) fn preview(
     name: &str,
     text: &str,
@@ -45,7 +45,7 @@ pub(super) fn preview(
     let lines: Vec<&str> = text.split('\n').collect();
     let tokens = tokens(&lines, counter);
     let mut keep = at_ends(&tokens, LARGE);
-    // A long line at the edge is shown, so that no less is.
+    // The first line that no longer fits at each end is kept, too: one long line may be most of the result.
     let edges = (0..lines.len()).filter(|at| !keep.contains(at));
     let edges = [edges.clone().next(), edges.clone().next_back()];
     keep.extend(edges.into_iter().flatten());
@@ -77,7 +77,7 @@ fn tokens(lines: &[&str], counter: &dyn TokenCounter) -> Vec<usize> {
     tokens.collect()
 }
 
-/// Returns the lines from the beginning and from the end that fit into so many tokens.
+/// Returns the indices of the first lines and of the last lines that fit into these numbers of tokens.
 fn at_ends(tokens: &[usize], [head, tail]: [usize; 2]) -> BTreeSet<usize> {
     let first = fitting(tokens.iter(), head);
     let last = fitting(tokens.iter().rev(), tail);
@@ -95,7 +95,8 @@ fn fitting<'t>(tokens: impl Iterator<Item = &'t usize>, mut room: usize) -> usiz
     fitting.count()
 }
 
-/// Returns the lines that stay, with a mark for each run of others. A run that is no longer than its mark stays, too.
+/// Returns the kept lines, with a mark for each run of other lines. A run that has no more tokens than its mark
+/// stays. `None` if no line is left out.
 fn shown(
     name: &str,
     lines: &[&str],
@@ -156,7 +157,7 @@ mod tests {
         let old = ends("c1", &text, &COUNTER).unwrap();
         assert!(old.starts_with("1 all is well\n") && old.ends_with("\n4000 all is well"));
         assert_eq!(ends("c1", "one\ntwo", &COUNTER), None);
-        // A single line has no lines to leave out.
+        // A single long line leaves as a whole, so that only its mark stays.
         assert_eq!(
             ends("c1", &"word ".repeat(900), &COUNTER).map(|text| text.lines().count()),
             Some(1)

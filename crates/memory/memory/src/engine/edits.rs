@@ -1,4 +1,5 @@
-//! Texts that a later edit has to match: those of files, where the agent has a tool that finds a text in a file.
+//! Finds results with text of files. If the agent can replace an exact text in a file, such a result has to stay,
+//! because a later edit has to match it.
 
 use std::collections::HashSet;
 
@@ -11,21 +12,21 @@ use crate::writes::{is_path, is_replaced};
 /// What the calls of a list say about edits.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Edits {
-    /// Whether a call had a text that it replaced in a file.
+    /// Whether a call replaced an exact text in a file.
     has_replaced: bool,
     /// The ids of calls that name a file.
     files: HashSet<String>,
 }
 
 impl Edits {
-    /// Takes the calls of a message.
+    /// Notes the calls of a message.
     pub(super) fn see(&mut self, message: &ListMessage) {
         for call in &message.calls {
             let arguments = message.arguments(call);
             let arguments = arguments.as_ref().and_then(Json::as_object);
             let names = |is: fn(&str) -> bool| arguments.is_some_and(|map| has(map, is));
             self.has_replaced |= names(is_replaced);
-            // An id may come again.
+            // A later call may have the same id.
             if names(is_path) {
                 self.files.insert(call.id.clone());
             } else {
@@ -34,8 +35,8 @@ impl Edits {
         }
     }
 
-    /// Returns whether the result of a call shows text of a file that an edit has to match to the letter. The tools of the
-    /// request say whether there are such edits, or a call before it.
+    /// Returns whether the result of a call shows text of a file that an edit may have to match exactly. There are
+    /// such edits if a tool of the request or an earlier call takes the text that it replaces.
     pub(super) fn quotes(&self, list: &MessageList, id: &str) -> bool {
         self.files.contains(id) && (self.has_replaced || matches(list.tools()))
     }

@@ -1,4 +1,4 @@
-//! What a memory knows of the messages that it has sent.
+//! What a memory knows of the messages that it has sent: their tokens, their results, and the forms of these results.
 
 use std::collections::HashSet;
 use std::sync::OnceLock;
@@ -16,10 +16,10 @@ use crate::raw::Pointer;
 /// The version of what [`State::to_text`] writes.
 const VERSION: u32 = 1;
 
-/// The most bytes of an id that names a result.
+/// The most bytes of a call's id that can be the name of its result in marks.
 const ID: usize = 12;
 
-/// A text is not what a memory remembered.
+/// The text does not come from [`Memory::remember`](crate::Memory::remember).
 #[derive(Debug, thiserror::Error)]
 #[error(
     "expected what `Memory::remember` gave, found other text ({0}); begin a conversation instead"
@@ -50,10 +50,10 @@ pub(super) struct State {
     pub(super) left: Option<Left>,
 }
 
-/// What left, and what stands for it.
+/// The messages that left the list, and the summary in their place.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Left {
-    /// The index of the first message that is still there. System messages before it are there, too.
+    /// The index of the first message that has not left. System messages before this index have not left, either.
     pub(super) end: usize,
     pub(super) text: String,
     pub(super) tokens: u64,
@@ -90,31 +90,32 @@ pub(super) struct KnownResult {
     pub(super) name: String,
     /// The tokens of its text as sent.
     pub(super) tokens: u64,
-    /// Its form at first sight, if that is not the text as given.
+    /// The form that the result got when it entered the list; `None` if that is the text as it was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     first: Option<String>,
-    /// What stands of it, if lines have left.
+    /// The text in the list, if lines have left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     now: Option<String>,
-    /// Whether marks count the lines of the text in shorter lines.
+    /// Whether the marks count the lines of the text after its long lines were split.
     #[serde(default, skip_serializing_if = "is_false")]
     is_lined: bool,
-    /// The text in shorter lines, once it was asked for; nothing inside if it has no long ones.
+    /// The text with its long lines split. Made when it is first needed; `None` inside if the text has no long lines.
     #[serde(skip)]
     lined: OnceLock<Option<String>>,
-    /// The lines of a text in its JSON, once they were asked for.
+    /// The lines of a text inside the result's JSON. Made when they are first needed.
     #[serde(skip)]
     inner: OnceLock<Option<String>>,
     /// The text as given, and where it stands in its message. A list gives both anew after a restart.
     #[serde(skip)]
     given: Option<(String, Pointer)>,
-    /// The id of its call; empty without one.
+    /// The id of the result's call; empty if there is none.
     #[serde(skip)]
     call: String,
-    /// Its ends with their tokens, once they were asked for; nothing inside if no line would leave.
+    /// The first and last lines, and their tokens. Made when they are first needed; `None` inside if no line would
+    /// leave.
     #[serde(skip)]
     ends: OnceLock<Option<(String, u64)>>,
-    /// The mark for all of it with its tokens, once it was asked for.
+    /// The mark that replaces the whole result, and its tokens. Made when it is first needed.
     #[serde(skip)]
     gone: OnceLock<(String, u64)>,
 }
@@ -161,14 +162,14 @@ impl State {
 pub(super) struct Names(HashSet<String>);
 
 impl Names {
-    /// Returns the names of these messages.
+    /// Returns the names of all results of these messages.
     pub(super) fn of(messages: &[Known]) -> Self {
         let results = messages.iter().flat_map(|known| &known.results);
         Self(results.map(|result| result.name.clone()).collect())
     }
 
-    /// Takes a name for a result: the id of its call, or its number in the list if another result has that id or the id is
-    /// long, because providers make ids that take twenty tokens.
+    /// Returns a new name for a result: the id of its call, or else a number. The number is used if another result
+    /// has this id, or if the id is long: providers make ids of twenty tokens.
     pub(super) fn take(&mut self, id: &str) -> String {
         let mut name = id.to_owned();
         let mut number = self.0.len() + 1;
@@ -200,13 +201,13 @@ impl Known {
         self.digest == message.digest()
     }
 
-    /// Returns whether a result lacks what only a list gives.
+    /// Returns whether the message lacks its text, as it does after a restart until a list gives it.
     pub(super) fn is_bare(&self) -> bool {
         self.given.is_none()
     }
 
-    /// Takes from a list what is not remembered. Returns false if the list has other results there: the program has other names
-    /// of speakers whose messages are results.
+    /// Adds from a list what the remembered state lacks. Returns false if the message has another number of results
+    /// there: the program now names other speakers whose messages are results.
     pub(super) fn complete(&mut self, message: &ListMessage, given: Vec<Given>) -> bool {
         if given.len() != self.results.len() {
             return false;
@@ -219,7 +220,8 @@ impl Known {
         true
     }
 
-    /// Returns the message to send for a given one, which is the same but for marks of a cache.
+    /// Returns the message to send for a given message. The given message is the known one, but its cache marks may
+    /// differ.
     pub(super) fn sent(&mut self, form: Form, message: &ListMessage) -> ListMessage {
         let texts = self.results.iter().filter_map(|result| {
             let (text, place) = result.given.as_ref()?;
@@ -264,31 +266,32 @@ impl KnownResult {
         }
     }
 
-    /// Returns the text that marks count lines of; nothing if a list has to give it after a restart.
+    /// Returns the uncut text whose lines the marks count; an empty text after a restart until a list gives it.
     pub(super) fn first(&self) -> &str {
         self.whole().unwrap_or_default()
     }
 
-    /// As [`first`](Self::first); `None` until a list has given it.
+    /// Returns the same text as [`first`](Self::first); `None` after a restart until a list gives it.
     pub(super) fn whole(&self) -> Option<&str> {
         let lined = if self.is_lined { self.lined() } else { None };
         lined.or_else(|| self.text())
     }
 
-    /// Returns the text as it came into the list; `None` until a list has given it.
+    /// Returns the text in its first form; `None` after a restart until a list gives it.
     fn text(&self) -> Option<&str> {
         let given = self.given.as_ref().map(|(text, _)| text.as_str());
         self.first.as_deref().or(given)
     }
 
-    /// Returns the text in shorter lines; `None` if it has no long ones, or no list has given it.
+    /// Returns the text with its long lines split; `None` if it has no long lines, or no list has given the text yet.
     fn lined(&self) -> Option<&str> {
         let text = self.text()?;
         let lined = self.lined.get_or_init(|| lines::lined(text));
         lined.as_deref()
     }
 
-    /// Returns the lines of a text in its JSON, which later results can refer to; `None` if it has lines of its own.
+    /// Returns the lines of a text inside the result's JSON, to which later results can refer. `None` if the result
+    /// has a form or is cut, or its JSON does not consist of long lines with such a text.
     pub(super) fn inner(&self) -> Option<&str> {
         if self.first.is_some() || self.is_cut() || !self.has_long_lines() {
             return None;
@@ -298,23 +301,24 @@ impl KnownResult {
         inner.as_deref()
     }
 
-    /// As [`whole`](Self::whole), with the lines that references to it count.
+    /// Returns the text whose lines both marks and references count: [`inner`](Self::inner), or else
+    /// [`whole`](Self::whole).
     pub(super) fn to_read(&self) -> Option<&str> {
         self.inner().or_else(|| self.whole())
     }
 
-    /// Returns whether the text has long lines, which a mark would not count.
+    /// Returns whether the text has long lines. A mark counts their lines only after they are split.
     pub(super) fn has_long_lines(&self) -> bool {
         self.lined().is_some()
     }
 
-    /// Returns the text whose lines can be left out; nothing if a list has to give it after a restart.
+    /// Returns the text from which lines can be left out; an empty text after a restart until a list gives it.
     pub(super) fn in_lines(&self) -> &str {
         let lined = self.lined().or_else(|| self.text());
         lined.unwrap_or_default()
     }
 
-    /// Returns the text as it was given; nothing if a list has to give it after a restart.
+    /// Returns the text as it was given; an empty text after a restart until a list gives it.
     pub(super) fn given(&self) -> &str {
         self.given.as_ref().map_or("", |(text, _)| text)
     }
@@ -324,7 +328,7 @@ impl KnownResult {
         self.now.as_deref().unwrap_or_else(|| self.first())
     }
 
-    /// Returns the id of its call; empty without one.
+    /// Returns the id of the result's call; empty if there is none.
     pub(super) fn call(&self) -> &str {
         &self.call
     }
@@ -339,7 +343,8 @@ impl KnownResult {
         self.gone = OnceLock::new();
     }
 
-    /// Returns its ends with their tokens, which `cut` makes of its name and text; `None` if no line would leave.
+    /// Returns the first and last lines with their tokens, which `cut` makes from the name and the text; `None` if no
+    /// line would leave.
     pub(super) fn ends(
         &self,
         cut: impl FnOnce(&str, &str) -> Option<(String, u64)>,
@@ -348,18 +353,19 @@ impl KnownResult {
         ends.as_ref().map(|(text, tokens)| (text.as_str(), *tokens))
     }
 
-    /// Returns the mark for all of it with its tokens, which `mark` makes of its name and text.
+    /// Returns the mark that replaces the whole result, with its tokens. `mark` makes both from the name and the
+    /// text.
     pub(super) fn gone(&self, mark: impl FnOnce(&str, &str) -> (String, u64)) -> (&str, u64) {
         let gone = self.gone.get_or_init(|| mark(&self.name, self.in_lines()));
         (&gone.0, gone.1)
     }
 
-    /// Returns whether it stands in another form than it was given in.
+    /// Returns whether the result has another form than the text as it was given.
     pub(super) fn is_formed(&self) -> bool {
         self.first.is_some()
     }
 
-    /// Returns whether its lines are other ones than it was given in.
+    /// Returns whether the lines of the result differ from those of the text as it was given.
     pub(super) fn has_own_lines(&self) -> bool {
         self.is_formed() || self.is_lined || self.inner().is_some()
     }
@@ -369,7 +375,8 @@ impl KnownResult {
         self.lined = OnceLock::new();
     }
 
-    /// Lets what stands of it be this text, with marks for lines [as they can be left out](Self::in_lines); all of it without one.
+    /// Sets the text in the list, in which marks replace some of the lines of [`in_lines`](Self::in_lines). `None`
+    /// sets the uncut text.
     pub(super) fn cut(&mut self, text: Option<String>) {
         self.is_lined = text.is_some() && self.has_long_lines();
         self.now = text;

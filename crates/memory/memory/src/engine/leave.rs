@@ -1,4 +1,4 @@
-//! Whole messages that leave a list that has no room for them, and the summary that stands for them.
+//! Lets whole messages leave a list that has no room for them, and writes the summary that takes their place.
 
 use super::above::Above;
 use super::known::Left;
@@ -13,13 +13,13 @@ use crate::unit::{Unit, last, units};
 
 /// The share of the limit that a list has after messages have left, in percent.
 const GOAL: u64 = 38;
-/// The most of the limit that the summary has beside the words of persons, in percent.
+/// The largest share of the limit for the part of the summary that is not words of persons, in percent.
 const SUMMARY: u64 = 10;
-/// The most of the limit that the words of persons have, in percent.
+/// The largest share of the limit for the words of persons, in percent.
 const REQUESTS: u64 = 40;
-/// The tokens of a summary beside what it tells.
+/// The tokens of the head and the headings of a summary, which come in addition to its texts.
 const SEAM: u64 = 80;
-/// The characters of a message that a summary shows: the first of these with which there is room for all.
+/// How many characters of each message a summary shows: the first of these numbers with which all messages fit.
 const CHARACTERS: [usize; 5] = [400, 240, 120, 60, 30];
 
 impl Memory {
@@ -54,8 +54,8 @@ impl Memory {
         has_left
     }
 
-    /// Writes a shorter summary, if what has to stay leaves no room for the one that stands: without what was said and done, and
-    /// then with less of the words of persons.
+    /// Writes a shorter summary, if the messages that have to stay leave no room for the present one. The shorter one
+    /// has less of what was said and done, and with `cuts_words` also less of the words of persons.
     pub(super) fn sum_up_shorter(&mut self, list: &MessageList, limit: u64, cuts_words: bool) {
         let over = self.tokens().saturating_sub(limit);
         let Some(left) = self.state.left.as_ref().filter(|_| over > 0) else {
@@ -72,7 +72,8 @@ impl Memory {
         self.set_summary(Some(left));
     }
 
-    /// Puts a summary in the place of what has left, behind the first system messages, or takes it away.
+    /// Puts a summary in the place of the messages that have left, behind the first system messages. `None` removes
+    /// the summary.
     pub(super) fn set_summary(&mut self, summary: Option<Left>) {
         let mut messages = self.state.messages.iter();
         let first = messages.position(|known| !known.is_system);
@@ -80,7 +81,7 @@ impl Memory {
         self.state.left = summary;
     }
 
-    /// Returns the first unit that stays in a list of so many tokens.
+    /// Returns the first unit that stays, so that the list has about `goal` tokens.
     fn first_kept(&self, units: &[Unit], newest: usize, goal: u64) -> usize {
         let tokens = |unit: &Unit| -> u64 {
             let known = &self.state.messages[unit.messages.clone()];
@@ -99,7 +100,8 @@ impl Memory {
         first
     }
 
-    /// Gives the results from a message on their forms again, as if those before had never been there.
+    /// Gives new forms to the results from message `end` on. The new forms do not refer to earlier results, because
+    /// the messages before have left.
     fn form_anew(&mut self, list: &MessageList, end: usize) {
         self.above = Above::default();
         let mut sent = self.beside.1;
@@ -133,8 +135,8 @@ impl Memory {
         }
     }
 
-    /// Returns the summary of the messages before one: in at most so many tokens the words of persons, and in at most `room`
-    /// what was said and done.
+    /// Returns the summary of the messages before `end`. The words of persons get at most `most` tokens, and what was
+    /// said and done gets at most `room` tokens.
     fn summed_up(&self, all: &[Parsed], end: usize, most: u64, room: u64) -> Left {
         let count = |text: &str| self.counter.count(text) as u64;
         let typed = typed(all);

@@ -1,4 +1,4 @@
-//! Long lines in shorter ones: what is left out of a result is left out by lines.
+//! Splits long lines of a result into shorter ones, because a result is cut by whole lines.
 
 use std::collections::HashSet;
 
@@ -8,8 +8,9 @@ use crate::raw::compact;
 /// The most bytes of a line.
 const WIDE: usize = 400;
 
-/// Returns a text in shorter lines, if most of it stands in long ones; `None` otherwise. JSON breaks between its members and items, a
-/// text in it behind its `\n`, and other lines break between words. Nothing is left out but white space between tokens of JSON.
+/// Returns a text with its long lines split; `None` unless most of the text is in long lines. JSON is split between
+/// members and items, and its texts behind each `\n`. Other lines are split between words. Only white space between
+/// the tokens of JSON is left out.
 pub(super) fn lined(text: &str) -> Option<String> {
     let long = text.split('\n').map(str::len).filter(|bytes| *bytes > WIDE);
     if long.sum::<usize>() * 2 <= text.len() {
@@ -32,7 +33,7 @@ pub(super) fn lined(text: &str) -> Option<String> {
     Some(out)
 }
 
-/// Writes a line in lines that are not too long, which end behind a space if they can.
+/// Splits a line into lines that are not too long. Each ends behind a space, if it has one.
 fn wrap(mut line: &str, out: &mut String) {
     while line.len() > WIDE {
         let mut end = WIDE;
@@ -198,7 +199,7 @@ mod tests {
                 .lines()
                 .all(|line| line.len() <= WIDE)
         );
-        // Most of it stands in short lines.
+        // Most of the text is in short lines.
         assert_eq!(
             lined(&format!("{}\n{}", "x".repeat(500), "short\n".repeat(100))),
             None
@@ -225,7 +226,7 @@ mod tests {
         fn json_in_lines_is_the_same_json(json in any_json()) {
             let text = json.to_string();
             let mut laid_out = laid_out(&text);
-            // Breaks stand between tokens, or behind a line feed of a text.
+            // Line breaks stand between tokens, or behind a `\n` of a text.
             laid_out = laid_out.replace("\\n\n", "\\n");
             prop_assert_eq!(serde_json::from_str::<Json>(&laid_out).unwrap(), json);
             if let Some(lined) = lined(&text) {

@@ -1,4 +1,4 @@
-//! What stands for lines that are not in the list, in words that say so to a reader who was told nothing.
+//! Marks, which replace lines that are not in the list. A reader understands them without any other explanation.
 
 /// The most words and characters of a line that a mark quotes.
 const WORDS: usize = 5;
@@ -7,7 +7,7 @@ const CHARACTERS: usize = 40;
 /// The name of the tool that reads what a mark names.
 pub(super) const TOOL: &str = "memory_read";
 
-/// Stands before the index of a message that has left, in the place of a result's name.
+/// The name of a message that has left is this word and the index of the message. Results have names without it.
 pub(super) const MESSAGE: &str = "message ";
 
 /// Lines of a result, by its name and their numbers from 1, both ends included.

@@ -1,6 +1,6 @@
 //! What a provider bills for tokens that its cache has, and for those that it does not have.
 
-/// The prices of a provider, relative to a token of input that no cache has anything to do with, and what its cache keeps.
+/// The prices of a provider, relative to the price of an input token without any cache, and the limits of its cache.
 ///
 /// ```
 /// use accp_memory::Prices;
@@ -22,9 +22,10 @@ pub struct Prices {
     step: u64,
 }
 
-/// The requests in which a shorter list has to pay for steps that it loses, for a conversation may end after any number of them.
+/// How many more requests a conversation may have. For each of these numbers, a shorter list has to pay for the cache
+/// steps that it loses.
 const TURNS: [f64; 5] = [5.0, 10.0, 20.0, 40.0, 80.0];
-/// How often the spread of what it loses it has to pay for.
+/// The saving has to cover this many times the spread (standard deviation) of the loss.
 const SPREADS: f64 = 1.6;
 
 /// A price is not a number from 0 on.
@@ -36,8 +37,8 @@ pub struct PricesError {
 }
 
 impl Prices {
-    /// Returns prices of a token that is read from the cache, and of one that is not there and is stored. What the cache keeps is
-    /// that of [`default`](Self::default).
+    /// Returns prices with these for a token that is read from the cache, and for a token that is stored there. The
+    /// limits of the cache are those of [`default`](Self::default).
     ///
     /// # Errors
     /// When a price is negative, infinite or not a number.
@@ -54,25 +55,28 @@ impl Prices {
         })
     }
 
-    /// Returns the same with a cache that keeps a beginning for so many seconds if nobody reads it; without end for `None`.
+    /// Returns these prices for a cache that keeps the beginning of a list for this many seconds if nobody reads it.
+    /// `None` means that it keeps the beginning forever.
     #[must_use]
     pub fn with_seconds(self, seconds: Option<u32>) -> Self {
         Self { seconds, ..self }
     }
 
-    /// Returns the same where a list with more tokens than these is dearer as a whole; `None` if there is no such number.
+    /// Returns these prices with a limit of tokens above which a list costs more as a whole. `None` means no such
+    /// limit.
     #[must_use]
     pub fn with_tier(self, tier: Option<u64>) -> Self {
         Self { tier, ..self }
     }
 
-    /// Returns the same with a cache that keeps no list of fewer tokens.
+    /// Returns these prices for a cache that keeps no list with fewer tokens than this.
     #[must_use]
     pub fn with_minimum(self, minimum: u64) -> Self {
         Self { minimum, ..self }
     }
 
-    /// Returns the same with a cache that keeps a beginning in whole steps of so many tokens; 0 counts as 1.
+    /// Returns these prices for a cache that keeps the beginning of a list in whole steps of this many tokens; 0
+    /// counts as 1.
     #[must_use]
     pub fn with_step(self, step: u64) -> Self {
         let step = step.max(1);
@@ -89,12 +93,13 @@ impl Prices {
         self.write
     }
 
-    /// Returns how many seconds the cache keeps a beginning that nobody reads.
+    /// Returns how many seconds the cache keeps the beginning of a list that nobody reads; `None` if it keeps it
+    /// forever.
     pub fn seconds(&self) -> Option<u32> {
         self.seconds
     }
 
-    /// Returns the tokens above which a list is dearer as a whole.
+    /// Returns the tokens above which a list costs more as a whole; `None` if there is no such limit.
     pub fn tier(&self) -> Option<u64> {
         self.tier
     }
@@ -104,15 +109,16 @@ impl Prices {
         self.minimum
     }
 
-    /// Returns the tokens in whole steps of which the cache keeps a beginning.
+    /// Returns the size of a step in tokens: the cache keeps the beginning of a list in whole steps.
     pub fn step(&self) -> u64 {
         self.step
     }
 }
 
 impl Prices {
-    /// Returns whether a list that is shorter by so many tokens pays for the steps of the cache that it may lose. With each request
-    /// it may keep up to a step less than the longer list, or more: what it loses in all is spread as the ends of two random walks.
+    /// Returns whether a list that is shorter by this many tokens pays for the cache steps that it may lose. In each
+    /// request, the cache may keep up to one step less of it than of the longer list, or up to one step more. The sum
+    /// of these differences spreads like a random walk.
     pub(super) fn covers_steps(&self, saved: u64) -> bool {
         if self.step <= 1 {
             return true;
@@ -126,8 +132,8 @@ impl Prices {
 }
 
 impl Default for Prices {
-    /// Returns the prices of most caches, a tenth for a read, 1.25 for a write, and 5 minutes; and the most that one of them asks
-    /// for: 1,024 tokens, in steps of 128.
+    /// Returns the prices of most caches: a tenth for a read, 1.25 for a write, and 5 minutes. The minimum and the
+    /// step are the largest that such a cache has: 1,024 tokens, in steps of 128.
     ///
     /// ```
     /// let prices = accp_memory::Prices::default();

@@ -3,14 +3,16 @@
 /// When a memory may change what it has sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Promise {
-    /// Only if the list would not fit the window otherwise, or a dearer tier is just ahead. Until then every list is the one before
-    /// with more behind it.
+    /// Only if the list would otherwise not fit the window, or would reach the size above which a list costs more.
+    /// Until then, each list is the list before it with new messages at its end.
     #[default]
     Append,
-    /// Also if a change is free, because the cache has lost the list or its owner has changed it, and if a change pays back: at
-    /// prices of a cache, in the turns that are to be expected, and out of what this conversation has saved so far.
+    /// Also if a change is free, because the cache has lost the list or the program has changed it. And also if a
+    /// change pays: at the prices of the cache, within the expected turns, and out of what this conversation has
+    /// saved so far.
     Save,
-    /// As `Append`, and where shorter results are not enough, whole messages leave too, the oldest first: the list then has a
-    /// summary in their place, with the requests of persons. `Append` and `Save` send a list that is larger than the window instead.
+    /// As `Append`; but if shorter results are not enough, whole messages leave, too, the oldest first. A summary
+    /// with the requests of persons takes their place. `Append` and `Save` send a list larger than the window
+    /// instead.
     Window,
 }

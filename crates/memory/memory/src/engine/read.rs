@@ -1,4 +1,4 @@
-//! What a memory gives back: lines that a mark names, and what a search finds.
+//! Reads the lines that a mark names, and searches results and messages by words.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,17 +12,18 @@ use crate::ranked::{Searched, search};
 pub struct Found {
     /// The name of the result or of the message, as [`Memory::read`] takes it.
     pub name: String,
-    /// The first and the last line, from 1: all lines of a result that has another form than it was given in.
+    /// The first and the last line, from 1. If the list has the result in another form than it was given, these are
+    /// all lines of the result.
     pub lines: (usize, usize),
-    /// The text that was found, as it was given: at most 30 lines, and of a line over 8 KiB a part.
+    /// The text that was found, as it was given: at most 30 lines, and only a part of a line that is over 8 KiB.
     pub text: String,
 }
 
 impl Memory {
-    /// Returns lines of a result or of a message that a mark names, as they stood in the list or would have: from and to, both
-    /// included, counted from 1. What is behind the last line does not count. `None` if nothing has this name, or it has no such
-    /// lines. After a restart this needs the list once
-    /// ([`to_send`](Self::to_send)).
+    /// Returns lines of the result or the message that a mark names, as the list has them or would have them uncut.
+    /// `from` and `to` count from 1, and both lines are included. If `to` is behind the last line, it means the last
+    /// line. Returns `None` if nothing has this name, or there are no such lines. After a restart, the memory needs
+    /// the list once before ([`to_send`](Self::to_send)).
     ///
     /// ```
     /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
@@ -47,9 +48,10 @@ impl Memory {
         (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    /// Finds the parts of results and messages that say most of what is asked, the best first: at most 30 lines each. It ranks as the
-    /// index on disk does. Words near each other, identifiers such as `ORD-12345` and names of tools count more, and newer
-    /// parts a little. System messages are not searched. After a restart this needs the list once ([`to_send`](Self::to_send)).
+    /// Finds the parts of results and messages that fit a query best, the best first: at most 30 lines each. The
+    /// ranking is that of the index on disk: words near each other, identifiers such as `ORD-12345` and names of
+    /// tools count more, and newer parts count a little more. System messages are not searched. After a restart, the
+    /// memory needs the list once before ([`to_send`](Self::to_send)).
     ///
     /// ```
     /// # use accp_memory::{Memory, MessageList, Prices, Promise, Window};
@@ -80,7 +82,7 @@ impl Memory {
             }
             for result in &known.results {
                 let tool = about(result.call());
-                // Keys and lines that stand above in the list are searched where they were given.
+                // A form may refer to keys and lines of earlier results, so the text is searched as it was given.
                 named.push((result.name.clone(), tool, result.given().into()));
                 if result.has_own_lines() {
                     let lines = result.to_read().unwrap_or_default();
@@ -107,7 +109,7 @@ impl Memory {
         found.collect()
     }
 
-    /// Returns what a model reads of a message that has left.
+    /// Returns what a model reads of the message with this name; `None` if there is no such message.
     fn message(&self, name: &str) -> Option<String> {
         let at: usize = name.strip_prefix(MESSAGE)?.parse().ok()?;
         let known = self.state.messages.get(at)?;

@@ -7,7 +7,7 @@ pub struct Report {
     pub given: u64,
     /// The tokens of the list to send, with the definition of the tool if that is needed.
     pub sent: u64,
-    /// The tokens at the beginning of it that the last list had, too: what a cache can have of it.
+    /// The tokens at the beginning of the list to send that the last list had, too. A cache may have these.
     pub same: u64,
     /// The messages at the beginning of the list to send that the last list had, too.
     pub same_messages: usize,
@@ -17,13 +17,14 @@ pub struct Report {
     pub forms: Vec<Formed>,
     /// The change of what was sent before, if there was one.
     pub step: Option<Step>,
-    /// The messages before this index that are no system messages have left the list ([`Promise::Window`](crate::Promise::Window)).
-    /// One message of the user stands in the place of all of them and sums them up.
+    /// The messages before this index have left the list, except system messages
+    /// ([`Promise::Window`](crate::Promise::Window)). One message of the user takes their place and sums them up. 0
+    /// if no message has left.
     pub left: usize,
-    /// Whether a mark of the list needs the tool ([`Memory::tool`](crate::Memory::tool)) among the tools of the request. Once
-    /// it does, it does so in each later list.
+    /// Whether a mark of the list needs the tool ([`Memory::tool`](crate::Memory::tool)) among the tools of the
+    /// request. Once this is true, it is true for each later list.
     pub needs_tool: bool,
-    /// Whether the list is larger than the window all the same.
+    /// Whether the list is still larger than the window.
     pub is_over: bool,
 }
 
@@ -43,19 +44,20 @@ pub struct Formed {
 /// A change of what was sent before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Why it came.
+    /// Why the step was made.
     pub why: Why,
     /// The results that were cut, in order.
     pub cut: Vec<Formed>,
 }
 
-/// Why something changes that was sent before.
+/// Why a step was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// The cache has lost the list by the clock, or its owner has changed the list: the list is written anew in any case.
+    /// The cache has lost the list after some time, or the program has changed the list. The cache stores the list
+    /// anew in any case.
     Free,
-    /// The list would not fit the window, or would be dearer as a whole.
+    /// The list would not fit the window, or would cost more as a whole.
     Forced,
-    /// What is removed saves more than it costs to write again what stands behind it.
+    /// The removed tokens save more than it costs to store the messages behind them again.
     Pays,
 }

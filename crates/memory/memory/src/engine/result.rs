@@ -7,26 +7,26 @@ use serde_json::Value as Json;
 use crate::message::{ListMessage, Role};
 use crate::raw::Pointer;
 
-/// Members that say that a message is to stay as it is: a mark for a cache, and a signature.
+/// A message with one of these members stays as it is: a mark for a cache, or a signature.
 const KEPT: [&str; 2] = ["cache_control", "signature"];
-/// The fewest characters of a word of a call that is looked for in its result.
+/// The fewest characters of a word in a call that is looked for in the call's result.
 const WORD: usize = 5;
 
 /// The text of a result as a list gives it.
 #[derive(Debug)]
 pub(super) struct Given {
-    /// The id of its call; empty without one.
+    /// The id of the call; empty if the result has none.
     pub(super) id: String,
     pub(super) text: String,
     pub(super) place: Pointer,
-    /// Whether it may get another form.
+    /// Whether the text may get another form.
     pub(super) may_change: bool,
     /// Whether the call failed.
     pub(super) has_failed: bool,
 }
 
 impl Given {
-    /// Returns the results of a message that are texts. A message of the user is a result if its name is one of these.
+    /// Returns the results of a message that are texts. A message of the user is a result if its name is in `named`.
     pub(super) fn of(message: &ListMessage, named: &BTreeSet<String>) -> Vec<Self> {
         let is_kept = has_member(message.json(), &KEPT);
         let mut found = Vec::new();

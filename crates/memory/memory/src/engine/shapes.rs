@@ -1,4 +1,4 @@
-//! What results of a list have in common: columns, keys and records that stand there.
+//! The columns, keys and records that the results of a list have, so that later results can refer to them.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -6,28 +6,28 @@ use serde_json::{Map, Value as Json, json};
 
 use super::value::value;
 
-/// The fewest keys of a record whose values stand by position where an earlier result has the keys.
+/// A record needs at least this many keys. Only then is it written by position, with the keys of an earlier result.
 pub(super) const KEYS: usize = 4;
-/// The newest results that are one record in which an equal record is looked for.
+/// A record is compared with at most this many of the newest results that are one record.
 const RECORDS: usize = 40;
-/// Stands before the place where columns or keys stand.
+/// These words stand before the place that has the columns or keys.
 pub(super) const AS_IN: &str = "as in ";
 /// Stands between the names of a member and of a member inside it.
 pub(super) const INSIDE: char = '.';
 
-/// The columns and keys that stand in the list, with the result in which they do, and records that stand there.
+/// The columns, keys and records of the results in a list, each with its place or its result.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shapes {
-    /// The names of columns, as JSON.
+    /// For each JSON array of column names, the place that has these columns.
     pub(super) columns: HashMap<String, String>,
-    /// The results that are one record and stand with their names, by the JSON of their keys.
+    /// For each JSON array of keys, the first result that is one record with these keys, and the shape of the record.
     pub(super) layouts: HashMap<String, (String, Shape)>,
     /// The newest results that are one record, as they were given.
     records: VecDeque<(String, Map<String, Json>)>,
 }
 
 impl Shapes {
-    /// Takes what a result says: as it stands in the list, and as it was given.
+    /// Adds a result: its text in the list, and the text as it was given.
     pub(super) fn add(&mut self, name: &str, text: &str, given: &str) {
         let Some(range) = value(text) else {
             return;
@@ -53,14 +53,14 @@ impl Shapes {
         }
     }
 
-    /// Takes the columns in a value that stands at a place of a result.
+    /// Adds the columns of a value at a place of a result.
     fn add_columns(&mut self, at: &str, name: &str, json: &Json) {
         match json {
             Json::Array(items) => {
                 let items = items.iter();
                 items.for_each(|item| self.add_columns(at, name, item));
             }
-            // The members of a record by position have no names here.
+            // A record by position has no names for its members, so no place inside it can be named.
             Json::Object(map) if map.contains_key("values") => {}
             Json::Object(map) => {
                 if let (Some(columns @ Json::Array(_)), 2) = (map.get("columns"), map.len()) {
@@ -82,7 +82,8 @@ impl Shapes {
         all.find_map(|(columns, at)| (at == place).then_some(columns))
     }
 
-    /// Returns a record as an earlier one with other members; `None` if none has most of them.
+    /// Returns a record as a reference to an earlier one, with the members that differ; `None` if no earlier record
+    /// has most of its members.
     pub(super) fn as_earlier(&self, record: &Map<String, Json>) -> Option<Json> {
         let mut best: Option<(usize, Json)> = None;
         for (name, known) in &self.records {
@@ -109,7 +110,7 @@ impl Shapes {
     }
 }
 
-/// How a value stands in a result, so that a later one can leave its names out.
+/// The names in a value of a result. A later value of the same shape can leave these names out.
 #[derive(Debug, Clone)]
 pub(super) enum Shape {
     /// A record, with its keys.
@@ -170,7 +171,8 @@ pub(super) fn names<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.map(Json::from).collect::<Json>().to_string()
 }
 
-/// Returns the members of records that all have the same ones in the same order, with those of records inside beside them.
+/// Returns the members of records. Members of an inner record stand in its place, under joined names. `None` unless
+/// all records have the same members in the same order.
 pub(super) fn flat<'j>(records: &[&'j Map<String, Json>]) -> Option<Vec<Vec<(String, &'j Json)>>> {
     let keys: Vec<&String> = records.first()?.keys().collect();
     let is_alike = |record: &&&Map<String, Json>| record.keys().eq(keys.iter().copied());

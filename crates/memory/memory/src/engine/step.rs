@@ -1,4 +1,4 @@
-//! Changes of what was sent before: when they come, and what leaves.
+//! Steps, which change what was sent before: when a step is made, and what leaves.
 
 use time::OffsetDateTime;
 
@@ -8,19 +8,19 @@ use super::result::words_of_call;
 use super::{Memory, Promise, cut};
 use crate::list::MessageList;
 
-/// The tokens of an answer of the tool, and those of input that a call of it costs.
+/// The tokens of the tool's answer, and the cost of a call of the tool in input tokens.
 const ANSWER: f64 = 800.0;
 const CALL: f64 = 200.0;
-/// A result with no more tokens stays whole, unless the window asks for it.
+/// A result with no more tokens than this stays whole, unless the window needs the room.
 const SHORT: u64 = 1_000;
-/// The same where a list has to become shorter.
+/// If the window needs the room, a result with no more tokens than this stays whole.
 const FORCED: u64 = 300;
-/// The newest messages whose results stay whole, unless the window asks for them.
+/// The results of this many newest messages stay whole, unless the window needs the room.
 const NEWEST: usize = 10;
-/// The most turns that are expected: as many again as there were, but no more than these.
+/// The most turns that are expected. As many turns are expected as there were so far, but no more than these.
 const TURNS: u64 = 30;
 
-/// A paid step has to save so many times what it costs: nobody knows how many turns are left, and late ones are many.
+/// A paid step has to save this many times its cost, because nobody knows how many turns are left.
 const MARGIN: f64 = 2.0;
 
 /// A result that a step would cut.
@@ -49,7 +49,7 @@ impl Memory {
             return Some(step);
         }
         let planned = self.plan(list, is_cold || is_changed);
-        // The definition of the tool stands before everything else.
+        // The definition of the tool stands before the list, so a new definition makes the whole cache useless.
         let has_new_tool = self.state.needs_tool && !self.state.had_tool;
         let kept = match &planned {
             _ if is_cold || is_changed || self.state.requests == 0 || has_new_tool => 0,
@@ -62,7 +62,7 @@ impl Memory {
             None => self.state.before.1,
         };
         let step = planned.map(|(why, cuts)| self.cut(why, cuts));
-        // A large result that has just come has brought the tool.
+        // A large new result was cut, so the request now needs the tool.
         let brought = (has_new_tool && self.state.requests > 0).then(|| Step {
             why: Why::Pays,
             cut: Vec::new(),
@@ -79,7 +79,8 @@ impl Memory {
         self.prices.tier().map_or(room, |tier| tier.min(room))
     }
 
-    /// Lets what has no room in the window leave, if that was promised.
+    /// Makes the list fit the limit, if [`Promise::Window`] allows that: messages leave, results are cut, and the
+    /// summary becomes shorter.
     fn inside(&mut self, list: &MessageList) -> Option<Step> {
         let limit = self.limit();
         if self.promise != Promise::Window || self.tokens() <= limit {
@@ -102,7 +103,7 @@ impl Memory {
         (has_left || !step.cut.is_empty()).then_some(step)
     }
 
-    /// Returns why something is to leave now, and what.
+    /// Returns what a step would cut now, and why; `None` if no step is due.
     fn plan(&self, list: &MessageList, is_free: bool) -> Option<(Why, Vec<Cut>)> {
         let sent = self.tokens();
         let limit = self.limit();
@@ -148,15 +149,16 @@ impl Memory {
         self.state.messages.iter().any(|known| known.is_bound)
     }
 
-    /// Returns what it costs that the model asks for a result that was cut: one more reading of the list, and the answer. Each cut has to
-    /// pay for that once.
+    /// Returns the cost if the model asks for a result that was cut: one more reading of the list, and the answer.
+    /// Each cut has to pay for one such question.
     fn asking(&self) -> f64 {
         let (_, sent) = self.state.before;
         sent as f64 * self.prices.read() + ANSWER * self.prices.write() + CALL
     }
 
-    /// Returns whether so many tokens of a result that is new save more in this request than it costs to have the tool, which
-    /// stands before everything else, and to ask once for what is missing.
+    /// Returns whether removing this many tokens of a new result saves more in this request than it costs. The costs
+    /// are the tool, which stands before everything else, and one question of the model for the lines that are
+    /// missing.
     pub(super) fn pays_at_once(&self, removed: u64) -> bool {
         let gain = removed as f64 * self.prices.write();
         let (_, sent) = self.state.before;
@@ -169,9 +171,9 @@ impl Memory {
         gain > tool + self.asking()
     }
 
-    /// Returns the cuts that pay in so many turns, of results that the model has seen: of superseded ones first, which leave as a
-    /// whole whatever their age, and of old ones the middles. What a later result refers to stays, and so does the text of a file that
-    /// an edit has to match.
+    /// Returns the cuts that pay within this many turns. Only results that the model has seen are cut: a superseded
+    /// result leaves as a whole at any age, and an old result loses its middle. A result to which a later result
+    /// refers stays. The middle of a file's text stays if an edit has to match it.
     fn worn(&self, list: &MessageList, is_free: bool, turns: f64) -> Vec<Cut> {
         let messages = &self.state.messages;
         let seen = messages.iter().rposition(|known| known.is_agent);
@@ -221,12 +223,12 @@ impl Memory {
         cuts
     }
 
-    /// Returns whether lines of a result that others refer to would have other numbers in a mark.
+    /// Returns whether cutting the result would change its line numbers, to which later results refer.
     fn has_other_lines(&self, result: &KnownResult) -> bool {
         self.above.is_referred(&result.name) && result.has_long_lines()
     }
 
-    /// Returns what stands of an old result, with its tokens.
+    /// Returns an old result with only its first and last lines, and the tokens of these.
     fn ends<'r>(&self, result: &'r KnownResult) -> Option<(&'r str, u64)> {
         result.ends(|name, text| {
             let text = cut::ends(name, text, &*self.counter)?;
@@ -235,7 +237,8 @@ impl Memory {
         })
     }
 
-    /// Returns the cuts of results that the model has seen: of those with more tokens than `least`, before the newest messages.
+    /// Returns the cuts of results that the model has seen. They have more tokens than `least`, and stand before the
+    /// `newest` last messages.
     fn old(&self, list: &MessageList, least: u64, newest: usize) -> Vec<Cut> {
         let messages = &self.state.messages;
         let seen = messages
@@ -298,7 +301,7 @@ impl Memory {
         first.map_or(self.state.messages.len(), |first| self.state.end() + first)
     }
 
-    /// Lets lines leave.
+    /// Makes the cuts, and returns them as a step.
     fn cut(&mut self, why: Why, cuts: Vec<Cut>) -> Step {
         let mut step = Step {
             why,

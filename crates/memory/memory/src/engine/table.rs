@@ -1,4 +1,5 @@
-//! JSON of a result with its records by position, in JSON that explains itself.
+//! Writes the JSON of a result with its records by position. A reader understands the new JSON without any
+//! explanation.
 
 use accp_recordings::read_json;
 use serde_json::{Map, Value as Json, json};
@@ -10,14 +11,14 @@ use crate::raw::compact;
 /// The fewest records of one shape that become a table.
 const ROWS: usize = 2;
 
-/// Returns a result whose JSON is compact, with lists of records as `{"columns":[..],"rows":[[..],..]}`. Columns and keys
-/// that an earlier result has are said by its name. Words before and behind the JSON stay to the byte. `None` if there is no JSON,
-/// or a number in it would be spelt in another way.
+/// Returns a result with compact JSON, and with lists of records as `{"columns":[..],"rows":[[..],..]}`. A reference
+/// replaces columns and keys that an earlier result has. Words before and behind the JSON stay exactly as they are.
+/// `None` if there is no JSON, or a number in it would be written in another way.
 pub(super) fn by_position(text: &str, name: &str, shapes: &Shapes) -> Option<String> {
     let range = value(text)?;
     let (before, behind) = (&text[..range.start], &text[range.end..]);
     let given = &text[range];
-    // A member that stands twice is refused, and half of a surrogate pair would become another character.
+    // A repeated member is an error, and half of a surrogate pair would become another character.
     let (json, lone) = read_json(given.as_bytes()).ok()?;
     if lone.places().next().is_some() {
         return None;
@@ -44,19 +45,20 @@ pub(super) fn by_position(text: &str, name: &str, shapes: &Shapes) -> Option<Str
 struct Writer<'s> {
     name: &'s str,
     shapes: &'s Shapes,
-    /// What stands further up in the result itself.
+    /// The columns that stand further up in the same result.
     own: Shapes,
 }
 
 impl Writer<'_> {
-    /// Returns the whole result: a record as an earlier one with other members, or with keys that stand in an earlier one.
+    /// Returns the whole result. A record may be a reference to an earlier record with the members that differ, or
+    /// its values with a reference to its keys.
     fn whole(&mut self, json: &Json) -> Json {
         let Some(map) = json.as_object().filter(|map| map.len() >= KEYS) else {
             return self.placed(None, json);
         };
         let whole = self.with_known_keys(json, map);
         let whole = whole.unwrap_or_else(|| {
-            // What was tried does not stand.
+            // The attempt was dropped, so the columns that it noted are not in the result.
             self.own = Shapes::default();
             self.placed(None, json)
         });
@@ -74,8 +76,8 @@ impl Writer<'_> {
         Some(json!({ "keys and columns": as_in(of), "values": values }))
     }
 
-    /// Returns a value without the names that stand in an earlier one of this shape; `None` if a reader would take it for
-    /// another value.
+    /// Returns a value without the names that an earlier value of this shape has; `None` if a reader would take the
+    /// value for another one.
     fn values(&mut self, json: &Json, shape: &Shape) -> Option<Json> {
         match (shape, json) {
             (Shape::Record(members), Json::Object(map)) => {
@@ -95,13 +97,13 @@ impl Writer<'_> {
                 };
                 (columns(flat.first()?) == *known).then(|| self.rows(None, &flat))
             }
-            // An array stands for names that are left out.
+            // A reader would take this array for the values of a record.
             (Shape::Record(_), Json::Array(_)) => None,
             _ => Some(self.placed(None, json)),
         }
     }
 
-    /// Returns the same value, the member under this key, with its lists of records by position.
+    /// Returns the value with its lists of records by position. `key` is the name of the member that has the value.
     fn placed(&mut self, key: Option<&str>, json: &Json) -> Json {
         match json {
             Json::Array(items) => {
@@ -168,13 +170,13 @@ impl Writer<'_> {
         rows.collect()
     }
 
-    /// Returns the result that has these columns.
+    /// Returns the place that has these columns.
     fn known(&self, columns: &str) -> Option<&String> {
         let own = self.own.columns.get(columns);
         own.or_else(|| self.shapes.columns.get(columns))
     }
 
-    /// Returns columns, or where they stand.
+    /// Returns columns, or a reference to the place that has them.
     fn columns(&mut self, key: Option<&str>, columns: String) -> Json {
         if let Some(of) = self.known(&columns) {
             return as_in(of);
@@ -189,7 +191,7 @@ fn as_in(place: &str) -> Json {
     format!("{AS_IN}{place}").into()
 }
 
-/// Returns the numbers of compact JSON as they are spelt, in order.
+/// Returns the numbers of compact JSON as they are written, in order.
 fn numbers(json: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut inside, mut escaped, mut from) = (false, false, None);

@@ -1,4 +1,4 @@
-//! The tool that reads what a mark names.
+//! The tool `memory_read`, with which a model reads the lines that a mark names.
 
 use serde_json::{Value as Json, json};
 

@@ -7,10 +7,10 @@ use serde::de::IgnoredAny;
 /// A value in fewer bytes is part of the words around it.
 const SHORT: usize = 40;
 
-/// Returns where the JSON of a result stands: an object or an array. It is the whole text, or the longest value that stands
-/// apart from the words around it. Nothing is known of these words: before the value, on its line, stands nothing, or
-/// something that ends with `>` or `:`, as tags and labels do; behind it the line ends, or a tag begins. So a value in the
-/// middle of a sentence or of code is not taken for the result. `None` without such a value.
+/// Returns the place of the JSON in a result: an object or an array. The JSON is the whole text, or else the longest
+/// value that stands apart from the words around it. On its line, such a value has nothing before it, or words that
+/// end with `>` or `:`, as tags and labels do. Behind it, the line ends or a tag begins. So a value in the middle of
+/// a sentence or of code is not taken for the result. `None` if there is no such value.
 pub(super) fn value(text: &str) -> Option<Range<usize>> {
     let trimmed = text.trim();
     let start = text.len() - text.trim_start().len();

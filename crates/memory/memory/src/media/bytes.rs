@@ -1,4 +1,4 @@
-//! Where the bytes of a picture, a document or a sound are, and what they say.
+//! Finds the bytes of a picture, a document or a sound, and reads its size and length from them.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ const ANY: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true);
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, ANY);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, ANY);
-/// Characters of base64 in which nearly every picture says its size. A multiple of 4.
+/// How many characters of base64 are read first: enough for the size of nearly every picture. A multiple of 4.
 const HEAD: usize = 4_096;
 /// Characters of base64 by which a text is recognised. A multiple of 4.
 const LEAST: usize = 64;
@@ -32,7 +32,7 @@ pub(super) enum Bytes<'t> {
 }
 
 impl<'t> Bytes<'t> {
-    /// Reads a text with an address or with bytes. `is_data` says that it is no address.
+    /// Reads a text that is an address or has the bytes. `is_data` says that a text without a data URL has the bytes.
     pub(super) fn of(text: &'t str, is_data: bool) -> Self {
         let text = text.trim();
         if let Some((head, base64)) = data_url(text) {
@@ -55,7 +55,7 @@ impl<'t> Bytes<'t> {
         }
     }
 
-    /// Returns the media type that an address with bytes says.
+    /// Returns the media type that a data URL names.
     pub(super) fn mime(&self) -> Option<&'t str> {
         match self {
             Self::Here { mime, .. } => *mime,
@@ -85,7 +85,7 @@ impl<'t> Bytes<'t> {
         }
     }
 
-    /// A file that is a text counts as one, and any other as a document.
+    /// Returns the medium of a file. A file with text counts as a text, and any other file as a document.
     pub(super) fn document(&self, mime: Option<&str>) -> Medium {
         let Self::Here { base64, length, .. } = self else {
             return Medium::Document { pages: None };
@@ -119,8 +119,8 @@ fn beginning(base64: &str) -> &str {
     base64.get(..HEAD).unwrap_or(base64)
 }
 
-/// Returns the bytes of base64 in either alphabet, with or without padding and white space, or escaped for an address;
-/// what was cut off within a group of bytes is left out. Nothing for another text.
+/// Returns the bytes of base64 in either alphabet. It may have padding, white space or URL escapes. An incomplete
+/// group of bytes at the end is left out. Returns no bytes if the text is not base64.
 fn decoded(base64: &str) -> Vec<u8> {
     let text = if base64.bytes().any(|byte| byte.is_ascii_whitespace()) {
         Cow::Owned(base64.split_ascii_whitespace().collect())

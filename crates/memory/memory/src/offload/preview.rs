@@ -12,7 +12,7 @@ use crate::media::named;
 const LINES: usize = 10;
 /// The most kinds of errors that are shown.
 const ERRORS: usize = 3;
-/// A text with at least so many tokens shows its end.
+/// The preview shows the last lines only if the text has at least this many tokens.
 const LONG: u64 = 4_000;
 /// The most lines at the end.
 const LAST: usize = 3;
@@ -40,7 +40,7 @@ const SIGNS: [&str; 14] = [
 /// Words right before such a part that deny a failure: `0 errors`.
 const NONE: [&str; 4] = ["0", "no", "without", "zero"];
 
-/// Returns the first lines, quoted, in at most so many tokens.
+/// Returns the first lines, quoted, in at most `most` tokens.
 pub(super) fn head(text: &str, most: u64, counter: &dyn TokenCounter) -> String {
     if let Some(name) = named(text) {
         return quoted(&[name.into()], most, counter);
@@ -49,8 +49,8 @@ pub(super) fn head(text: &str, most: u64, counter: &dyn TokenCounter) -> String 
     quoted(&lines, most, counter)
 }
 
-/// Returns the lines behind the first ones that look like errors, and the last lines, each with its number; nothing
-/// for a short text. `tokens` are those of the text, and `most` the most of the first lines.
+/// Returns later lines that look like errors, and the last lines, each with its number; nothing for a short text.
+/// `tokens` counts the whole text, and `most` limits the first lines.
 pub(super) fn rest(text: &str, tokens: u64, most: u64, counter: &dyn TokenCounter) -> String {
     if named(text).is_some() {
         return String::new();
@@ -114,7 +114,7 @@ pub(crate) fn is_error(line: &str) -> bool {
     })
 }
 
-/// Returns a line with the name of what is in base64 in the place of its digits.
+/// Returns a line in which the name of the data replaces a run of base64 digits.
 fn readable(line: &str) -> Cow<'_, str> {
     if line.len() < RUN {
         return Cow::Borrowed(line);
@@ -135,7 +135,7 @@ fn readable(line: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Returns lines, quoted, in at most so many tokens. The first that has no room is cut.
+/// Returns lines, quoted, in at most `most` tokens. The first line that does not fit is cut.
 fn quoted(lines: &[Cow<'_, str>], most: u64, counter: &dyn TokenCounter) -> String {
     let count = |text: &str| counter.count(text) as u64;
     let mut out = String::new();

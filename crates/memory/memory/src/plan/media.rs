@@ -13,13 +13,13 @@ struct Stands {
     slot: usize,
     part: Pointer,
     tokens: u64,
-    /// Whether the result of a tool has it: a screenshot, for example.
+    /// Whether the medium is part of a tool's result, such as a screenshot.
     is_result: bool,
 }
 
 impl Planner<'_> {
-    /// Lets the oldest pictures, documents and sounds leave before a summary would take whole turns: first those of
-    /// results, and what people gave only if the list needs no summary then.
+    /// Removes the oldest pictures, documents and sounds, if otherwise a summary would replace whole turns. Those of
+    /// results leave first. Those that people gave leave only if the list then needs no summary.
     pub(super) fn media(&mut self, hooks: &mut dyn Hooks) {
         let window = self.options.window;
         let limit = window.tokens_at(window.summarises_at());
@@ -49,7 +49,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Lets pictures of results in the newest turn leave as well, the largest first, until so many tokens are saved.
+    /// Removes pictures, documents and sounds from results of the newest turn as well, the largest first, until
+    /// `wanted` tokens are saved.
     pub(super) fn media_that_do_not_fit(&mut self, wanted: u64) {
         let before = self.total();
         let mut all = self.standing(self.newest(1), self.draft.slots.len());
@@ -63,7 +64,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns what stands in these messages, the oldest first.
+    /// Returns the media in the slots `from..to`, the oldest first.
     fn standing(&self, from: usize, to: usize) -> Vec<Stands> {
         let mut all = Vec::new();
         let slots = self.draft.slots.iter().enumerate();

@@ -1,4 +1,4 @@
-//! The list while tiers act on it.
+//! The planner, which holds the list while tiers act on it.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::summary::quoted;
 use crate::unit::{Unit, last, units};
 use crate::window::State;
 
-/// A tier acts in steps of at least this share of the window, in percent, so that it seldom breaks a cache.
+/// A tier saves at least this share of the window, in percent. So it acts seldom, and seldom makes a cache useless.
 const STEP: u64 = 10;
 
 /// The list while tiers act on it, and what they have decided.
@@ -41,7 +41,7 @@ pub(super) struct Planner<'p> {
     pub(super) drift: Vec<DriftEvent>,
 }
 
-/// What can be taken back, if a tier is put off or does not help.
+/// The part of the planner that can be undone, if a tier is deferred or does not help.
 #[derive(Clone, Default)]
 pub(super) struct Draft {
     pub(super) slots: Vec<Slot>,
@@ -137,7 +137,7 @@ impl<'p> Planner<'p> {
         units(&self.list())
     }
 
-    /// Returns the index of the first message that belongs to the newest `turns` turns.
+    /// Returns the index of the first slot that belongs to the newest `turns` turns.
     pub(super) fn newest(&self, turns: usize) -> usize {
         let units = self.units();
         let unit = (last(&units) + 1).saturating_sub(turns);
@@ -175,7 +175,8 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Returns the tokens below which tiers 1 and 2 bring the list; `None` while they have nothing to do.
+    /// Returns the limit in tokens under which tiers 1 and 2 bring the list; `None` if the list is already below the
+    /// limit.
     pub(super) fn cuts_to(&self) -> Option<u64> {
         let window = self.options.window;
         let limit = window.tokens_at(window.acts_at());
@@ -202,7 +203,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Returns why a tier acts at this number of tokens.
+    /// Returns the log's reason for a tier that acts at this number of tokens.
     pub(super) fn over(&self, tokens: u64) -> String {
         let room = self.options.window.room();
         let share = tokens.saturating_mul(100) / room;
@@ -215,7 +216,8 @@ impl<'p> Planner<'p> {
         self.draft = act.saved;
     }
 
-    /// Ends the act of a tier: the caller's program may put it off.
+    /// Ends the act of a tier, and logs it. The caller's program may defer the tier; then the act is undone, unless
+    /// the list was over the window.
     pub(super) fn end(&mut self, act: Act, hooks: &mut dyn Hooks) {
         let known: BTreeSet<_> = act.saved.files.iter().map(|file| &file.path).collect();
         let files = self.draft.files.iter().map(|file| &file.path);
@@ -307,7 +309,7 @@ impl<'p> Planner<'p> {
         path
     }
 
-    /// Appends to the archive what it lacks of the conversation.
+    /// Appends to the archive the messages of the conversation that it lacks.
     pub(super) fn archive(&mut self) {
         let new: Vec<_> = self.all[self.draft.archived..]
             .iter()
@@ -352,7 +354,7 @@ impl<'p> Planner<'p> {
         });
     }
 
-    /// Looks for the intent in the list.
+    /// Returns whether the list shows the intent verbatim.
     fn intent(&self) -> Intent {
         let first = self
             .all

@@ -8,7 +8,7 @@ use crate::hooks::Hooks;
 use crate::offload::{self, offload};
 use crate::plan::NewFile;
 
-/// From half a window on, a result with more tokens leaves too.
+/// When the list reaches the limit of tier 1, results with more tokens than this leave, too.
 const RESULT: u64 = 1_000;
 
 /// A result in the list.
@@ -78,7 +78,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Returns the results over so many tokens before a message, the oldest first, without those that are out.
+    /// Returns the results with more than `over` tokens in the slots before `before`, the oldest first. Results that
+    /// are already offloaded are left out.
     fn found(&self, over: u64, before: usize) -> Vec<Found> {
         let mut all = Vec::new();
         for (slot, place) in self.draft.slots[..before].iter().enumerate() {

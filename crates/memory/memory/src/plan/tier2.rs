@@ -23,8 +23,8 @@ struct Found {
 }
 
 impl Planner<'_> {
-    /// Cuts inputs that are on disk, the oldest first, then the largest, until the list is under the limit (CTX-17,
-    /// CTX-20).
+    /// Cuts inputs that were written to disk, until the list is under the limit (CTX-17, CTX-20): the oldest first,
+    /// and of one message the largest first.
     pub(super) fn inputs(&mut self, hooks: &mut dyn Hooks) {
         let Some(goal) = self.cuts_to() else {
             return;

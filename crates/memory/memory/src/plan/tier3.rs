@@ -14,33 +14,33 @@ use crate::summarizer::{Sent, SummaryError, SummaryRequest};
 use crate::summary::{Content, Head, Room};
 use crate::unit::{Unit, last};
 
-/// The most of a window that a summary takes beside the requests of the user, in percent.
+/// The largest share of a window for the summary without the requests of the user, in percent.
 const SUMMARY: u64 = 20;
-/// The most of a window that a summary takes when what obliges and what was decided need no more, in percent.
+/// The largest share of a window for a summary whose obligations and decisions need no more, in percent.
 const USUAL: u64 = 10;
-/// The share of a window that a list has after a summary at most, in percent, if that is below where the other tiers
-/// act and its requests need no more. The lower it is, the more seldom the next summary breaks a provider's cache, and
-/// the fewer turns stand verbatim.
+/// The share of a window that a list may have after a summary, in percent. It is lower if the other tiers act below
+/// it, and higher if the requests need more. With a lower share, summaries are rarer, and each summary makes a
+/// provider's cache useless. But fewer turns stay verbatim.
 const GOAL: u64 = 50;
-/// The share of a window below which a list is after a summary with all requests whole, in percent.
+/// A list with all requests whole has to be below this share of a window after a summary, in percent.
 const WHOLE: u64 = 65;
-/// The most of a window that the requests of the user take, in percent.
+/// The largest share of a window for the requests of the user, in percent.
 const REQUESTS: u64 = 50;
-/// A summary is written anew so often, for more or fewer turns beside it.
+/// How many more times a summary is written to keep more or fewer turns beside it.
 const TRIES: usize = 4;
-/// Tokens do not add up exactly: so many more may stand where a summary meets its message.
+/// How many tokens a summary may gain where it is put into its message, because tokens do not add up exactly.
 const SEAM: u64 = 2;
-/// The most of a window that a first request takes that is shown whole in any case, in thousandths.
+/// A first request up to this share of a window is shown whole in any case, in thousandths.
 const INTENT: u64 = 125;
 
 /// How many tokens the message with a summary may have.
 #[derive(Debug, Clone, Copy)]
 struct Most {
-    /// A fifth of the window, or what it has left.
+    /// The usual limit: a fifth of the window, or less if less room is left.
     usual: u64,
-    /// As many as leave room for the next turns.
+    /// The limit that leaves room for the next turns.
     good: u64,
-    /// What the window has left beside all that stays.
+    /// All the room that is left beside the messages that have to stay.
     left: u64,
 }
 
@@ -89,7 +89,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Sums up all but the newest turn, to go on with in a fresh session (CTX-10).
+    /// Sums up all but the newest turn, for a fresh session (CTX-10).
     pub(in crate::plan) fn begin_anew(&mut self) -> Result<(), PlanError> {
         let act = self.begin(Tier::Three, "a fresh session".to_owned());
         if self.sum_up(0)? {
@@ -170,7 +170,7 @@ impl Planner<'_> {
         units.into_iter().map(tokens).sum()
     }
 
-    /// Returns the first unit that stays, if a summary has so many tokens.
+    /// Returns the index of the first unit that stays, if the summary has `summary` tokens.
     fn first_kept(&self, units: &[Unit], summary: u64, goal: u64) -> usize {
         let mut used =
             self.beside() + self.tokens_in(units.iter().filter(|unit| unit.is_system)) + summary;
@@ -194,7 +194,7 @@ impl Planner<'_> {
         first
     }
 
-    /// Returns the list with a summary of all before a unit, and the summary. `None` if nothing would leave.
+    /// Returns the list with a summary of all units before `first`, and this summary. `None` if nothing would leave.
     fn with_summary(
         &self,
         units: &[Unit],
@@ -237,7 +237,7 @@ impl Planner<'_> {
         Ok(Some((slots, made)))
     }
 
-    /// Writes the summary of what leaves, by rules unless the caller's program does better.
+    /// Writes the summary of the messages that leave: by rules, unless the caller's summarizer gives a better one.
     fn summary(&self, leaves: &[bool], saved: u64, most: Most) -> Result<String, SummaryError> {
         let (options, window) = (self.options, self.options.window);
         let stays = leaves.iter().enumerate().filter(|(_, leaves)| !**leaves);

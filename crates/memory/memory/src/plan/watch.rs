@@ -11,14 +11,14 @@ use crate::summary::Content;
 
 /// How many messages of the assistant are watched after a summary.
 const WATCHED: usize = 6;
-/// The most signs of one message. A judge may be a program of anyone's.
+/// The most signs of one message that count. A judge may be any program, so their number has a limit.
 const SIGNS: usize = 50;
-/// The most of a window that the messages take that are recovered at once, in percent.
+/// The largest share of a window for the messages that are recovered at once, in percent.
 const RECOVERED: u64 = 10;
 
 impl Planner<'_> {
-    /// Judges what the assistant has said since the last list, if that is soon after a summary. What answers a sign
-    /// of drift is put into the list.
+    /// Judges what the assistant has said since the last list, if that is soon after a summary. For a sign of drift,
+    /// puts the messages that answer the sign into the list.
     pub(super) fn watch(&mut self) {
         let Some(summed_up) = self.session.summed_up else {
             return;
@@ -44,8 +44,8 @@ impl Planner<'_> {
                 evidence: sign.evidence,
                 recovered,
             };
-            // A constraint that has no room is missing at each message. It is logged once, and once more when it is
-            // recovered.
+            // A missing constraint that does not fit is missing again at each message. It is logged once, and once
+            // more when it is recovered.
             let all = self.session.drift.iter().chain(&self.drift);
             let is_known = all.filter(|known| known.message >= summed_up).any(|known| {
                 (known.indicator, &known.evidence) == (event.indicator, &event.evidence)
@@ -77,8 +77,8 @@ impl Planner<'_> {
         judged(self.options.judges, &case, SIGNS)
     }
 
-    /// Puts what answers signs of drift into the list, as one message. Returns for each sign whether something was
-    /// put in: not if nothing answers it, or it has no room.
+    /// Puts the messages that answer signs of drift into the list, as one message. Returns for each sign whether this
+    /// was done. It is not done if no message answers the sign, or none fits.
     fn recover<'s>(&mut self, signs: impl Iterator<Item = &'s Sign>) -> Vec<bool> {
         let window = self.options.window;
         let room = window.room().saturating_sub(self.total());
@@ -107,8 +107,8 @@ impl Planner<'_> {
         recovered
     }
 
-    /// Adds the messages that answer a sign, as far as they have room. Of a longer one the sentence is enough that
-    /// the judge has named.
+    /// Adds the messages that answer a sign, as far as they fit. If a message is too long, only the sentence that the
+    /// judge named is added.
     fn answer(&self, sign: &Sign, found: &mut Recovered) -> bool {
         found.signs += 1;
         let mut any = false;
@@ -133,19 +133,19 @@ impl Planner<'_> {
     }
 }
 
-/// What is put back into a list.
+/// The parts of the conversation that are put back into the list.
 #[derive(Debug, Clone, Default)]
 struct Recovered {
-    /// The most tokens that it may have.
+    /// The most tokens that the new message may have.
     most: u64,
-    /// How many signs it has been asked for.
+    /// For how many signs an answer was looked for.
     signs: usize,
     reasons: Vec<String>,
     parts: Vec<String>,
 }
 
 impl Recovered {
-    /// Adds words of a message, unless they are there, and why.
+    /// Adds words of a message and the reason, unless they are already there.
     fn add(&mut self, message: usize, words: &str, reason: &str) {
         let quoted: Vec<_> = words.lines().map(|line| format!("> {line}")).collect();
         let part = format!("**ListMessage {message}:**\n{}\n", quoted.join("\n"));

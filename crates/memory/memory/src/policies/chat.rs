@@ -1,4 +1,4 @@
-//! Messages of a recording as the program of one agent has them in a list of OpenAI chat.
+//! Turns messages of a recording into the OpenAI chat list of one agent's program.
 
 use std::collections::BTreeSet;
 
@@ -6,8 +6,9 @@ use serde_json::{Map, Value as Json};
 
 use crate::policy::{Kind, Message};
 
-/// Returns a message as the agent's program has it in a list of OpenAI chat: its own are the assistant's, all others
-/// the user's. What answers one of the `foreign` calls, which other agents made, is the user's too.
+/// Returns a message as the program of `agent` has it in a list of OpenAI chat. The agent's own messages are the
+/// assistant's, and all others are the user's. `foreign` has the calls of other agents; their results are the user's,
+/// too.
 pub(super) fn as_chat(
     message: &Message,
     agent: &str,

@@ -28,7 +28,7 @@ ctx:WINDOW,stress,views         CTX-001: lists of OpenAI chat inside a window of
                                 out); with `stress` all tiers act from 25 % on; with `views` the summary
                                 shows the newest messages that left, too";
 
-/// The window of `ctx` without a number.
+/// The window of `ctx` if the name has no number.
 const WINDOW: u64 = 8_192;
 
 /// Returns the policy of this name: `ctx`, `ctx:4096`, `ctx:4096,stress,views`. `None` for another name.
@@ -107,8 +107,8 @@ fn options(name: &str) -> Option<Options> {
     Some(options)
 }
 
-/// Returns whether a provider of OpenAI chat refuses a prompt of which each text is a message; `None` if one is no
-/// message, or there is none.
+/// Returns whether a provider of OpenAI chat refuses a prompt. Each text is one message of the prompt. `None` if a
+/// text is not a message, or there are no texts.
 ///
 /// Recordings have other roles too. A message of an `agent` is the assistant's if the agent itself said it, and
 /// else the user's. A result that names no call is the user's.
@@ -160,7 +160,7 @@ struct AgentList {
     session: ListSession,
     /// How many messages of the conversation the agent has read.
     read: usize,
-    /// The messages of the conversation that are in the agent's.
+    /// The indices of the conversation's messages that are in the agent's list.
     indices: Vec<usize>,
     /// The calls of other agents.
     foreign: BTreeSet<String>,
@@ -266,7 +266,7 @@ impl AgentList {
         }
     }
 
-    /// Returns the list that was refused, and keeps what was said for the next.
+    /// Returns the refused list, and keeps its new messages for the next list.
     fn refused(&mut self, given: &[String]) -> Vec<Slot> {
         let known = self.session.slots.len();
         let first = self.session.originals.len();

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::whole::Whole;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 
-/// System prompts, and the last `count` of the other messages. The window never begins with a
-/// tool's result, because providers refuse a result without its call.
+/// Shows system prompts, and the last `count` of the other messages. A tool's result at the beginning of these is
+/// left out, because providers refuse a result without its call.
 #[derive(Debug)]
 pub struct Last {
     history: Whole,

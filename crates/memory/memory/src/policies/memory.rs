@@ -21,29 +21,29 @@ use self::wrappers::Wrappers;
 use crate::policy::{Agent, Kind, Message, Opening, Policy, Segment};
 use accp_context::Call;
 
-/// A message of so many bytes says its number, so that later messages can refer to it.
+/// A message with at least this many bytes shows its number, so that later messages can refer to it.
 const NUMBERED: usize = 400;
 
 /// Shows an agent each message whole once, and then what is worth its tokens:
 ///
 /// - Messages are text. Results and arguments of calls that are JSON objects or lists are shown as
 ///   views, with their shapes declared once. The registry of the opening may know shapes already.
-/// - Lines that a tool writes around each of its results are said once, and layout that says nothing
-///   is left out: spaces before line numbers, and the indentation of JSON in the words of agents.
-/// - Lines that stand in the prompt already are referred to: `[as in p7:12-30: def union]`. Users'
-///   words always stand whole.
-/// - From the agent's next turn on, a long result loses its middle, by what it is: listings first.
-///   `[... p7:12-30: def union]` says where the middle was, and a tool brings it back
-///   ([`expand`](Self::expand)). A result of more than 2,000 tokens (a listing) or 3,000 loses its
-///   middle at once.
-/// - The definition of that tool stands before the first message that may lose lines, so a prompt
-///   that shows everything does without it ([`declared`](Self::declared)).
+/// - Lines that a tool writes around each of its results are shown once. Meaningless layout is left out: spaces
+///   before line numbers, and the indentation of JSON in the words of agents.
+/// - A reference replaces lines that the prompt already has: `[as in p7:12-30: def union]`. The words of users always
+///   stay whole.
+/// - From the agent's next turn on, a long result loses its middle. A listing counts as long much earlier than other
+///   results. `[... p7:12-30: def union]` takes the place of the middle, and a tool brings the middle back
+///   ([`expand`](Self::expand)). A result of more than 2,000 tokens (a listing) or 3,000 tokens loses its middle at
+///   once.
+/// - The definition of this tool stands before the first message that may lose lines, so a prompt that shows
+///   everything has no definition. [`declared`](Self::declared) puts the definition first.
 ///
-/// A line that reads as a mark of ours has `\` before it, and a name that does stands in quotes. So
-/// what a prompt shows can be read back from its texts alone.
+/// A line that looks like one of these marks gets a `\` before it, and a name that looks like one is quoted. So what
+/// a prompt shows can be read back from its texts alone.
 ///
-/// A message that an agent has seen never changes again, so the beginning of a prompt is the
-/// beginning of the next one, which a provider's cache makes cheap.
+/// A message that an agent has seen twice never changes again. So the beginning of a prompt is also the beginning of
+/// the next one, and a provider's cache makes it cheap.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -78,8 +78,7 @@ const NUMBERED: usize = 400;
 pub struct Memory {
     tools: Vec<Segment>,
     layout: Layout,
-    /// The message before which the definition of the tool stands: the first that may lose lines.
-    /// Nothing is left out before it.
+    /// The message before which the definition of the tool stands: the first message that may lose lines.
     tool_at: Option<usize>,
     /// The parts that are switched off.
     off: BTreeSet<Part>,
@@ -94,11 +93,11 @@ pub struct Memory {
     settled: usize,
 }
 
-/// The order of what several agents read.
+/// The order of the parts of a prompt, for several agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Layout {
-    /// The system prompts of all agents, the transcript, and at the end who speaks. All agents then
-    /// share a provider's cache, and each reads the instructions of the others.
+    /// First the system prompts of all agents, then the transcript, and at the end the name of the agent that speaks
+    /// next. So all agents share a provider's cache, but each also reads the instructions of the others.
     #[default]
     Shared,
     /// The transcript, and the agent's own system prompts at the end, so that agents share a
@@ -146,13 +145,13 @@ impl Part {
 /// A message with its forms.
 struct Entry {
     message: Message,
-    /// Who speaks, and the definitions that later messages need: it stays when lines leave.
+    /// The speaker, and the definitions that later messages need. The head stays when lines leave.
     head: String,
     lines: Vec<String>,
     is_numbered: bool,
-    /// As an agent sees it first.
+    /// The form in which an agent sees the message first.
     whole: Option<Segment>,
-    /// As an agent sees it afterwards.
+    /// The form in which an agent sees the message afterwards.
     settled: Option<Segment>,
 }
 
@@ -191,7 +190,7 @@ impl Memory {
         !self.off.contains(&part)
     }
 
-    /// Gives the messages that the agent has seen their last form.
+    /// Gives their last form to the messages that the agent has seen.
     fn settle(&mut self, seen: usize) {
         for at in self.settled..seen {
             // The first form is made before the last one. A first form made later could refer to later messages.
@@ -309,8 +308,8 @@ impl Entry {
     }
 }
 
-/// Returns a speaker, in quotes if a reader could take the name for something else: a number, the
-/// mark of an answer, a wrapper, or a part of the name.
+/// Returns a speaker's name. The name is quoted if a reader could take it for something else: a number, the mark of
+/// an answer, or a wrapper, or if the reader could not see where the name ends.
 fn quoted(speaker: String) -> String {
     let number = speaker.strip_prefix('p').unwrap_or_default();
     let behind = number.trim_start_matches(|character: char| character.is_ascii_digit());

@@ -16,7 +16,8 @@ use crate::window::Window;
 
 /// The lists that a [`Memory`] sends, one for each agent of a conversation.
 ///
-/// The time of a request is that of the newest message of the recording. Without a clock no cache expires.
+/// The time of a request is the time of the newest message in the recording. If the recording has no times, no cache
+/// expires.
 ///
 /// ```
 /// # use std::sync::Arc;
@@ -55,7 +56,7 @@ pub struct Sent {
     promise: Promise,
     messages: Vec<Message>,
     agents: BTreeMap<Arc<str>, AgentList>,
-    /// Who writes results that name no call.
+    /// Speakers whose messages are results although they name no call.
     named: BTreeSet<String>,
 }
 
@@ -131,7 +132,7 @@ impl Policy for Sent {
             let definition = format!("{}\n", Memory::tool(Form::Anthropic));
             Segment::new(Kind::Tools, definition)
         });
-        // The messages that are not there have a summary in their place.
+        // A summary takes the place of the messages that are no longer in the list.
         let system = |at: &usize| self.messages[held.indices[*at]].kind == Kind::System;
         let mut places: Vec<Option<usize>> = Vec::new();
         let mut is_told = false;

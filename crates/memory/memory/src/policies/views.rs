@@ -1,5 +1,5 @@
-//! A summary with views: what the rules say, and the newest messages that left as the instrument's policy `memory`
-//! shows them.
+//! A summarizer that adds views to the summary by rules: the newest messages that left, as the policy `memory` shows
+//! them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ const HEADING: &str = "### Messages That Left\n\
 /// The agent that reads the list.
 const AGENT: &str = "assistant";
 
-/// Writes behind the summary by rules as many of the newest messages that left as its room allows, without the
-/// middles of long results.
+/// Writes the summary by rules, and behind it as many of the newest messages that left as fit. Long results lose
+/// their middles.
 ///
 /// Rules keep what was asked, decided and made. Views also show how the conversation went, as far as there is room.
 pub struct Views(Opening);

@@ -147,8 +147,9 @@ impl Message {
         self.plain_with(|_, _| None)
     }
 
-    /// Does the same, but writes arguments as `write` does, where that gives a text: the arguments
-    /// of a call, with their plain text, and the lists and objects among them.
+    /// Returns the same text as [`plain`](Self::plain), but asks `write` for the text of a call's arguments, and of
+    /// the lists and objects in them. `write` gets a value and its plain text. The plain text stays if `write`
+    /// returns `None`.
     pub(crate) fn plain_with(
         &self,
         mut write: impl FnMut(&Json, &str) -> Option<String>,
@@ -204,7 +205,7 @@ fn plain_fields(
 
 /// The keys under which programs record when a message was said.
 const CLOCKS: [&str; 4] = ["timestamp", "created_at", "createdAt", "time"];
-/// From here on a number is of milliseconds: in seconds it would be the year 5138.
+/// A number from here on counts milliseconds: as seconds it would be in the year 5138.
 const MILLIS: f64 = 1e11;
 
 /// Returns when a message was said, in Unix seconds.

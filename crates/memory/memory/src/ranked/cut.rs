@@ -13,7 +13,7 @@ const BYTES: usize = 8_192;
 /// How many bytes two pieces of a long line share.
 const SHARED: usize = 512;
 
-/// The longest text that stands whole in one section wherever it is in a line, in bytes.
+/// The most bytes of a text that is certain to be complete in one section, wherever it stands in its line.
 #[cfg(any(test, feature = "disk"))]
 pub(crate) const WHOLE: usize = SHARED - 8;
 
@@ -64,8 +64,8 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece> {
     out
 }
 
-/// Returns the bytes of each line, without line feeds. A line feed at the end of the text begins no line, unless
-/// the text is nothing else.
+/// Returns the bytes of each line, without line feeds. A line feed at the end of the text begins no line, unless the
+/// text is only this line feed.
 fn lines(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     let all = text.split('\n').map(|line| {

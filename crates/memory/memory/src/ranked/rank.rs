@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// The constants of BM25, as everywhere.
 const SATURATION: f64 = 1.2;
 const LENGTH: f64 = 0.75;
-/// The factor of an identifier, compared with a word that is as rare.
+/// The factor of an identifier, compared with an equally rare word.
 const WHOLE: f64 = 3.0;
 /// The factor of an identifier that is a part of a longer one, as in `call_ORD-12345`.
 const PARTS: f64 = 1.0;
@@ -17,7 +17,7 @@ const PARTS: f64 = 1.0;
 const CLOSE: f64 = 4.0;
 /// Words are near if their distance is less than this, in words.
 const NEAR: u32 = 32;
-/// With so many other words between two words, the second one counts half.
+/// A word of the query counts half if this many other words stand between it and the word of the query before it.
 const BETWEEN: f64 = 8.0;
 /// The factor of a section that has all words of the query in its order, with nothing between.
 const RUN: f64 = 3.0;
@@ -34,9 +34,9 @@ const MOST: usize = 64;
 pub(crate) struct Asked {
     pub(crate) words: Vec<String>,
     pub(crate) whole: Vec<String>,
-    /// The numbers of the words of each identifier.
+    /// For each identifier, the indices of its words in `words`.
     parts: Vec<Vec<usize>>,
-    /// The numbers of all words as they stand in the query; empty if some were left out.
+    /// The indices in `words` of all words in the order of the query; empty if some words were left out.
     run: Vec<usize>,
 }
 
@@ -67,7 +67,7 @@ impl Asked {
 }
 
 impl Asked {
-    /// Returns the numbers of the words that are asked for among others.
+    /// Returns the indices in `self.words` of those of these words that the query has.
     pub(crate) fn numbers(&self, words: &[String]) -> Vec<usize> {
         let number = |word| self.words.iter().position(|asked| asked == word);
         words.iter().filter_map(number).collect()
@@ -105,28 +105,29 @@ pub(crate) fn weight(sections: i64, with: i64) -> f64 {
 /// Where the words of a query stand in a section, and which identifiers it has.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Places {
-    /// Places and numbers of words, ascending.
+    /// The places of the words, ascending, each with the index of its word.
     pub(crate) words: Vec<(u32, usize)>,
-    /// Numbers of words that stand in the names of the tools.
+    /// The indices of the words that the names of the tools have.
     pub(crate) about: Vec<usize>,
-    /// Numbers of identifiers.
+    /// The indices of the identifiers.
     pub(crate) whole: Vec<usize>,
 }
 
 impl Places {
-    /// Returns whether a section has anything of what is asked for.
+    /// Returns whether the section has any word or identifier of the query.
     pub(crate) fn is_any(&self) -> bool {
         !(self.words.is_empty() && self.about.is_empty() && self.whole.is_empty())
     }
 }
 
-/// Returns the score of a section among others: with that of the long message around it, and with its place among all from the
-/// oldest on, from 0 to 1.
+/// Returns the total score of a section. `around` is the score of the long message around it. `place` is its place
+/// among all sections, from 0 for the oldest to 1 for the newest.
 pub(crate) fn total(score: f64, around: f64, place: f64) -> f64 {
     (score + AROUND * around) * (1.0 + RECENT * place)
 }
 
-/// Returns how much a count of a word says in a text of a length, divided by the mean of all.
+/// Returns the weight of a word's count in a text. `length` is the length of the text, divided by the mean length of
+/// all texts.
 pub(crate) fn saturated(count: f64, length: f64) -> f64 {
     let share = 1.0 - LENGTH + LENGTH * length;
     count * (SATURATION + 1.0) / (count + SATURATION * share)
@@ -158,10 +159,10 @@ pub(crate) fn score(asked: &Asked, weights: &Weights, places: &Places, length: f
     run + words.sum::<f64>() + identifiers.sum::<f64>() + CLOSE * nearest(weights, places)
 }
 
-/// Returns the highest sum of weights of words near each other. Each word counts once, and counts less the more
-/// other words stand before it.
+/// Returns the highest sum of weights of words that stand near each other. Each word counts once. It counts less, the
+/// more other words stand between it and the word before it.
 ///
-/// The name of the tool is no neighbour: a call has it, and its result does not.
+/// Words of the tool's name do not count here: a call has the name, and its result does not.
 fn nearest(weights: &Weights, places: &Places) -> f64 {
     let is_about = |word: &usize| places.about.contains(word);
     let words = places.words.iter().filter(|(_, word)| !is_about(word));

@@ -58,7 +58,7 @@ fn is_between(c: char) -> bool {
     matches!(c, '-' | '.' | '/' | '@' | '+' | '#' | ':' | ',')
 }
 
-/// Parts a run at colons and commas that are not between digits, and drops marks at the ends.
+/// Splits a run at colons and commas that do not stand between digits, and removes punctuation at the ends.
 fn parted(run: &str) -> impl Iterator<Item = &str> {
     let mut rest = Some(run);
     std::iter::from_fn(move || {
@@ -81,8 +81,8 @@ fn is_identifier(run: &str) -> bool {
     run.contains(is_mark) && run.contains(char::is_alphanumeric)
 }
 
-/// Returns a text without the escapes of JSON strings, which otherwise stick to words (`\nThe`). The second text
-/// has the words as they would be if a backslash is none of JSON's, as in `C:\new`.
+/// Returns a text without the escapes of JSON strings, which would otherwise stick to words (`\nThe`). A backslash
+/// may also not belong to JSON, as in `C:\new`; the second text has the words that result then.
 fn unescaped(text: &str) -> (std::borrow::Cow<'_, str>, String) {
     let mut behind = String::new();
     if !text.contains('\\') {

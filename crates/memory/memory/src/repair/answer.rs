@@ -5,9 +5,9 @@ use serde_json::{Value as Json, json};
 use crate::message::{Call, ListMessage};
 use crate::raw::Pointer;
 
-/// What the result of a call says whose result is not in the list.
+/// The text of a result for a call that has none in the list.
 const NO_RESULT: &str = "No result was recorded for this call.";
-/// What the first message says if it had nothing but results that do not stand in their places.
+/// The text of a first message that would otherwise lose its only blocks, which are misplaced results.
 const NO_CALL: &str = "A result stood here, where no call asks for it.";
 /// A picture of one point, for calls that take nothing but a picture as their result.
 const PICTURE: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";

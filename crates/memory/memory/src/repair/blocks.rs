@@ -1,4 +1,4 @@
-//! A message of Anthropic's form with other blocks.
+//! Removes and adds blocks of a message in Anthropic's form.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use crate::finding::{Code, Finding};
 use crate::message::ListMessage;
 use crate::raw::{Pointer, replaced};
 
-/// The blocks of a message that go and come.
+/// The blocks to remove from a message, and those to add.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// The indices of blocks that go.
+    /// The indices of the blocks to remove.
     pub(super) dropped: BTreeSet<usize>,
     /// New blocks, each before the block with this index.
     pub(super) added: Vec<(usize, String)>,
@@ -39,14 +39,14 @@ pub(super) fn leading(message: &ListMessage) -> usize {
         .count()
 }
 
-/// Returns the fault of a message whose text has not what its JSON has.
+/// Returns the finding for a message whose text lacks a part that its JSON has.
 pub(super) fn unreadable(at: usize) -> Finding {
     let text = "the content cannot be found in the text of the message";
     Finding::at(Code::NotAList, at, text)
 }
 
 impl Blocks {
-    /// Returns whether no block of the message stays or comes.
+    /// Returns whether the message would have no blocks.
     pub(super) fn leave_nothing(&self, message: &ListMessage) -> bool {
         self.added.is_empty() && self.dropped.len() == message.blocks().len()
     }

@@ -9,10 +9,11 @@ use crate::finding::Finding;
 use crate::list::MessageList;
 use crate::message::ListMessage;
 
-/// One change may show another fault: an image that moves may have a wrong type. More rounds than this do not help.
+/// The most rounds. A change may lead to another fault, for example if an image that moves has a wrong type; more
+/// rounds than this do not help.
 const ROUNDS: usize = 8;
 
-/// Returns the list with the details mended that have a cure, and what was done. Messages keep their places.
+/// Returns the list in which all details with a cure are mended, and the repairs. Messages keep their places.
 pub(super) fn mended(list: &MessageList) -> Result<(MessageList, Vec<Repair>), Finding> {
     let mut list = list.clone();
     let mut repairs = Vec::new();

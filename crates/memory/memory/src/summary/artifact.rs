@@ -54,7 +54,7 @@ pub(super) fn artifacts(
     found
 }
 
-/// Returns the result of the call with this id in the message at this place.
+/// Returns the result of the call with this id. `at` is the place of the message with the call.
 pub(super) fn result<'s>(messages: &'s [Parsed], at: usize, id: &str) -> Option<&'s ParsedResult> {
     let later = messages.get(at + 1..).unwrap_or_default();
     for message in later {

@@ -62,8 +62,8 @@ pub(crate) struct Constraint {
     pub(crate) replaced: Option<usize>,
 }
 
-/// Returns the constraints in messages, oldest first. One that is said again counts again only if another has
-/// contradicted it in between.
+/// Returns the constraints in messages, the oldest first. If one is repeated, the repetition counts only if another
+/// constraint has contradicted it before.
 pub(super) fn constraints<'s>(prose: impl Iterator<Item = &'s Prose<'s>>) -> Vec<Constraint> {
     let mut found = Vec::new();
     let mut texts = Vec::new();
@@ -141,7 +141,7 @@ fn force(sentence: &Sentence, is_document: bool) -> Option<Force> {
     (bare.has(&WORDS.weak) || limits(&bare.plain)).then_some(Force::Rule)
 }
 
-/// Returns whether an order begins in a text of words.
+/// Returns whether an order begins in the words of a sentence.
 fn orders(words: &str) -> bool {
     WORDS.orders.iter().any(|order| {
         words.match_indices(&format!(" {order} ")).any(|(at, _)| {
@@ -152,7 +152,7 @@ fn orders(words: &str) -> bool {
     })
 }
 
-/// Returns a text of words without these phrases.
+/// Returns the words of a sentence without these phrases.
 fn without(words: &str, phrases: &[&str]) -> String {
     let mut words = words.to_owned();
     for phrase in phrases {

@@ -15,11 +15,11 @@ words! {
     reasoned,
     /// Words of a reason.
     because,
-    /// Beginnings of a sentence with the reason of the one before it.
+    /// Beginnings of a sentence that gives the reason for the sentence before it.
     reason,
     /// Words that make a choice a question, a condition or an offer.
     open,
-    /// Choices of a user that only users state.
+    /// Phrases that state a choice only in a message of the user.
     of_users,
 }
 

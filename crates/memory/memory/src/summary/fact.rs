@@ -1,4 +1,4 @@
-//! Facts: what users and results say, with what later calls needed first.
+//! Facts: values in the words of users, in results and in arguments. Those that a later call needed come first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ const LONGEST: usize = 80;
 /// A longer message of a user is a document; its sentences are not facts.
 const DOCUMENT: usize = 1500;
 
-/// A fact: the field `name` of `about` is `value`. A sentence has no name, and is the value.
+/// A fact: the field `name` of the thing `about` has this `value`. A sentence has no name; it is the value itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) message: usize,
@@ -49,7 +49,7 @@ pub(super) fn facts(prose: &[Prose<'_>], left: impl Fn(usize) -> bool) -> Vec<Kn
     found
 }
 
-/// A sentence replaces nothing, so its value tells it from others.
+/// Returns the part of a fact's key that keeps sentences apart: a sentence replaces no other one.
 fn key_value(known: &Known) -> String {
     if known.name.is_empty() {
         known.value.clone()
@@ -139,7 +139,7 @@ fn returned(message: &Parsed) -> Vec<Known> {
     found
 }
 
-/// Returns the identifiers among the arguments of calls: what an agent asked with, it may ask with again.
+/// Returns the identifiers among the arguments of calls. An agent that has used an identifier may need it again.
 fn requested(message: &Parsed) -> Vec<Known> {
     let mut found = Vec::new();
     let mut names = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! What of a content a summary shows: as much as its room holds, the most important first.
+//! Chooses which parts of a content a summary shows: as much as fits, the most important parts first.
 
 mod piece;
 mod requests;
@@ -16,7 +16,7 @@ use requests::{Asked, Asking, Limits};
 
 /// How often a summary is made smaller until it fits. Tokens of pieces do not add up exactly.
 const TRIES: usize = 12;
-/// The number of pieces in a row without room that ends the search.
+/// The search for pieces ends when this many pieces in a row do not fit.
 const MISSES: usize = 24;
 /// The most tokens of the line that says where the last request stands.
 const REQUEST: usize = 14;
@@ -43,7 +43,7 @@ pub(crate) struct Room {
 pub(crate) struct NoRoom {
     pub(crate) needed: usize,
     pub(crate) room: usize,
-    /// The messages that are marked as critical and do not fit.
+    /// The messages that are marked as critical.
     pub(crate) marked: Vec<Item>,
 }
 
@@ -115,9 +115,9 @@ struct Fit<'b> {
     asking: Asking<'b>,
     /// The pieces that may not be dropped, and their tokens.
     critical: (Vec<Piece>, usize),
-    /// The tokens of the form when it only counts the pieces.
+    /// The tokens of a summary without pieces, in which each part only says how many pieces it leaves out.
     base: usize,
-    /// The tokens of the form when its parts only point to the archive.
+    /// The tokens of a summary without pieces, in which each part only points to the archive.
     terse: usize,
 }
 
@@ -141,7 +141,7 @@ impl<'b> Fit<'b> {
         fit
     }
 
-    /// Returns the tokens of the form when it only counts the pieces, or only points to the archive.
+    /// Returns the tokens of a summary without pieces. If it `is_terse`, its parts only point to the archive.
     fn frame(&self, is_terse: bool) -> usize {
         let mut shown = Shown {
             is_terse,
@@ -159,14 +159,14 @@ impl<'b> Fit<'b> {
             .count(&render(self.head, &self.content.progress.phase, &shown))
     }
 
-    /// Returns the tokens of what stands beside the requests in any case.
+    /// Returns the tokens that the other parts of a summary always need beside the requests.
     fn beside(&self) -> usize {
         self.terse + self.critical.1 + REQUEST
     }
 
-    /// Returns the tokens that the requests may have: all that their words need up to half of the window, as long as
-    /// the list has room for the next turns. Where what stays leaves less than a quarter of the window for them, they
-    /// take all that the window has.
+    /// Returns the tokens that the requests may have. This is what their words need, up to half of the window, as
+    /// long as the list keeps room for the next turns. If that leaves less than a quarter of the window for requests,
+    /// they may take all the room that is left.
     fn requests(&self) -> usize {
         let Room {
             words, good, most, ..
@@ -273,8 +273,8 @@ impl<'b> Fit<'b> {
         }
     }
 
-    /// Chooses from everything else, the most important first, and counts what has no room. What was decided, and
-    /// what obliges, may take all tokens that are left, and the rest only as many as are usual.
+    /// Chooses from all other pieces, the most important first, and counts those that do not fit. Obligations and
+    /// decisions may take all the tokens that are left. The other pieces may take only the usual number of tokens.
     fn rest(
         &self,
         shown: &mut Shown,

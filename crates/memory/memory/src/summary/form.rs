@@ -76,7 +76,7 @@ impl Shown {
         ))
     }
 
-    /// Returns the lines of a part, each behind its mark.
+    /// Returns the lines of a part, each with its mark before it.
     fn lines(&self, part: Part, mark: impl Fn(usize) -> String) -> Vec<String> {
         let lines = self.of(part).iter().cloned().chain(self.more(part));
         let lines = lines.enumerate();
@@ -173,7 +173,7 @@ fn request(shown: &Shown) -> String {
     }
 }
 
-/// Returns a text as a quotation: each line behind its mark, without blank lines around it.
+/// Returns a text as a quotation: each line has a `>` before it. Blank lines at the ends of the text are left out.
 pub(crate) fn quoted(text: &str) -> String {
     let line = |line: &str| {
         if line.is_empty() {

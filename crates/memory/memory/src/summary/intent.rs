@@ -13,7 +13,7 @@ words! {
     greeting,
 }
 
-/// Returns the first message that a person typed, and each later one that is marked as a new objective.
+/// Returns the first message that a person typed, and each later one that begins as a new objective.
 pub(super) fn intent(messages: &[Parsed], typed: &[Item]) -> Vec<Item> {
     let mut found: Vec<Item> = Vec::new();
     let mut greeted = false;

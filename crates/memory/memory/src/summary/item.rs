@@ -37,7 +37,7 @@ fn arguments(json: &Json) -> String {
     }
 }
 
-/// Returns a text of at most this many characters; what goes is marked.
+/// Returns a text on one line with at most this many characters. A mark shows where the rest was cut off.
 pub(crate) fn clipped(text: &str, characters: usize) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.char_indices().nth(characters) {

@@ -19,7 +19,7 @@ words! {
     looking,
     /// Phrases with which an assistant says that something is done.
     done,
-    /// Words that make a statement of done a condition, a plan or a denial.
+    /// Words that show that nothing is done yet: a condition, a plan or a denial.
     not_yet,
     /// Phrases of what remains.
     remains,

@@ -1,4 +1,4 @@
-//! The requests of the user: what persons typed, and what was done for it.
+//! The requests of the user: the messages that persons typed, and what was done for each.
 
 use super::artifact::result;
 use super::item::Item;
@@ -35,7 +35,7 @@ pub(super) fn requests(
     .collect()
 }
 
-/// Returns what was done between a request and the next one: calls and how they ended, or words.
+/// Returns what was done between a request and the next one: the calls and how they ended, or else the words.
 fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
     let start = messages.partition_point(|one| one.index <= from);
     let end = next.map_or(messages.len(), |next| {

@@ -15,7 +15,7 @@ use crate::parsed::Parsed;
 use block::Added;
 use opening::{Actions, closing, ends_in_block, opening};
 
-/// At least so many messages have to open or close alike to count as results.
+/// How many messages have to begin or end in the same way before they count as results.
 const RESULTS: usize = 3;
 
 /// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
@@ -39,12 +39,12 @@ pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     std::iter::once(first).chain(later).collect()
 }
 
-/// Who is a person among the named speakers.
+/// Decides which of the speakers are persons.
 struct Persons<'s> {
-    /// Whether a person has no name here.
+    /// Whether some messages have no name. Then these are a person's.
     unnamed: bool,
     first: Option<&'s str>,
-    /// Names of agents.
+    /// The names of speakers who act as agents do.
     agents: BTreeSet<&'s str>,
 }
 
@@ -60,8 +60,8 @@ impl<'s> Persons<'s> {
         }
     }
 
-    /// Returns whether a person speaks. Where some messages have names, those without are the person's; where all
-    /// have, each speaker is a person who does not act as an agent.
+    /// Returns whether a person wrote a message. If some messages have no name, these are a person's. If all messages
+    /// have names, each speaker is a person unless it acts as an agent.
     fn has(&self, message: &Parsed) -> bool {
         match message.name.as_deref() {
             None => true,
@@ -71,8 +71,8 @@ impl<'s> Persons<'s> {
     }
 }
 
-/// Returns the named speakers who write as a program does: messages that open alike, or each message right behind words that
-/// call the speaker by this name.
+/// Returns the named speakers who write as programs do. Many of their messages begin in the same way, or before each
+/// of their messages, another speaker says their name.
 fn programs<'s>(messages: &'s [Parsed], later: &[&'s Parsed]) -> Vec<&'s str> {
     let mut speakers: BTreeMap<&str, Vec<&Parsed>> = BTreeMap::new();
     for message in later {

@@ -1,4 +1,4 @@
-//! Notebooks: what their cells say, as a call has it.
+//! Notebooks: the sources of their cells, for comparison with the texts of a call.
 
 use serde_json::Value as Json;
 

@@ -25,7 +25,7 @@ pub(super) fn paths(patch: &str) -> Vec<String> {
     found
 }
 
-/// Returns the file in the two lines at the head of a unified diff. A file that goes has its name in the first.
+/// Returns the file that the two head lines of a unified diff name. A deleted file has its name in the first line.
 fn unified<'p>(old: &'p str, new: &'p str) -> Option<&'p str> {
     let (old, new) = (old.strip_prefix("--- ")?, new.strip_prefix("+++ ")?);
     let name = if new.trim() == "/dev/null" { old } else { new };

@@ -8,7 +8,7 @@ words! {
     "reported.json";
     /// Members of a JSON result that are true when the call succeeded.
     success,
-    /// Members with an error; nothing, an empty text or 0 means none.
+    /// Members with an error. Null, an empty text or 0 means that there was no error.
     errors,
     /// Members with the code of a process.
     codes,
@@ -18,13 +18,13 @@ words! {
     inside,
     /// Phrases of failure.
     failures,
-    /// Words of failure, with their forms.
+    /// Words of failure, with their inflections.
     failing,
     /// Words of success.
     done,
     /// Results that are nothing but a word of success.
     bare,
-    /// Words before a word of success that take its meaning: it is a plan, a question or a time.
+    /// Words before a word of success that cancel it, because they make it a plan, a question or a time.
     planned,
     /// Words that turn a word of failure into its opposite, when they stand before it.
     none,
@@ -40,9 +40,9 @@ const ECHOES: [&str; 6] = [
     "a snippet of",
 ];
 
-/// Returns whether a result says that its call succeeded: `None` if it says neither.
+/// Returns whether a result says that its call succeeded or failed; `None` if it says neither.
 ///
-/// What says both is a failure: success is never assumed.
+/// A result that says both counts as a failure, because success is never assumed.
 pub(crate) fn reported(result: &ParsedResult) -> Option<bool> {
     if result.failed {
         return Some(false);

@@ -24,7 +24,7 @@ words! {
     by_command,
     /// The commands that write a whole file.
     creating,
-    /// The commands that only read, or take back.
+    /// The commands that only read, or undo a change.
     reading,
     /// Words in the names of tools that have a path and a text and do not write a file.
     other,
@@ -32,7 +32,7 @@ words! {
     changing,
 }
 
-/// Where the arguments of a tool have what it writes.
+/// The names of the arguments in which a tool gets what it writes.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
     /// The names of the argument with the path, the surest first.
@@ -75,7 +75,7 @@ impl Row {
         (changes || !in_name(tool, &WORDS.other)).then(|| Self::standard(changes))
     }
 
-    /// Returns the row of a tool whose schema has a path and a text, both texts.
+    /// Returns the row of a tool whose schema has a path and a text among its strings.
     pub(super) fn of_schema(tool: &str, schema: &Json) -> Option<Self> {
         let row = Self::by_names(tool)?;
         let is_text = |name: &String| {

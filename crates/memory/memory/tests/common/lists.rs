@@ -1,7 +1,7 @@
 //! Valid lists of messages, generated in all three forms.
 //!
-//! A [`Script`] says what happens in a conversation. It is written in a form, so a test has the same
-//! conversation in each form if it wants to.
+//! A [`Script`] says what happens in a conversation, without a form. So a test can write the same conversation in
+//! each form.
 
 pub(crate) mod render;
 
@@ -22,7 +22,7 @@ pub(crate) struct Script {
 pub(crate) struct Turn {
     /// A text of the system before the turn, and whether the role is `developer`.
     pub(crate) system: Option<(String, bool)>,
-    /// At least one.
+    /// The messages of the user, at least one.
     pub(crate) users: Vec<User>,
     pub(crate) steps: Vec<Step>,
 }
@@ -38,7 +38,7 @@ pub(crate) struct User {
     pub(crate) empty: bool,
 }
 
-/// What the assistant says at once, and the results of what it calls.
+/// One step of the assistant: its words and calls, and the results of the calls.
 // Each bool is an independent choice.
 #[allow(clippy::struct_excessive_bools)]
 #[derive(Debug, Clone)]
@@ -55,7 +55,7 @@ pub(crate) struct Step {
     pub(crate) calls: Vec<Call>,
     /// Whether the calls have the ids that earlier calls had, where the form allows that.
     pub(crate) reuse: bool,
-    /// Whether the results come in the other order.
+    /// Whether the results come in reverse order.
     pub(crate) reversed: bool,
     /// Whether the step or its results are several messages, where the form allows that.
     pub(crate) split: bool,
@@ -228,7 +228,7 @@ pub(crate) fn spelt(message: &Json, seed: &mut u64) -> String {
     out
 }
 
-/// Returns the next number of a seed that is not 0.
+/// Returns the next random number below `below`. The seed must not be 0.
 pub(crate) fn next(seed: &mut u64, below: u64) -> u64 {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;

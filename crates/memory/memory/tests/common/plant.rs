@@ -10,7 +10,7 @@ pub(crate) struct Planted {
     pub(crate) code: Code,
     /// The index of the message where the fault has to be found.
     pub(crate) at: usize,
-    /// What is broken with it: a call whose result stands elsewhere has no result.
+    /// The second fault that this one causes: if a result stands elsewhere, for example, its call has no result.
     pub(crate) also: Option<Code>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn all(form: Form, messages: &[Json]) -> Vec<Planted> {
     garden.planted
 }
 
-/// Why a call is found for each result.
+/// The message for a result without a call, which a valid list cannot have.
 const CALL: &str = "a valid list has a call before each result";
 
 struct Garden<'m> {
@@ -51,7 +51,7 @@ fn items(json: &mut Json) -> &mut Vec<Json> {
         .expect("the generator writes an array here")
 }
 
-/// Returns the path of the id by which results answer.
+/// Returns the name of the member in which results name their call.
 const fn answered(form: Form) -> &'static str {
     match form {
         Form::OpenAi => "tool_call_id",

@@ -1,4 +1,4 @@
-//! Recorded conversations until a summary took the place of their beginning, and what was said next.
+//! Recorded conversations up to the place where a summary replaced their beginning, and the messages that follow.
 
 use std::cell::RefCell;
 
@@ -23,7 +23,7 @@ pub(crate) struct Point {
     pub(crate) session: ListSession,
     /// The list that the assistant answers.
     pub(crate) list: Vec<String>,
-    /// The number of the message that the assistant says then.
+    /// The index of the message that the assistant says next.
     pub(crate) next: usize,
     pub(crate) window: u64,
 }
@@ -36,7 +36,7 @@ pub(crate) struct Continued<'r> {
     pub(crate) points: Vec<Point>,
 }
 
-/// Drops the lines with a text from a summary.
+/// A summarizer that drops all lines with a text from the summary.
 struct Forgetful<'t>(&'t str);
 
 impl Summarizer for Forgetful<'_> {
@@ -81,7 +81,8 @@ impl Point {
 }
 
 impl<'r> Continued<'r> {
-    /// Returns a conversation with its summary, in a window in which the summary is written at about its middle.
+    /// Returns a conversation with a summary. The window is chosen so that the summary is written at about the
+    /// middle.
     pub(crate) fn of(recorded: &'r Recorded) -> Option<Self> {
         let sizes = recorded
             .messages
@@ -139,7 +140,7 @@ impl<'r> Continued<'r> {
         })
     }
 
-    /// Returns the first place, where the summary lacks a text; `None` if the text stands in the list all the same.
+    /// Returns the first place with a summary that lacks a text; `None` if the list still has the text.
     pub(crate) fn without(&self, text: &str) -> Option<Point> {
         let (mut session, first) = (self.before.0.clone(), self.points.first()?);
         let (plan, list) = plan(
@@ -166,7 +167,7 @@ pub(crate) struct Left {
     pub(crate) constraints: Vec<(usize, String)>,
 }
 
-/// Looks into cases and sees no signs.
+/// A judge that collects the texts that left the list, and sees no signs.
 #[derive(Default)]
 struct Probe(RefCell<Left>);
 

@@ -1,6 +1,6 @@
-//! How models put things. The first half of each list is for the half of the conversations that judges are made with.
+//! Phrases of models. The first half of each list is for the conversations that judges are developed with.
 
-/// Asks for `{a}`.
+/// Phrases that ask for `{a}`.
 pub(crate) const ASKS: [&str; 16] = [
     "Could you please provide your {a}?",
     "What is the {a}?",
@@ -19,7 +19,7 @@ pub(crate) const ASKS: [&str; 16] = [
     "One thing that I still need from you: the {a}.",
     "Would you be so kind as to state the {a}?",
 ];
-/// Says that all is done.
+/// Phrases that say that all is done.
 pub(crate) const DONE: [&str; 12] = [
     "The task is complete.",
     "Everything you asked for is done. Have a nice day!",
@@ -34,7 +34,7 @@ pub(crate) const DONE: [&str; 12] = [
     "And we are finished - the entire task is concluded.",
     "Consider it done, the job is closed.",
 ];
-/// Takes a decision up again, `{d}`.
+/// Phrases that repeat a decision, `{d}`.
 pub(crate) const RESTATES: [&str; 8] = [
     "{d}",
     "As decided: {d}",

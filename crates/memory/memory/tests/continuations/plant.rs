@@ -32,7 +32,7 @@ pub(crate) struct Labelled {
     pub(crate) is_known: bool,
     /// The fault; `None` for what was recorded.
     pub(crate) planted: Option<Indicator>,
-    /// Where it comes from, for people.
+    /// The file and the id of the conversation, for people.
     pub(crate) from: String,
 }
 
@@ -40,7 +40,7 @@ fn says(text: impl AsRef<str>) -> Json {
     json!({ "role": "assistant", "content": text.as_ref() })
 }
 
-/// Returns a case for each indicator that a conversation has something for.
+/// Returns one case for each indicator for which a fault can be planted in the conversation.
 pub(crate) fn planted(all: &[Continued<'_>], one: &Continued<'_>, round: usize) -> Vec<Labelled> {
     let is_known = one.recorded.is_known;
     let from = format!("{} {}", one.recorded.file, one.recorded.id);
@@ -67,7 +67,7 @@ pub(crate) fn planted(all: &[Continued<'_>], one: &Continued<'_>, round: usize) 
 
 type Made = Option<(Point, Json)>;
 
-/// Asks for the value of an argument that stands in what a user or a tool has said.
+/// Asks for an argument whose value a user or a tool has already said.
 fn clarification(one: &Continued<'_>, dice: &mut Dice) -> Made {
     let all = &one.recorded.messages;
     let point = dice.pick(&one.points)?;
@@ -94,7 +94,7 @@ fn done(one: &Continued<'_>, dice: &mut Dice) -> Made {
     Some(((*dice.pick(&points)?).clone(), says(phrase)))
 }
 
-/// Does what the assistant of another conversation did, of another file and the same half.
+/// Does what the assistant does in another conversation, which is from another file but from the same half.
 fn unrelated(all: &[Continued<'_>], one: &Continued<'_>, dice: &mut Dice) -> Made {
     let others = all.iter().filter(|other| {
         other.recorded.file != one.recorded.file && other.recorded.is_known == one.recorded.is_known
@@ -113,7 +113,8 @@ fn unrelated(all: &[Continued<'_>], one: &Continued<'_>, dice: &mut Dice) -> Mad
     Some((dice.pick(&one.points)?.clone(), action.clone()))
 }
 
-/// Says another value than a decision did: in what the assistant says next, if the value stands there, or by itself.
+/// Contradicts a decision with another value: in the assistant's next message if that has the value, or else in a new
+/// message.
 fn contradiction(one: &Continued<'_>, dice: &mut Dice) -> Made {
     let all = &one.recorded.messages;
     let point = dice.pick(&one.points)?;
@@ -137,7 +138,7 @@ fn contradiction(one: &Continued<'_>, dice: &mut Dice) -> Made {
     Some((point.clone(), says(text)))
 }
 
-/// Returns a word that tells what was chosen: with a digit, or with marks or capitals inside.
+/// Returns the word of a decision that is the chosen value: a word with a digit, or with marks or capitals inside.
 fn value(text: &str) -> Option<&str> {
     let text = text.split(" because ").next()?;
     let words = text.split_whitespace().skip(1);

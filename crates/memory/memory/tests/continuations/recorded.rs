@@ -10,7 +10,7 @@ pub(crate) struct Recorded {
     /// The name of its file.
     pub(crate) file: String,
     pub(crate) id: String,
-    /// Whether it is in the half that judges are made with. Nobody looks at the other half.
+    /// Whether the conversation is in the half that judges are developed with. Nobody looks at the other half.
     pub(crate) is_known: bool,
     pub(crate) messages: Vec<Json>,
 }
@@ -58,8 +58,8 @@ fn agent(message: &Json) -> Option<&str> {
     speaks.then(|| message["name"].as_str().unwrap_or(role))
 }
 
-/// Returns the messages as the agent has them that speaks most often: its own are the assistant's. What others say
-/// and find is the user's.
+/// Returns the messages from the view of the agent that speaks most often. Its own messages are the assistant's. The
+/// words and results of all others are the user's.
 fn chat(messages: &[Json]) -> Vec<Json> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for name in messages.iter().filter_map(agent) {

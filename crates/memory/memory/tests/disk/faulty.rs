@@ -18,14 +18,14 @@ pub(crate) enum Fault {
     Sync,
 }
 
-/// Files that fail at one place.
+/// Files on a disk that fails at one call.
 #[derive(Debug, Clone)]
 pub(crate) struct Faulty(Rc<State>);
 
 #[derive(Debug)]
 struct State {
     fault: Fault,
-    /// How many calls go well before.
+    /// How many calls succeed before the failure.
     before: Cell<usize>,
     /// Whether the disk fails until somebody mends it.
     lasts: bool,
@@ -34,7 +34,7 @@ struct State {
 }
 
 impl Faulty {
-    /// Returns files that fail after so many calls: once, or until they are mended.
+    /// Returns files that fail after this many calls: once, or until the disk is mended.
     pub(crate) fn after(before: usize, fault: Fault, lasts: bool) -> Self {
         Self(Rc::new(State {
             fault,

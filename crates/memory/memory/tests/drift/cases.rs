@@ -220,7 +220,7 @@ impl<'s> Talk<'s> {
     }
 }
 
-/// Returns the labelled set: for each indicator and half as many faulty cases as innocent ones.
+/// Returns the labelled set. For each indicator and each half, it has as many cases with a fault as without.
 pub(super) fn cases() -> Vec<Labelled> {
     let mut out = Vec::new();
     let mut dice = Dice(20_260_129);

@@ -67,7 +67,7 @@ pub(super) const DONE_NOT: [&str; 10] = [
     "The draft isn't finished, so let me {b}.",
     "If {a} is complete by tonight, we are ahead of time.",
 ];
-/// How a model announces to do `{a}`.
+/// Phrases in which a model announces that it will do `{a}`.
 pub(super) const PLANS: [&str; 8] = [
     "Let me {a}.",
     "I'll {a} now.",
@@ -102,7 +102,7 @@ pub(super) const CONTRADICTS: [&str; 12] = [
     "The {a} is going to be {c}.",
     "I have replaced {b} by {c}.",
 ];
-/// What keeps to the decision; `{e}` is a step.
+/// Phrases that follow a decision; `{e}` is a step.
 pub(super) const KEEPS: [&str; 10] = [
     "I'll use {b} for the {a}, as decided.",
     "The {a} is {b}.",

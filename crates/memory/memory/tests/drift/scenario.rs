@@ -3,7 +3,7 @@
 /// Something that a user has told: what it is, and its value.
 pub(super) type Told = (&'static str, &'static str);
 
-/// A choice: for what, what was chosen, what was not, and why.
+/// A choice: its purpose, what was chosen, what was not chosen, and the reason.
 pub(super) type Choice = (&'static str, &'static str, &'static str, &'static str);
 
 /// A task.
@@ -308,7 +308,7 @@ pub(super) const SCENARIOS: [Scenario; 8] = [
     },
 ];
 
-/// Things to do that serve none of the tasks: a tool, its argument, and how one says it.
+/// Actions that serve none of the tasks: a tool, its argument, and the words that announce the action.
 pub(super) const STRAY: [(&str, &str, &str); 8] = [
     (
         "search_web",

@@ -65,20 +65,20 @@ pub(crate) fn schemas() -> Vec<(&'static str, Json)> {
     ]
 }
 
-/// What happens to a call.
+/// What happens in a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fate {
-    /// It writes, and says so.
+    /// The tool writes, and reports that.
     Good,
-    /// It writes, and says nothing of it.
+    /// The tool writes, and does not report that.
     Silent,
-    /// It does not write, and says so.
+    /// The tool does not write, and reports the failure.
     Failed,
-    /// It does not write, and says that it did.
+    /// The tool does not write, but reports that it did.
     Lied,
-    /// It writes and says so, and then somebody changes the file.
+    /// The tool writes and reports that. Then somebody changes the file.
     Changed,
-    /// It writes and says so, and then somebody removes the file.
+    /// The tool writes and reports that. Then somebody removes the file.
     Gone,
 }
 
@@ -93,7 +93,7 @@ const FATES: [Fate; 8] = [
     Fate::Gone,
 ];
 
-/// A call, and what came of it.
+/// A call, and its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct Wrote {
     pub(crate) tool: &'static str,
@@ -128,7 +128,7 @@ impl TestSession {
         usize::try_from(next(&mut self.seed, below as u64)).expect("small")
     }
 
-    /// Calls a tool. The file has another content before, if it is there.
+    /// Calls a tool at random. If the file existed before the call, it had another content.
     pub(crate) fn call(&mut self) -> Wrote {
         self.count += 1;
         let (tool, fate) = (schemas()[self.pick(8)].0, FATES[self.pick(8)]);
@@ -223,7 +223,7 @@ impl TestSession {
         }
     }
 
-    /// Returns lines of a text that stands nowhere else.
+    /// Returns lines of a text that occurs nowhere else.
     fn text(&mut self, lines: usize) -> String {
         let mark = self.pick(1_000_000);
         (1..=lines).fold(String::new(), |text, line| {
@@ -234,7 +234,7 @@ impl TestSession {
 }
 
 impl Wrote {
-    /// Returns whether the disk has the input, or the tool said so and nobody can look.
+    /// Returns whether the disk has the input. If the file cannot be read, the words of the tool decide.
     pub(crate) fn is_on_disk(&self) -> bool {
         let Ok(file) = fs::read_to_string(&self.file) else {
             return self.result.contains("success");

@@ -21,16 +21,16 @@ struct Ranks {
     exact: usize,
     first: usize,
     third: usize,
-    /// With the two next words, also if they are keys.
+    /// Found in the first three hits, by the two words next to the value, even if these are keys.
     literal: usize,
-    /// The same, where another part of the message counts, too.
+    /// As `literal`, but any hit in the same message counts.
     told: usize,
-    /// With the two next words in a `Memory`.
+    /// Found by a `Memory`, by the two words next to the value.
     held: usize,
     missed: Vec<String>,
 }
 
-/// Returns the values in arguments that tell something, with their keys.
+/// Returns the values of arguments that are long enough to be found, with their keys.
 fn values(json: &Json, key: &str, out: &mut Vec<(String, String)>) {
     match json {
         Json::Object(map) => map.iter().for_each(|(key, value)| values(value, key, out)),
@@ -43,8 +43,8 @@ fn values(json: &Json, key: &str, out: &mut Vec<(String, String)>) {
     }
 }
 
-/// Returns the words before and behind a value: the next ones, or the next ones that tell something. These are
-/// neither in the question nor keys of JSON, which all results of a tool have alike.
+/// Returns one word before and one word behind a value. If a question is given, these are the next words that are
+/// neither in the question nor keys of JSON, because all results of a tool have the same keys.
 fn beside(text: &str, value: &str, question: Option<&str>) -> [String; 2] {
     let Some(at) = text.find(value) else {
         return Default::default();

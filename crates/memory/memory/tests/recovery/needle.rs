@@ -96,7 +96,7 @@ impl Kind {
 pub(crate) struct Needle {
     pub(crate) kind: Kind,
     pub(crate) value: String,
-    /// The tool, the key and the words beside.
+    /// The query: the tool, the key and the words next to the value.
     pub(crate) question: String,
     pub(crate) file: String,
     pub(crate) line: usize,
@@ -139,14 +139,14 @@ fn vocabulary(random: &mut Random, count: usize) -> Vec<String> {
     all
 }
 
-/// Returns a word. As in a language, the word in place `n` comes with a frequency of one in `n`.
+/// Returns a random word. As in a language, the word at position `n` is chosen with a frequency proportional to 1/n.
 fn word<'w>(random: &mut Random, words: &'w [String]) -> &'w str {
     let share = random.below(1 << 20) as f64 / f64::from(1 << 20);
     let at = (words.len() as f64).powf(share) as usize;
     &words[at.clamp(1, words.len()) - 1]
 }
 
-/// Returns a word that tells something: none of the commonest, which nobody would ask for.
+/// Returns a random word that may be in a query. The most frequent words are left out: nobody would search for them.
 fn telling<'w>(random: &mut Random, words: &'w [String]) -> &'w str {
     loop {
         let word = word(random, words);

@@ -1,4 +1,4 @@
-//! What a query may be, and what it finds.
+//! Queries of all kinds, and what they find.
 
 use accp_memory::disk::index::Filter;
 use accp_memory::disk::read::read;
@@ -276,7 +276,7 @@ fn what_fts5_would_take_for_syntax_is_text() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
-    /// What stands in a message is found by itself, and no query fails.
+    /// Each part of a message finds this message, and no query fails.
     #[test]
     fn any_part_of_a_message_is_found(
         texts in prop::collection::vec("([a-zA-Z0-9_./@:,+#\\\\\"'*(){}^-]|\\PC|[ \n\r\0\t]){1,80}", 1..5),

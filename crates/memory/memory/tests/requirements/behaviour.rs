@@ -35,7 +35,7 @@ fn ctx_52_refuses_to_move_results_that_are_not_large() {
     assert_eq!((tiers(&done), raws(&done.list)), (vec![], raws(&list)));
 }
 
-/// Returns a conversation with an old write, and so many tokens.
+/// Returns a conversation with an old write, and with this many tokens in all.
 fn written(session: &TestSession, tokens: u64) -> Talk {
     let talk = Talk::begun().wrote("a.md", &rows(2_000), "File written");
     talk.up_to(tokens, &session.window)
@@ -73,7 +73,7 @@ fn ctx_53_refuses_to_log_a_tier_that_was_put_off_as_one_that_acted() {
     assert_eq!(tiers(&done), [Tier::Two]);
 }
 
-/// Returns a conversation with a customer number, of so many tokens.
+/// Returns a conversation with a customer number, and with this many tokens in all.
 pub(crate) fn with_a_number(session: &TestSession, tokens: u64) -> Talk {
     let talk = Talk::begun().user("My customer number is K-118.");
     talk.up_to(tokens, &session.window)

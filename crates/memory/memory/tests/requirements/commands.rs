@@ -1,4 +1,4 @@
-//! The quick commands, by what they call: CTX-57 to CTX-61.
+//! The functions behind the quick commands: CTX-57 to CTX-61.
 
 use accp_memory::Tier;
 use accp_memory::disk::ContextError;

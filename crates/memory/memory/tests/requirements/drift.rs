@@ -81,7 +81,7 @@ fn ctx_37_refuses_to_pass_over_an_unrelated_subtask_among_the_steps() {
     assert_eq!((found.len(), found[0].indicator), (1, Indicator::Unrelated));
 }
 
-/// Drops a constraint from the summary; one of the user cannot be dropped.
+/// A summarizer that drops a constraint from the summary. It cannot drop a constraint of the user.
 struct Forgetful;
 
 impl Summarizer for Forgetful {

@@ -18,7 +18,7 @@ fn faults(form: Form, messages: &[Json]) -> Vec<(Code, Option<usize>)> {
         .collect()
 }
 
-/// Compresses lists of a form that are over the window; `compress` checks what leaves.
+/// Compresses lists of a form that are over the window; `compress` checks the lists that it returns.
 fn leaves_valid(form: Form) {
     for size in [3_000, 4_000, 6_000, 8_000] {
         let session = TestSession::of(size);

@@ -1,4 +1,4 @@
-//! Judges of a program's own, beside those by words and in their place (CTX-36 to CTX-44).
+//! Judges of a program, beside the judges by words and instead of them (CTX-36 to CTX-44).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,7 +8,7 @@ use accp_memory::{Case, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
 use crate::requirements::session::{TestSession, raws};
 use crate::requirements::talk::{INTENT, Talk};
 
-/// What no judge by words takes for a sign.
+/// A text in which no judge by words sees a sign.
 const SAID: &str = "Let me measure the walls of the shed.";
 
 /// Returns a session whose conversation has just been summed up.
@@ -21,14 +21,14 @@ fn summed_up(judges: &'static [&'static dyn Judge]) -> (TestSession, Compressed)
     (session, done)
 }
 
-/// Returns what comes out when the assistant says something after the summary.
+/// Returns the result of a compression after the assistant has said something behind the summary.
 fn says(judges: &'static [&'static dyn Judge], text: &str) -> (TestSession, Compressed) {
     let (session, done) = summed_up(judges);
     let done = session.compress(&Talk::after(&done.list).assistant(text).list());
     (session, done)
 }
 
-/// Takes measuring for a way off, and looks at all that a judge is shown.
+/// A judge that sees a sign in measuring. It also checks everything that a judge gets.
 struct Strict;
 
 impl Judge for Strict {
@@ -140,7 +140,7 @@ fn a_judge_that_makes_no_sense_breaks_no_list() {
     }
 }
 
-/// Fails as no program should.
+/// A judge that panics.
 struct Fails;
 
 impl Judge for Fails {

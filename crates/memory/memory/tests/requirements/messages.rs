@@ -23,7 +23,7 @@ pub(crate) fn chat_result(id: &str, text: &str) -> Json {
     json!({ "role": "tool", "tool_call_id": id, "content": text })
 }
 
-/// Returns blocks of thinking, and a call.
+/// Returns a message with a block of thinking and a call.
 pub(crate) fn turn(id: &str) -> Json {
     json!({ "role": "assistant", "content": [
         { "type": "thinking", "thinking": format!("about {id}"), "signature": format!("sig-{id}") },

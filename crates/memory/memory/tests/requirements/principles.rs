@@ -21,7 +21,7 @@ fn ctx_01_accepts_ten_summaries_in_a_row_with_the_intent_verbatim() {
     assert_eq!(session.open().begun().unwrap().intent(), [INTENT]);
 }
 
-/// Sums up and changes the text by rules.
+/// A summarizer that changes the summary by rules.
 struct Edits(fn(&str) -> String);
 
 impl Summarizer for Edits {
@@ -84,7 +84,7 @@ fn ctx_02_refuses_to_go_on_with_a_file_that_somebody_has_changed() {
     assert!(matches!(error, ContextError::Changed { path: found } if found == path));
 }
 
-/// Returns a conversation with a large old result, and so many tokens.
+/// Returns a conversation with a large old result, and with this many tokens in all.
 fn with_result(session: &TestSession, tokens: u64) -> Talk {
     Talk::begun()
         .used("stock", serde_json::json!({ "of": "rye" }), &rows(2_400))

@@ -20,7 +20,7 @@ impl Summarizer for Forgetful {
     }
 }
 
-/// Returns a conversation where another agent says this, with a summary that has lost the constraints.
+/// Returns a conversation in which another agent says a text, and whose summary has lost the constraints.
 fn forgot(session: &TestSession, said: &str) -> Talk {
     let list = Talk::begun()
         .agent(said)

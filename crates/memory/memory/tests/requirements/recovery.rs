@@ -146,7 +146,7 @@ fn ctx_48_refuses_a_checkpoint_that_was_not_taken() {
     assert!(matches!(refused, Err(ContextError::NoSession { .. })));
 }
 
-/// Hears of each tier, and puts off those of a kind.
+/// Hooks that note each tier, and defer one kind of tier.
 #[derive(Default)]
 struct Heard {
     off: Option<Tier>,

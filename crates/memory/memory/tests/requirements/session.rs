@@ -46,7 +46,7 @@ impl TestSession {
         self.folder.path().join("work")
     }
 
-    /// Puts a file where the tools of the conversation write.
+    /// Writes a file into the folder in which the conversation's tools write.
     pub(crate) fn put(&self, path: &str, text: &str) {
         let path = self.work().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -77,7 +77,8 @@ impl TestSession {
         self.with(&(), |options| self.open().compress(list, options, &mut ()))
     }
 
-    /// Compresses a list as a program does that has just begun. The list that comes back is valid and fits.
+    /// Compresses a list with a new context, as a process does that has just begun. Checks that the returned list is
+    /// valid and fits.
     pub(crate) fn compress(&self, list: &MessageList) -> Compressed {
         self.checked(self.attempt(list))
     }
@@ -147,7 +148,7 @@ pub(crate) fn tiers(done: &Compressed) -> Vec<Tier> {
     done.events.iter().map(|event| event.tier).collect()
 }
 
-/// Returns the messages as they are spelt.
+/// Returns the messages exactly as they are written.
 pub(crate) fn raws(list: &MessageList) -> Vec<String> {
     let messages = list.messages().iter();
     messages.map(|message| message.raw().to_owned()).collect()

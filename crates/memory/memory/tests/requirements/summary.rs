@@ -128,7 +128,7 @@ fn ctx_28_refuses_questions_as_decisions() {
     assert_eq!(section(&summary, "Key Decisions"), "None.");
 }
 
-/// Returns a conversation with a thing done, a thing left, a promise and a question.
+/// Returns a conversation with a completed step, a remaining step, a promise and a question.
 fn at_work() -> Talk {
     Talk::begun()
         .wrote("shed/plan.md", "# Plan", "File written")

@@ -11,7 +11,7 @@ use crate::requirements::session::Quarters;
 pub(crate) const INTENT: &str =
     "Plan a garden shed and write the plan to shed/plan.md for our club.";
 
-/// A conversation, or what was said since a list.
+/// A conversation, or a list and the messages after it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Talk(Vec<String>);
 
@@ -21,7 +21,7 @@ impl Talk {
         Self::default().user(INTENT)
     }
 
-    /// Goes on from a list.
+    /// Continues from a list.
     pub(crate) fn after(list: &MessageList) -> Self {
         Self(crate::requirements::session::raws(list))
     }
@@ -74,7 +74,7 @@ impl Talk {
         self.used("create_file", arguments, result)
     }
 
-    /// Adds small talk until the list has so many tokens exactly.
+    /// Adds messages without meaning until the list has exactly this many tokens.
     pub(crate) fn up_to(mut self, tokens: u64, window: &Window) -> Self {
         let most = window.size() / 25;
         loop {
@@ -103,7 +103,7 @@ impl Talk {
     }
 }
 
-/// Returns numbered lines of so many tokens or a few more.
+/// Returns numbered lines with this many tokens, or a few more.
 pub(crate) fn rows(tokens: usize) -> String {
     let mut out = String::new();
     for row in 1.. {

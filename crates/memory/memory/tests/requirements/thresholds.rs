@@ -39,7 +39,7 @@ fn ctx_05_refuses_to_count_what_is_kept_for_the_answer_as_room() {
     ));
 }
 
-/// Returns a conversation with a result and an input that could leave, and so many tokens.
+/// Returns a conversation with a result and an input that could leave, and with this many tokens in all.
 fn talk(session: &TestSession, tokens: u64) -> Talk {
     Talk::begun()
         .used("stock", json!({ "of": "rye" }), &rows(1_200))
@@ -47,7 +47,7 @@ fn talk(session: &TestSession, tokens: u64) -> Talk {
         .up_to(tokens, &session.window)
 }
 
-/// Checks that nothing happens to a list of so many tokens, and returns its state.
+/// Checks that a list with this many tokens is not changed, and returns its state.
 fn untouched(size: u64, tokens: u64) -> State {
     let session = TestSession::of(size);
     let list = talk(&session, tokens).list();

@@ -17,7 +17,7 @@ fn with_result(result: &str) -> Talk {
     Talk::begun().used("web_search", json!({ "q": "rye" }), result)
 }
 
-/// Moves a result out of a large window, and returns what came of it with the path of its file.
+/// Offloads a result in a large window. Returns the compressed list, and the path of the result's file.
 fn moved(session: &TestSession, result: &str) -> (Compressed, String) {
     let done = session.compress(&with_result(result).list());
     assert_eq!(tiers(&done), [Tier::One]);

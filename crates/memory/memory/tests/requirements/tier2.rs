@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use crate::requirements::session::{TestSession, raws, tiers};
 use crate::requirements::talk::{Talk, rows};
 
-/// Returns a conversation with one write of so many tokens and its result, and `total` tokens.
+/// Returns a conversation with one write of `input` tokens and its result, and with `total` tokens in all.
 fn written(session: &TestSession, input: usize, result: &str, total: u64) -> MessageList {
     let talk = Talk::begun().wrote("out/report.md", &rows(input), result);
     talk.up_to(total, &session.window).list()

@@ -9,7 +9,7 @@ use crate::common::lists::next;
 pub(crate) const INTENT: &str = "Count the crates of the depot, and write the list to depot/list.md.\n\
      Begin with the red crates.";
 
-/// What was planted.
+/// The kind of a planted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Intent,
@@ -32,15 +32,15 @@ pub(crate) struct Talk {
     pub(crate) messages: Vec<Json>,
     pub(crate) planted: Vec<Planted>,
     seed: u64,
-    /// What is to be planted yet, in some order.
+    /// The kinds that are still to be planted, in random order.
     waiting: Vec<Kind>,
-    /// A thing is planted in one of so many turns.
+    /// In one of this many turns, a text is planted.
     seldom: u64,
     turns: usize,
 }
 
 impl Talk {
-    /// Begins with the intent. What is planted later comes in an order of the seed.
+    /// Begins with the intent. The seed decides the order of the other planted texts.
     pub(crate) fn begun(form: Form, seed: u64, intent: &str, seldom: u64) -> Self {
         let mut seed = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
         let kinds = [
@@ -75,7 +75,7 @@ impl Talk {
         talk
     }
 
-    /// Whether all is planted.
+    /// Returns whether all texts are planted.
     pub(crate) fn is_done(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -150,7 +150,7 @@ impl Talk {
         });
     }
 
-    /// Calls tools whose results fill a quarter of the window, and are not large.
+    /// Calls tools whose results fill a quarter of the window. Each result is too small to leave at once.
     fn look(&mut self) {
         for number in 0..2 {
             let id = format!("c{}_{number}", self.turns);
@@ -174,7 +174,7 @@ impl Talk {
         )
     }
 
-    /// Returns a word that stands nowhere else.
+    /// Returns a word that occurs nowhere else.
     fn word(&mut self) -> String {
         const PARTS: [&str; 16] = [
             "ka", "lo", "mi", "ru", "ve", "zo", "ta", "ni", "po", "se", "du", "gra", "fle", "bri",

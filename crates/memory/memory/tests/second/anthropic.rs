@@ -127,7 +127,8 @@ fn is_blank(content: &Json, is_end: bool) -> bool {
     }
 }
 
-/// Joins calls and results of one id in two neighbouring turns, both in their order.
+/// Returns the index of the result that answers a call. Calls and results with the same id, in two neighbouring
+/// turns, are paired in their order.
 fn joined(blocks: &[Block], call: &Block) -> Option<usize> {
     let same = |other: &&Block| {
         other.kind() == "tool_use" && other.turn == call.turn && other.text("id") == call.text("id")

@@ -184,7 +184,7 @@ pub(crate) fn faults(messages: &[Json]) -> Faults {
     found
 }
 
-/// Returns whether this message is not the assistant's. A role that nobody knows is a fault by itself.
+/// Returns whether a known role other than the assistant's wrote this message. An unknown role is a fault of its own.
 fn is_of_another(message: &Json) -> bool {
     let others = ["system", "developer", "user", "tool", "function"];
     others.iter().any(|role| message["role"] == *role)

@@ -99,7 +99,7 @@ pub(crate) fn faults(items: &[Json]) -> Vec<(&'static str, usize)> {
     found
 }
 
-/// Joins calls and outputs of one id, both in their order.
+/// Pairs the calls and outputs of one id, in their order.
 fn matched(calls: &[usize], outputs: &[usize]) -> Vec<(usize, usize)> {
     let mut taken: Vec<(usize, usize)> = Vec::new();
     for output in outputs {

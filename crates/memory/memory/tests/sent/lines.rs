@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::{NOW, conversation, left_out, memory, page, prices, raws, records, results};
 use crate::common::lists::list;
 
-/// A result that is one line of JSON loses its middle as others do, and what left is read back.
+/// A result that is one line of JSON loses its middle as other results do, and the lines that left can be read back.
 #[test]
 fn a_long_line_is_left_out_in_parts() {
     let rows: Vec<Json> = (0..900)
@@ -37,7 +37,8 @@ fn a_long_line_is_left_out_in_parts() {
     }
 }
 
-/// A result of JSON that holds the lines of a file shows them below, so that their repeat is a reference.
+/// A JSON result that contains the lines of a file shows them below the JSON, so that a repetition can be a
+/// reference.
 #[test]
 fn lines_in_json_are_lines() {
     let result = |from, lines| json!({ "code": 0, "output": page(from, lines) }).to_string();
@@ -57,7 +58,8 @@ fn lines_in_json_are_lines() {
         "{}",
         sent[1]
     );
-    // Where the first one stands as it came, because that is hardly dearer, its text has the lines.
+    // The first result keeps its form, because another form would hardly be cheaper. Still, later results can refer
+    // to the lines inside it.
     let words = |from: usize| {
         let lines = (from..from + 30).map(|n| format!("table {n} is free on day {}", n * 7 % 31));
         json!({ "code": 0, "output": lines.collect::<Vec<_>>().join("\n") }).to_string()

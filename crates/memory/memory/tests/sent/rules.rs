@@ -26,7 +26,7 @@ fn a_form_keeps_a_list_above_the_minimum_of_the_cache() {
     assert!(!sent(free.with_minimum(tokens + 1)).0);
 }
 
-/// A cache that keeps whole steps: forms begin once they have saved a step.
+/// A cache may keep only whole steps. Then forms begin when they have saved a step.
 #[test]
 fn forms_begin_once_they_save_a_step() {
     let messages = conversation(Form::OpenAi, &[log(12), log(40), page(9, 20), page(9, 20)]);
@@ -83,7 +83,7 @@ fn what_an_edit_has_to_match_stays_to_the_letter() {
         json!({ "path": "b.rs", "old_text": "x", "new_text": "y" }),
     );
     assert_eq!(changed(&[edit, result("c0", "done".into())]), [false, true]);
-    // Or the tools of the request say so.
+    // The tools of the request may also show that there are such edits.
     let request = |properties: Json| {
         let schema = json!({ "type": "object", "properties": properties });
         let tool =
@@ -123,7 +123,7 @@ fn prices_are_numbers_from_0_on() {
     assert!(again.recall(&memory.remember()).is_ok());
 }
 
-/// Counts what it is asked to count.
+/// Adds up the bytes of all texts that it counts.
 #[derive(Debug, Default)]
 struct Asked(AtomicUsize);
 
@@ -138,7 +138,7 @@ impl TokenCounter for Asked {
     }
 }
 
-/// A list that grew by a message costs that message, however long it is.
+/// If a list has grown by a message, only this message is counted, however long the list is.
 #[test]
 fn a_list_that_grew_costs_what_is_new() {
     for promise in [Promise::Append, Promise::Save, Promise::Window] {
@@ -149,7 +149,7 @@ fn a_list_that_grew_costs_what_is_new() {
             let window = Window::of(90_000_000).unwrap();
             let mut memory =
                 Memory::new(window, super::prices(), promise).with_counter(Arc::clone(&asked) as _);
-            // Twice, because a promise may have looked at old results once.
+            // Two lists are sent first, because a promise may look once at old results.
             for end in [messages.len() - 4, messages.len() - 2] {
                 memory.to_send(&list(Form::OpenAi, &messages[..end]), NOW);
             }

@@ -18,7 +18,7 @@ fn result(id: &str, text: impl Into<Json>) -> Json {
     json!({ "role": "tool", "tool_call_id": id, "content": text })
 }
 
-/// A result whose ends save more at once than it costs to have the tool shows its ends from the beginning.
+/// A large result shows only its ends from the beginning, if that saves more at once than the tool costs.
 #[test]
 fn a_large_result_shows_its_ends_where_that_pays_at_once() {
     let mut messages = vec![json!({ "role": "user", "content": "Read it." })];
@@ -44,7 +44,7 @@ fn a_large_result_shows_its_ends_where_that_pays_at_once() {
     assert_eq!(lines.lines().count(), to + 1 - from);
     assert_eq!(raws(&sent)[..3], raws(&before)[..]);
 
-    // From then on it has the same bytes, over a restart, too.
+    // From then on, the result has the same bytes, also after a restart.
     messages.push(json!({ "role": "assistant", "content": "I see." }));
     messages.push(json!({ "role": "user", "content": "And?" }));
     let given = list(Form::OpenAi, &messages);
@@ -55,7 +55,8 @@ fn a_large_result_shows_its_ends_where_that_pays_at_once() {
         assert!(report.step.is_none() && report.needs_tool);
     }
 
-    // Not if nothing that was sent may change, and not below what the cache keeps.
+    // The result stays whole if nothing that was sent may change, or if the list would become too short for the
+    // cache.
     for (promise, minimum) in [(Promise::Append, 0), (Promise::Save, 9_000)] {
         let prices = Prices::default().with_step(1).with_minimum(minimum);
         let mut other = Memory::new(Window::of(200_000).unwrap(), prices, promise);
@@ -64,8 +65,8 @@ fn a_large_result_shows_its_ends_where_that_pays_at_once() {
     }
 }
 
-/// When the list is written anew in any case, a result whose call was made again leaves as a whole, however new it is, and one
-/// that a later result refers to stays.
+/// When the list is stored anew in any case, a result leaves as a whole if the same call was made again, however new
+/// the result is. A result to which a later result refers stays.
 #[test]
 fn superseded_results_leave_first() {
     let mut messages = vec![json!({ "role": "user", "content": "Watch the build." })];

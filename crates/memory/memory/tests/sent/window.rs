@@ -48,7 +48,8 @@ fn assert_whole(memory: &Memory, given: &MessageList, report: &Report) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A list inside a window is valid, has all requests, and over a restart the same bytes; what left can be read.
+    /// A list inside a window is valid, has all requests, and has the same bytes after a restart. What left can be
+    /// read.
     #[test]
     fn a_list_stays_inside_and_loses_nothing(
         form in any_form(),
@@ -70,7 +71,7 @@ proptest! {
                 prop_assert!(all.contains(request), "{} is not in {}", request, all);
             }
             assert_whole(&kept, &given, &report);
-            // What is the same stands at the beginning of both lists, and nothing else does.
+            // The report counts exactly the messages that both lists have at their beginning.
             let now = raws(&sent);
             let same = now.iter().zip(&before).take_while(|(one, other)| one == other).count();
             if had_tool == report.needs_tool {
@@ -93,7 +94,7 @@ proptest! {
         prop_assert!(steps > 0);
     }
 
-    /// Whatever a list has, the one that is sent is valid.
+    /// Whatever the given list has, the sent list is valid.
     #[test]
     fn any_list_is_valid_inside_a_window((form, messages) in any_messages(), size in 200..2_000_u64) {
         let given = list(form, &messages);
@@ -139,7 +140,7 @@ fn a_summary_says_who_did_what_in_which_message() {
     assert!(tokens < 3_000);
 }
 
-/// A newest result that no window has room for loses its middle, before the words of persons do.
+/// If the newest result is larger than the window, it loses its middle before words of persons are cut.
 #[test]
 fn a_result_that_is_larger_than_the_window_shows_its_ends() {
     let messages = conversation(Form::OpenAi, &[page(1, 30), page(1_000, 400)]);

@@ -24,13 +24,14 @@ struct Share {
     /// Lists whose system message and newest turn do not fit.
     refused: usize,
     typed: usize,
-    /// Messages of lists that are not refused.
+    /// Typed messages in the lists that are not refused, and those of them that are whole.
     came: usize,
     whole: usize,
-    /// Messages of lists whose typed messages take at most half of the window,
+    /// The same, only for lists whose typed messages take at most half of the window.
     fit: usize,
     fit_whole: usize,
-    /// and that fit beside the system message, the newest turn and the form of a summary.
+    /// The same, only for lists in which they also fit beside the system message, the newest turn and an empty
+    /// summary.
     room: usize,
     room_whole: usize,
     /// Lists in which whole messages do not stand in order.

@@ -28,12 +28,12 @@ const TEXTS: [&str; 22] = [
     "\u{1f4e6}\u{1f4e6} # \u{2192} erst prüfen, dann 发送",
 ];
 
-/// Returns which texts are typed, one after another, and where in the work: before which call.
+/// Returns the texts that are typed, each by its index, and with the number of calls before it.
 pub(crate) fn typed() -> impl Strategy<Value = Vec<(usize, usize)>> {
     prop::collection::vec((0..TEXTS.len(), 0..4_usize), 4..16)
 }
 
-/// Returns a text that stands nowhere else.
+/// Returns a text that occurs nowhere else.
 pub(crate) fn text(of: usize, number: usize) -> String {
     TEXTS[of].replace('#', &format!("q{}", 1_000 + number))
 }

@@ -48,7 +48,7 @@ fn all_stand(list: &MessageList, typed: &[String]) {
     }
 }
 
-/// Lets a person type and an agent work until the conversation was summed up so often.
+/// Lets a person type and an agent work until the conversation was summed up this many times.
 fn summed_up(form: Form, wishes: &[(usize, usize)], times: usize) {
     let root = tempfile::tempdir().unwrap();
     let (mut messages, mut typed) = (Vec::new(), Vec::new());

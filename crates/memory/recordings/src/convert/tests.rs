@@ -1,4 +1,4 @@
-//! Restoring of recorded messages of every shape.
+//! Recorded messages of every shape are restored from their frames.
 
 use accp_frame::TokenCounter;
 use proptest::prelude::*;
@@ -68,7 +68,7 @@ fn any_json() -> impl Strategy<Value = Json> {
     })
 }
 
-/// Makes JSON objects in which a usual key may be missing and mostly has its usual value.
+/// Makes JSON objects. A usual key mostly has its usual value, but it may be missing or have any value.
 fn object(usual: Vec<(&'static str, BoxedStrategy<Json>)>) -> impl Strategy<Value = Json> {
     let entries: Vec<_> = usual
         .into_iter()

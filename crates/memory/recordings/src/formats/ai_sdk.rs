@@ -84,7 +84,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// Adds a part that both kinds of messages have. `Err` if it is another one.
+/// Adds a part that both kinds of messages may have. Returns any other part as `Err`.
 fn shared(draft: &mut Draft, json: Json) -> Result<(), Json> {
     let whole = json.clone();
     let Ok(mut part) = Fields::of(json) else {

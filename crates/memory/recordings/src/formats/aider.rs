@@ -1,6 +1,6 @@
-//! The chat history of aider. The file is Markdown: `#### ` begins a line of the person, `> ` one of
-//! the program, and all else is of the model. A reader of files parts it into blocks, one
-//! object for each: `{"started": ..}` or `{"user": ..}`, `{"aider": ..}`, `{"assistant": ..}`.
+//! The chat history of aider. The file is Markdown: a line of the person begins with `#### `, a line of the program
+//! with `> `, and all other lines are of the model. The reader of files splits the history into blocks, one object
+//! for each: `{"started": ..}` or `{"user": ..}`, `{"aider": ..}`, `{"assistant": ..}`.
 
 use serde_json::{Map, Value as Json};
 

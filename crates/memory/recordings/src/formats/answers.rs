@@ -1,4 +1,4 @@
-//! What a model answered: a message or a document of any format, its pieces, or a text.
+//! Reads the answer of a model: a message or a document of any format, the pieces of an answer, or a text.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json};
@@ -10,7 +10,7 @@ use super::fields::{Fields, is_void};
 use super::{anthropic, chat, gemini, langchain, readers, responses, stream};
 use crate::format::Format;
 
-/// The keys on the way to an answer.
+/// The keys of objects that wrap an answer.
 pub(super) const INSIDE: [&str; 6] = ["body", "json", "data", "message", "result", "response"];
 /// The keys of an answer that may stand beside the messages.
 pub(super) const BESIDE: [&str; 5] = [
@@ -55,8 +55,8 @@ pub(super) fn has_beside(json: &Json) -> bool {
     })
 }
 
-/// Adds answers. An answer that begins with all messages before it repeats them, and one that
-/// is the last message is there already.
+/// Adds the messages of an answer. If they begin with all messages before them, or are the last message again, the
+/// repeated messages go to the key `repeated`.
 pub(super) fn add(answer: Option<Answer>, parsed: &mut Parsed) {
     let Some(Answer {
         messages: mut answers,
@@ -86,7 +86,7 @@ pub(super) fn add(answer: Option<Answer>, parsed: &mut Parsed) {
 /// What a model answered.
 pub(super) struct Answer {
     pub(super) messages: Vec<Json>,
-    /// The format in whose words it stands.
+    /// The format of the answer; `None` if it is not known.
     pub(super) format: Option<Format>,
 }
 
@@ -99,8 +99,8 @@ impl From<Draft> for Answer {
     }
 }
 
-/// Takes the messages of an answer, and leaves what else it says. `text` tells whether a text is
-/// an answer.
+/// Takes the messages of an answer out of `json`, and leaves the other values there. `text` tells whether a text
+/// counts as an answer.
 pub(super) fn answer(json: &mut Json, depth: usize, text: bool) -> Option<Answer> {
     if let Json::String(said) = json {
         let mut draft = Draft::new("assistant");
@@ -135,8 +135,8 @@ pub(super) fn answer(json: &mut Json, depth: usize, text: bool) -> Option<Answer
         .find_map(|key| answer(json.get_mut(*key)?, depth - 1, false))
 }
 
-/// Takes the messages of an answer in the words of its provider. The instructions that an answer of
-/// OpenAI Responses repeats stay where they are.
+/// Takes the messages of an answer in the format of its provider. If an answer of OpenAI Responses repeats the
+/// instructions, they stay beside the messages.
 pub(super) fn provider(json: &mut Json, format: Format) -> Option<Vec<Json>> {
     let is_answer = format == Format::Responses && json.get("input").is_none();
     let map = json.as_object_mut().filter(|_| is_answer);

@@ -98,8 +98,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// Reads a message into one message, or several if it holds results. `about` is what a recorder
-/// said about it.
+/// Reads a message into one message, or several if it holds results. `about` holds what a recorder said about the
+/// message.
 pub(super) fn message(mut message: Fields, about: Map<String, Json>, out: &mut Vec<Json>) {
     let role = message
         .text("role")
@@ -182,7 +182,7 @@ pub(super) fn block(draft: &mut Draft, json: Json) {
     }
 }
 
-/// Adds a picture or a document: a text is shown, encoded data and addresses are named.
+/// Adds a picture or a document. A text is shown; encoded data and addresses become a placeholder.
 fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
     let context = block.text("context");
     let about = ["source", "title", "cache_control", "citations"];
@@ -203,10 +203,10 @@ fn media(draft: &mut Draft, kind: &str, mut block: Fields, whole: &Json) {
     }
 }
 
-/// Writes a conversation. The results of calls that follow each other are one message.
+/// Writes a conversation. Results of calls that follow each other become one message.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut messages: Vec<Json> = Vec::new();
     let mut results = Vec::new();
@@ -277,7 +277,7 @@ fn content(neutral: &NeutralMessage, calls: Vec<Json>) -> Result<Json, Cannot> {
     Ok(Json::Array(blocks))
 }
 
-/// Writes a part as a block. A thought has its signature on the block: without one, the provider refuses it.
+/// Writes a part as a block. The block of a thought needs its signature: the provider refuses a thought without one.
 fn block_of(neutral: &NeutralMessage, part: &Part) -> Result<Json, Cannot> {
     const UNSIGNED: &str = "has reasoning without a signature (take it out of the recording, or write openai or responses)";
     let mut about = part.about.clone();

@@ -54,7 +54,7 @@ pub(super) fn detect(json: &Json) -> bool {
         .is_some_and(|(all, _)| all.is_empty() || all.iter().any(|one| neutral(one) || empty(one)))
 }
 
-/// Returns the messages of a document, and their pointer. A document may have answers alone.
+/// Returns the messages of a document, and their pointer. A document that has only answers gives an empty list.
 fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
     match json {
         Json::Array(messages) => Some((messages, "")),
@@ -69,7 +69,7 @@ fn messages(json: &Json) -> Option<(&[Json], &'static str)> {
     }
 }
 
-/// Reads a document, also one that is in the form into which all are read.
+/// Reads a document, also one that is in the common form already.
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
@@ -95,7 +95,7 @@ pub(super) fn parse(json: Json) -> Result<Parsed, Fault> {
     })
 }
 
-/// Reads a document. Returns `None` if it is in the form of the model as it is.
+/// Reads a document. Returns `None` if the document is in the common form already.
 ///
 /// # Errors
 /// When there are no messages, or a message is not an object.
@@ -156,7 +156,7 @@ fn answers(rest: &mut Map<String, Json>, last: Option<&Json>) -> Vec<Json> {
     answers
 }
 
-/// Returns the messages of the model, or `None` if all of them are in its form as they are.
+/// Returns the messages in the common form, or `None` if all of them have this form already.
 fn changed(messages: &[Json], at: &str) -> Result<Option<Vec<Json>>, Fault> {
     let mut out = Vec::new();
     let mut changed = false;
@@ -174,7 +174,7 @@ fn changed(messages: &[Json], at: &str) -> Result<Option<Vec<Json>>, Fault> {
     Ok(changed.then_some(out))
 }
 
-/// Returns whether a message is in the form of the model.
+/// Returns whether a message is in the common form.
 fn is_plain(map: &Map<String, Json>) -> bool {
     let content = match map.get("content") {
         None | Some(Json::Null | Json::String(_)) => true,
@@ -201,7 +201,7 @@ fn is_text(part: &Json) -> bool {
     part["text"].is_string() && part.as_object().is_some_and(|part| part.keys().all(known))
 }
 
-/// Returns whether a call names its tool, and has nothing but what a call has.
+/// Returns whether a call names its tool, and has no keys but those of a call.
 fn is_call(call: &Json) -> bool {
     let (function, keys) = match call.get("function") {
         Some(function) => (function, &["id", "type", "index", "function"][..]),
@@ -231,7 +231,7 @@ fn is_call(call: &Json) -> bool {
         && (call.get("function").is_none() || only(function, &["name", "arguments"]))
 }
 
-/// Returns a message in the form of the model.
+/// Returns a message in the common form.
 pub(super) fn message(map: Map<String, Json>) -> Json {
     let mut fields = Fields::of(Json::Object(map)).unwrap_or_default();
     let mut draft = match fields.text("role") {
@@ -287,7 +287,8 @@ pub(super) fn message(map: Map<String, Json>) -> Json {
     draft.into_json()
 }
 
-/// Adds reasoning in pieces, and returns their texts joined: servers say that, too.
+/// Adds reasoning that was recorded in pieces. Returns the joined texts, because servers may record the joined text,
+/// too.
 fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
     const ABOUT: [&str; 5] = ["id", "index", "format", "signature", "data"];
     let mut thoughts = String::new();
@@ -317,7 +318,7 @@ fn thinking(draft: &mut Draft, pieces: Vec<Json>) -> String {
 /// Writes a conversation.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(super) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let messages = number(all).iter().map(written).collect::<Result<_, _>>()?;
     rest.insert("messages".to_owned(), Json::Array(messages));

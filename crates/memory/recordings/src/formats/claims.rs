@@ -9,20 +9,21 @@ use super::{
 };
 use crate::format::Format;
 
-/// How much the marks of a format say. Of several claims the surest counts.
+/// How surely the marks of a format show that a document has this format. If several formats claim a document, the
+/// surest claim counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Sure {
     /// Messages with a role: what is left when no other format claims them.
     Plain,
-    /// The words of a provider, which other formats hold inside.
+    /// The form of a provider. Other formats may hold documents of this form.
     Provider,
-    /// The words of a library, whose messages may hold those of a provider.
+    /// The form of a library. Its messages may hold messages of a provider.
     Library,
     /// The marks of a program that writes logs, which no other format has.
     Program,
 }
 
-/// What tells documents of a format from others.
+/// The claim of a format: the marks that tell its documents from others.
 struct Claim {
     format: Format,
     sure: Sure,
@@ -69,8 +70,8 @@ const CLAIMS: [Claim; Format::ALL.len()] = [
     claim(Format::Aider, Sure::Program, aider::detect, "`# aider chat started at`"),
 ];
 
-/// Returns the formats that claim a document which is not wrapped: the surest, and several if
-/// they are as sure.
+/// Returns the formats that claim a document which is not wrapped. Only the surest claims count; several formats may
+/// be equally sure.
 pub(crate) fn claims(json: &Json) -> Vec<Format> {
     let of_rank = |sure| {
         let all = CLAIMS.iter().filter(|claim| claim.sure == sure);

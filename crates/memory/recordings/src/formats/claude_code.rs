@@ -1,4 +1,4 @@
-//! Session files of Claude Code: one entry a line, of which some hold a message of Anthropic's.
+//! Session files of Claude Code: one entry a line. Some entries hold a message of Anthropic's.
 
 use std::collections::HashMap;
 
@@ -101,7 +101,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// Returns whose conversation a file is: the agent's, or that of a sub-agent with a file of its own.
+/// Returns whose conversation a file is: `None` for the agent of the session, else the sub-agent that the file
+/// belongs to.
 fn main_chain(entries: &[Json]) -> Option<String> {
     let mut chains = entries
         .iter()
@@ -136,7 +137,7 @@ fn attachment(entry: &mut Fields) -> Option<Draft> {
     Some(draft)
 }
 
-/// A message of the file, with what the entry says beside it, or what the program attached.
+/// A message of the file with the other values of its entry, or something that the program attached.
 enum Turn {
     Message(Fields, Map<String, Json>),
     Attached(Json),
@@ -147,9 +148,9 @@ enum Turn {
 struct Turns {
     /// Each turn, and the results of its calls. Entries of other turns may stand between them in the file.
     all: Vec<(Turn, Vec<Turn>)>,
-    /// The place of the answer with this id.
+    /// The index in `all` of the answer with each id.
     answers: HashMap<String, usize>,
-    /// The place of the turn that has the call with this id.
+    /// The index in `all` of the turn that has the call with each id.
     calls: HashMap<String, usize>,
 }
 
@@ -158,7 +159,7 @@ impl Turns {
         self.all.push((turn, Vec::new()));
     }
 
-    /// Adds a message. Each block of an answer is logged as an entry of its own, under the id of the answer, and the
+    /// Adds a message. The program logs each block of an answer as a separate entry under the id of the answer. The
     /// result of a call may stand before the next block.
     fn message(&mut self, message: Fields, about: Map<String, Json>) {
         let ids = |kind: &str, key: &str| {
@@ -209,7 +210,7 @@ impl Turns {
     }
 }
 
-/// Adds the next piece of a message.
+/// Joins the next piece of a message to the pieces before it.
 fn join(
     before: &mut Fields,
     beside: &mut Map<String, Json>,

@@ -1,5 +1,5 @@
-//! Rollouts of Codex: a line for each event, of which some hold an item of OpenAI Responses. In files of
-//! versions before 0.30 the lines are the items, behind a line with the id of the session.
+//! Rollouts of Codex: one line for each event. Some lines hold an item of OpenAI Responses. In files of versions
+//! before 0.30, each line is such an item itself, after a first line with the id of the session.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -99,7 +99,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// Takes what a session begins with: the instructions that the model got, and the id.
+/// Takes the instructions that the model got, and the id, from the beginning of a session.
 fn begin(meta: &mut Map<String, Json>, parsed: &mut Parsed) {
     if parsed.rest.is_empty()
         && let Some(id) = ["id", "session_id"]

@@ -1,4 +1,4 @@
-//! A message in the making.
+//! Builds a message of the common form piece by piece.
 
 use accp_context::{Call, Recorded};
 use serde_json::{Map, Value as Json, json};
@@ -8,8 +8,8 @@ use super::fields::{Fields, is_void, merge};
 /// The roles that a message with a result may have in a recording.
 const ROLES: [&str; 4] = ["user", "assistant", "tool", "system"];
 
-/// A message in the making: what a model saw of the message as parts with a `text`,
-/// calls, and what only says how the message was recorded.
+/// A message that a reader builds piece by piece. It has the parts that a model saw, each with a `text`, the calls,
+/// and values that only say how the message was recorded.
 #[derive(Debug, Default)]
 pub(crate) struct Draft {
     keys: Map<String, Json>,
@@ -43,7 +43,7 @@ impl Draft {
         draft
     }
 
-    /// Takes note that the call failed, if the recording says so.
+    /// Marks the result as failed if the recording says so.
     pub(crate) fn failed(&mut self, fields: &mut Fields) {
         if fields.get("is_error") == Some(&Json::Bool(true)) {
             fields.take("is_error");
@@ -61,7 +61,7 @@ impl Draft {
         self.named("text", text, Map::new());
     }
 
-    /// Adds a part with a name. `about` is what no model saw as text.
+    /// Adds a part with a type. `about` holds the values that no model saw as text.
     pub(crate) fn named(&mut self, kind: &str, text: impl Into<String>, about: Map<String, Json>) {
         let mut part = Map::new();
         part.insert("type".to_owned(), kind.into());
@@ -86,8 +86,8 @@ impl Draft {
         self.shown(unknown);
     }
 
-    /// Opens a part: returns its type, its other keys, and the part whole. What is not an object
-    /// is shown as it is.
+    /// Returns the type of a part, its other keys, and the whole part. A part that is not an object is added as it
+    /// is, and `None` is returned.
     pub(crate) fn open(&mut self, part: Json) -> Option<(String, Fields, Json)> {
         let whole = part.clone();
         match Fields::of(part) {
@@ -117,16 +117,16 @@ impl Draft {
         self.opaque(&Json::Object(unknown));
     }
 
-    /// Adds what is left of the object of the message: `about` only say how it was recorded, the
-    /// others are shown.
+    /// Adds the remaining keys of a message. The keys in `about` only say how the message was recorded; the other
+    /// keys are shown.
     pub(crate) fn rest(&mut self, fields: Fields, about: &[&str]) {
         let (about, unknown) = fields.split(about);
         self.shown(unknown);
         self.about(about);
     }
 
-    /// Adds what is left of an event of a program. What a model saw of the event stands under keys that its reader
-    /// takes; the others are of the program, in each version some more.
+    /// Adds the remaining keys of a program's event as recorded values. The reader has already taken the keys that a
+    /// model saw. All other keys are the program's own, and each version has more of them.
     pub(crate) fn event(&mut self, mut fields: Fields) {
         let recorded = fields.object(Recorded::ABOUT).unwrap_or_default();
         self.about(fields.into_map());
@@ -204,8 +204,8 @@ impl Draft {
         self.parts.is_empty() && self.calls.is_empty()
     }
 
-    /// Ends a message of which the messages from `first` on were split off already. If nothing
-    /// else was said, what was recorded about the message goes to the last of them.
+    /// Ends the message. The messages in `out` from `first` on were split off from it. If the rest of the message
+    /// says nothing, its recorded values go to the last of these messages.
     pub(crate) fn end(self, out: &mut Vec<Json>, first: usize) {
         let is_empty = self.is_empty();
         match out[first..].last_mut() {
@@ -232,7 +232,7 @@ impl Draft {
         !self.calls.is_empty()
     }
 
-    /// Returns the message. Content that is one text is that text.
+    /// Returns the message. If the content is a single plain text, it is written as a string.
     pub(crate) fn into_json(self) -> Json {
         let mut message = self.keys;
         let plain = |part: &Json| part["type"] == "text" && part.get(Recorded::ABOUT).is_none();

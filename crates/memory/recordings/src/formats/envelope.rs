@@ -1,4 +1,4 @@
-//! Documents that wrap a conversation: what a program asked a model, and what the model answered.
+//! Reads documents that wrap a conversation: the request of a program, and the answer of a model.
 
 use serde_json::{Map, Value as Json};
 
@@ -10,7 +10,7 @@ use super::fields::is_void;
 use super::{langsmith, otel, stream};
 use crate::format::Format;
 
-/// The keys under which logs keep what was asked, and those on the way to it.
+/// The keys under which logs keep a request, and the keys of the objects that wrap it.
 const ASKED: [&str; 20] = [
     "request",
     "request_body",
@@ -33,7 +33,7 @@ const ASKED: [&str; 20] = [
     "items",
     "data",
 ];
-/// The keys under which logs keep what was answered.
+/// The keys under which logs keep an answer.
 const ANSWERED: [&str; 8] = [
     "response",
     "response_body",
@@ -44,7 +44,7 @@ const ANSWERED: [&str; 8] = [
     "result",
     "answer",
 ];
-/// Finds out the format of what a document wraps: of what was asked, or else of what was answered.
+/// Finds out the format of the wrapped request, or of the wrapped answer if there is no request.
 pub(super) fn detect(json: &Json) -> Option<Format> {
     if !json.is_object() || stream::is_piece(json) {
         return None;
@@ -86,8 +86,8 @@ pub(crate) fn place(json: &Json) -> Option<String> {
     }
 }
 
-/// Reads a document that wraps a conversation. `format` is that of what was asked. Returns `None`
-/// if the document wraps none.
+/// Reads a document that wraps a conversation. `format` is the format of the request. Returns `None` if the document
+/// wraps no conversation.
 pub(super) fn read(json: &Json, format: Format) -> Option<Result<Parsed, Fault>> {
     if !json.is_object() || direct(json).is_some() || stream::is_piece(json) {
         return None;
@@ -156,7 +156,7 @@ pub(super) fn read(json: &Json, format: Format) -> Option<Result<Parsed, Fault>>
     Some(Ok(parsed))
 }
 
-/// Reads a document that is not wrapped into the model.
+/// Reads a document that is not wrapped.
 ///
 /// # Errors
 /// When the document does not have this format.
@@ -178,7 +178,7 @@ fn map_at<'m>(map: &'m mut Map<String, Json>, path: &[&str]) -> Option<&'m mut M
     }
 }
 
-/// Returns the document with the JSON that stands in strings under the keys of wrappers.
+/// Parses the strings of JSON under the keys of wrappers, and returns the document with the parsed values.
 fn opened(json: Json, depth: usize) -> Json {
     let Json::Object(mut map) = json else {
         return json;
@@ -202,7 +202,7 @@ fn opened(json: Json, depth: usize) -> Json {
     Json::Object(map)
 }
 
-/// Returns the path to what was asked, and its format.
+/// Returns the path to the request, and the format of the request.
 fn asked(json: &Json, depth: usize) -> Option<(Vec<&'static str>, Format)> {
     let map = json.as_object().filter(|_| depth > 0)?;
     ASKED.into_iter().find_map(|key| {

@@ -1,4 +1,4 @@
-//! What a reader returns: the model, or the place of what it refuses.
+//! The result of a reader: the conversation, or the place of a value that the reader refuses.
 
 use serde_json::{Map, Value as Json};
 
@@ -8,9 +8,9 @@ use crate::format::Format;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Parsed {
     pub(crate) messages: Vec<Json>,
-    /// What the document says beside its messages.
+    /// The values of the document beside its messages.
     pub(crate) rest: Map<String, Json>,
-    /// The format of an answer beside what was asked.
+    /// The format of the answer, if the document has an answer beside its messages.
     pub(crate) answered: Option<Format>,
 }
 
@@ -31,7 +31,7 @@ impl Fault {
     }
 }
 
-/// The reason why a format cannot say a message.
+/// The reason why a format cannot express a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Cannot {
     /// The index of the message, from 0.

@@ -59,7 +59,7 @@ impl Fields {
         }
     }
 
-    /// Sets a key that a reader could not use after all.
+    /// Sets a key, such as one that a reader took and could not use.
     pub(crate) fn put(&mut self, key: &str, value: Json) {
         self.0.insert(key.to_owned(), value);
     }
@@ -71,8 +71,8 @@ impl Fields {
         None
     }
 
-    /// Parts what nobody took: the keys that only say how something was recorded, which are these,
-    /// those in a key of our own, and all keys without content, and the keys that nobody knows.
+    /// Splits the keys that no reader took into recorded and unknown keys. Recorded keys only say how something was
+    /// recorded: the keys in `about`, the keys inside our own key, and all keys with an empty value.
     pub(crate) fn split(mut self, about: &[&str]) -> (Map<String, Json>, Map<String, Json>) {
         let recorded = self.object(Recorded::ABOUT).unwrap_or_default();
         let known = |key: &str, value: &Json| about.contains(&key) || is_void(value);
@@ -84,7 +84,7 @@ impl Fields {
         (about, unknown)
     }
 
-    /// Returns what nobody took.
+    /// Returns the keys that no reader took.
     pub(crate) fn into_map(self) -> Map<String, Json> {
         self.0
     }

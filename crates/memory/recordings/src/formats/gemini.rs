@@ -18,7 +18,7 @@ const ABOUT: [&str; 6] = [
     "mediaResolution",
     "partMetadata",
 ];
-/// The key of the signature of a part that is written.
+/// The key under which a written part has its signature.
 const SIGNATURE: &str = signature::GEMINI[0];
 /// Keys of a part that hold a picture, a sound or a file.
 const MEDIA: [&str; 4] = ["inlineData", "inline_data", "fileData", "file_data"];
@@ -80,8 +80,8 @@ pub(crate) fn detect(json: &Json) -> bool {
     }
 }
 
-/// Returns whether this is a content, or a candidate with one. A content may have no parts if the
-/// answer was stopped. Parts have no type, but in a document with `contents` unknown ones may.
+/// Returns whether this is a content, or a candidate with one. A content may have no parts if the answer was stopped.
+/// In a bare list, all parts must be of this format. In a document with `contents`, the parts may be unknown.
 fn is_content(json: &Json, is_bare: bool) -> bool {
     let inner = json.get("content").filter(|inner| inner.is_object());
     let content = inner.unwrap_or(json);
@@ -176,8 +176,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// Joins the pieces of a streamed answer to one candidate for each index, and texts that follow one
-/// another to one text. The candidates keep the pieces. Returns what else the pieces say, too.
+/// Joins the pieces of a streamed answer to one candidate for each index. Texts that follow each other become one
+/// text. A joined candidate keeps its pieces. Returns the other keys of the pieces, too.
 fn joined(pieces: Vec<Json>) -> (Vec<Json>, Json) {
     let mut all: Vec<(Json, Vec<Json>)> = Vec::new();
     let mut rests = Vec::new();
@@ -283,7 +283,7 @@ fn content(mut fields: Fields, role: &str, out: &mut Vec<Json>) {
     draft.end(out, first);
 }
 
-/// Reads the result of a call. A response whose only key is the output or the error is that text.
+/// Reads the result of a call. If the only key of a response is the output or the error, its text is the result.
 fn result(json: Json, key: &str) -> Option<Json> {
     let mut part = Fields::of(json).ok()?;
     let mut fields = part.object(key)?;
@@ -343,10 +343,10 @@ fn part(draft: &mut Draft, json: Json) {
     }
 }
 
-/// Writes a conversation. The results of calls that follow each other are one content.
+/// Writes a conversation. Results of calls that follow each other become one content.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut contents: Vec<Json> = Vec::new();
     let mut results = Vec::new();
@@ -380,7 +380,7 @@ pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Resu
             ));
         }
         let mut about = neutral.about.clone();
-        // In OpenAI's chat, the signature of words is on the message. Here it is on the last part.
+        // In OpenAI's chat, the message has the signature of its words. Here the last part has it.
         if let Some(last) = parts.last_mut()
             && last.get(SIGNATURE).is_none()
             && let Some(signature) = signature::gemini(&mut about)
@@ -407,7 +407,7 @@ fn flush(results: &mut Vec<Json>, contents: &mut Vec<Json>) {
     }
 }
 
-/// Writes the result of a call. A result that is a JSON object is that object.
+/// Writes the result of a call. A result that is a JSON object is written as this object.
 fn written_result(neutral: &NeutralMessage) -> Result<Json, Cannot> {
     let (text, about) = neutral.flat()?;
     let tool = neutral.tool.as_ref();
@@ -434,7 +434,7 @@ fn written_result(neutral: &NeutralMessage) -> Result<Json, Cannot> {
     Ok(carried(json!({ "functionResponse": function }), &about))
 }
 
-/// Puts the signature of a thought on its part, and what else was recorded under a key of our own.
+/// Puts the signature of a thought on its part, and the other recorded values under a key of our own.
 fn signed(mut part: Json, mut about: Map<String, Json>) -> Json {
     if let Some(signature) = signature::gemini(&mut about) {
         part[SIGNATURE] = signature.into();

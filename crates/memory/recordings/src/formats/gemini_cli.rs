@@ -49,7 +49,7 @@ pub(crate) fn is_begin(json: &Json) -> bool {
     has_text(json, "sessionId") && has_text(json, "projectHash") && json.get("messages").is_none()
 }
 
-/// Returns whether this is a record. A type that no version has is one of the program, too.
+/// Returns whether this is a record. A record may have a type that no known version has.
 fn is_record(json: &Json) -> bool {
     let known = has_text(json, "type") && has_text(json, "id") && json.get("role").is_none();
     known && json.get("content").is_some()
@@ -121,7 +121,7 @@ fn answers(record: &Map<String, Json>) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// Returns whether a record says only results that were there before.
+/// Returns whether a record holds only results that earlier records have.
 fn repeats(record: &Map<String, Json>, answered: &HashSet<String>) -> bool {
     let parts = record.get("content").and_then(Json::as_array);
     parts.is_some_and(|parts| {
@@ -136,8 +136,8 @@ fn repeats(record: &Map<String, Json>, answered: &HashSet<String>) -> bool {
     })
 }
 
-/// Plays the lines of a file: a record of the same id replaces the one before, and the program may
-/// go back to a record, or set all records anew. Returns the records that count, and all other lines.
+/// Replays the lines of a file. A record replaces an earlier record with the same id. The program may also rewind to
+/// a record, or set all records anew. Returns the remaining records, and all other lines.
 fn replayed(lines: Vec<Map<String, Json>>) -> (Vec<Map<String, Json>>, Vec<Json>) {
     let (mut records, mut others): (Vec<Map<String, Json>>, Vec<Json>) = Default::default();
     for mut line in lines {
@@ -223,7 +223,7 @@ fn contents(record: Map<String, Json>, out: &mut Vec<Json>) {
     }
 }
 
-/// Returns a piece of a content as a part: a text is one, too.
+/// Returns a piece of a content as a part. A string becomes a part with this text.
 fn part(json: Json) -> Json {
     match json {
         Json::String(text) => json!({ "text": text }),
@@ -249,7 +249,8 @@ fn thought(json: Json) -> Json {
     }
 }
 
-/// Adds a call. One that the content has, too, only says how it was recorded.
+/// Adds a call. If the content has the same call already, the given call only goes to the recorded values of that
+/// part.
 fn add(call: Json, parts: &mut Vec<Json>) {
     let id = call.pointer("/functionCall/id").filter(|id| id.is_string());
     let is_same = |part: &&mut Json| part.pointer("/functionCall/id") == id;

@@ -9,7 +9,7 @@ use super::media::At;
 use super::neutral::{Arguments, NeutralMessage, PartContent, carried, number};
 use super::{anthropic, chat, parts};
 
-/// The types of this format, the names of their classes, and the roles of the model.
+/// The types of this format, the names of their classes, and the roles of the common form.
 const TYPES: [(&str, &str, &str); 6] = [
     ("human", "HumanMessage", "user"),
     ("ai", "AIMessage", "assistant"),
@@ -54,12 +54,12 @@ pub(super) fn is_message(json: &Json) -> bool {
     constructor || typed && neutral && json.get("from").is_none()
 }
 
-/// Returns whether this is the name of a type, and not of a class.
+/// Returns whether this is the name of a type, and not the name of a class.
 fn is_name(kind: &str) -> bool {
     TYPES.iter().any(|(name, ..)| *name == kind)
 }
 
-/// Returns the role of the model for a type or the name of a class, also of a chunk.
+/// Returns the role of the common form for a type or the name of a class. The class may be that of a chunk.
 fn role(kind: &Json) -> Option<&'static str> {
     let kind = kind.as_str()?;
     let class = kind.strip_suffix("Chunk").unwrap_or(kind);
@@ -210,10 +210,10 @@ fn calls(fields: &mut Fields) -> Vec<Json> {
     calls
 }
 
-/// Writes a conversation: messages with a `type`, and what was said under `data`.
+/// Writes a conversation: messages with a `type`, and their values under `data`.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let messages = number(all).iter().map(written).collect::<Result<_, _>>()?;
     rest.insert("messages".to_owned(), Json::Array(messages));

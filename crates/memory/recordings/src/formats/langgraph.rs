@@ -1,4 +1,4 @@
-//! States and checkpoints of `LangGraph` as programs export them: alone, or all of a thread. Each
+//! States and checkpoints of `LangGraph` as programs export them: a single one, or all of a thread. Each of them
 //! holds the messages so far.
 
 use serde_json::{Map, Value as Json, json};
@@ -10,7 +10,7 @@ use super::merge::{Merge, Seen};
 
 /// The places of the channels in a state, a saved checkpoint and a checkpoint alone.
 const CHANNELS: [&str; 3] = ["/values", "/checkpoint/channel_values", "/channel_values"];
-/// Keys that one of these has beside its channels.
+/// Keys that a state or a checkpoint has beside its channels.
 const BESIDE: [&str; 5] = [
     "next",
     "config",
@@ -27,7 +27,7 @@ const SAVED: [&str; 5] = [
     "parent_config",
     "pending_writes",
 ];
-/// The fields of a state, in the same way.
+/// The fields of a state, in the order in which `dumpd` writes them as a list.
 const STATE: [&str; 8] = [
     "values",
     "next",
@@ -39,7 +39,7 @@ const STATE: [&str; 8] = [
     "interrupts",
 ];
 
-/// Returns the fields of a state or a checkpoint that stands as a list of its values.
+/// Returns the names of the fields if a state or a checkpoint was written as a list of its values.
 fn fields(json: &Json) -> Option<&'static [&'static str]> {
     let values = json.as_array()?;
     let all = [
@@ -53,7 +53,7 @@ fn fields(json: &Json) -> Option<&'static [&'static str]> {
     fits.next().map(|(fields, ..)| fields)
 }
 
-/// Returns the document with the names of the fields.
+/// Returns the document as an object with the names of the fields, if it was a list of values.
 fn named(json: Json) -> Json {
     match (fields(&json), json) {
         (Some(fields), Json::Array(values)) => {
@@ -71,7 +71,7 @@ pub(crate) fn detect(json: &Json) -> bool {
         || list(json, &[]).is_some_and(|all| all.iter().all(is_state))
 }
 
-/// Returns whether this is a state with messages, or may be one of a thread before it had any.
+/// Returns whether this is a state with messages, or a state from before its thread had messages.
 pub(crate) fn is_state(json: &Json) -> bool {
     let channels = CHANNELS.iter().find_map(|at| json.pointer(at)?.as_object());
     let beside = BESIDE.iter().any(|key| json.get(*key).is_some());
@@ -148,7 +148,7 @@ fn thread(state: &Map<String, Json>) -> Option<&Json> {
     Some(id).filter(|id| id.is_string())
 }
 
-/// Returns the number of the step, and the time: one of them orders the states.
+/// Returns the number of the step and the time, which order the states.
 fn step(state: &Map<String, Json>) -> (i64, String) {
     let step = state.get("metadata").and_then(|meta| meta["step"].as_i64());
     let time = state

@@ -13,7 +13,8 @@ use super::{answers, langchain};
 use crate::format::Format;
 use crate::leaves::Leaves;
 
-/// Keys of an answer that only say how it was recorded: wrapped clients keep them beside its words.
+/// Keys of an answer that only say how it was recorded. Wrapped clients keep these keys beside the words of the
+/// answer.
 const ANSWER: [&str; 8] = [
     "model",
     "stop_reason",
@@ -81,7 +82,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     })
 }
 
-/// Joins what became of runs to the runs. Two values of one key are both kept.
+/// Joins later patches to their runs. Two values of one key are both kept.
 fn joined(mut runs: Vec<Json>, later: Vec<Json>) -> Vec<Json> {
     for patch in later {
         let run = runs.iter_mut().find(|run| run["id"] == patch["id"]);
@@ -114,9 +115,9 @@ struct Place {
     asks_model: bool,
 }
 
-/// Takes the messages of all runs. Those of runs that asked a model are the conversation; without
-/// such runs, those of the outermost. The other runs mostly repeat what is said there: of these, a
-/// run becomes a message if it says something else.
+/// Takes the messages of all runs. The runs that asked a model make the conversation; if none did, the outermost runs
+/// make it. The other runs mostly repeat the same content. Such a run becomes a message only if it says something
+/// else.
 fn merged(runs: &mut Json) -> Merge {
     let mut places = Vec::new();
     each(runs, "", &mut places);
@@ -169,7 +170,7 @@ fn each(runs: &Json, at: &str, out: &mut Vec<Place>) {
     }
 }
 
-/// Takes what no message says out of a run that asked no model: it is shown whole.
+/// Takes the values that no message has out of a run that asked no model. They are shown whole.
 fn aside(run: &mut Json, leaves: &Leaves) -> Option<Json> {
     let mut shown = Map::new();
     for key in ["inputs", "outputs", "error"] {
@@ -219,7 +220,7 @@ fn take(run: &mut Json, merge: &mut Merge) {
     }
 }
 
-/// Takes the messages out of what a provider was asked or answered, in its own words.
+/// Takes the messages out of a request or an answer in the format of a provider.
 fn provider(value: &mut Json, out: &mut Vec<Json>) {
     let format = direct(value);
     let format = format.filter(|format| {
@@ -236,7 +237,7 @@ fn provider(value: &mut Json, out: &mut Vec<Json>) {
     }
 }
 
-/// Sets aside what an answer says beside its words.
+/// Moves the keys of an answer that are not its words to the recorded values.
 fn set_aside(mut json: Json) -> Json {
     if let Some(map) = json.as_object_mut().filter(|map| map.contains_key("role")) {
         let own = ANSWER.into_iter().filter_map(|key| {
@@ -254,7 +255,7 @@ fn set_aside(mut json: Json) -> Json {
     json
 }
 
-/// Returns the text of an object that has nothing else.
+/// Returns the text of an object with a single key.
 fn only_text(json: &Json) -> Option<&str> {
     let map = json.as_object()?;
     let mut values = map.values();

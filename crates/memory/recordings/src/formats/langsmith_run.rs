@@ -1,4 +1,4 @@
-//! What tells runs of `LangSmith` from other documents.
+//! Tells runs of `LangSmith` from other documents.
 
 use serde_json::Value as Json;
 
@@ -16,7 +16,8 @@ pub(crate) fn detect(json: &Json) -> bool {
     }
 }
 
-/// Returns whether this is what a client sends at a time: the runs that began, and what became of them.
+/// Returns whether this is a batch that a client sends: new runs under `post`, and later patches of runs under
+/// `patch`.
 pub(super) fn is_batch(json: &Json) -> bool {
     let runs = |key: &str| {
         let runs = json[key].as_array();
@@ -29,7 +30,7 @@ pub(super) fn is_batch(json: &Json) -> bool {
             .is_some_and(|all| all.iter().any(is_run))
 }
 
-/// Returns whether this is a run: what a program asked, and what came of it.
+/// Returns whether this is a run: the `inputs` of one step of a program, with at least one other key of runs.
 pub(super) fn is_run(json: &Json) -> bool {
     // In an export as a table, `inputs` is a text of JSON.
     let inputs = json.get("inputs").is_some_and(|inputs| {

@@ -57,7 +57,7 @@ pub(super) fn has_text(json: &Json, key: &str) -> bool {
     json.get(key).is_some_and(Json::is_string)
 }
 
-/// Adds what was recorded about the first of these messages.
+/// Adds recorded values to the first message. Returns the values if there is no message.
 pub(super) fn about(messages: &mut [Json], about: Map<String, Json>) -> Option<Map<String, Json>> {
     let Some(Json::Object(first)) = messages.first_mut() else {
         return Some(about);
@@ -71,7 +71,7 @@ pub(super) fn about(messages: &mut [Json], about: Map<String, Json>) -> Option<M
     None
 }
 
-/// Ends the message in the making if something was said in it, and begins another of the same role.
+/// Ends the message if it says something, and begins another message of the same role.
 pub(super) fn next(draft: &mut Draft, role: &str, out: &mut Vec<Json>) {
     if !draft.is_empty() {
         out.push(std::mem::replace(draft, Draft::new(role)).into_json());

@@ -1,4 +1,4 @@
-//! Pictures, sounds and files, in the words of all formats: the data, an address or an id.
+//! Pictures, sounds and files in the forms of all formats: the data, an address or an id.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
@@ -52,8 +52,7 @@ pub(super) enum At {
 }
 
 impl Media {
-    /// Takes what says where the bytes are out of the keys of a part of this type. Other keys
-    /// stay.
+    /// Takes the keys that say where the bytes are out of a part of this type. The other keys stay in the part.
     pub(super) fn take(kind: &str, part: &mut Map<String, Json>) -> Option<Self> {
         let mut flat = part.clone();
         for key in HOLDERS {
@@ -131,7 +130,7 @@ impl Media {
         }
     }
 
-    /// Adds the media type of bytes that are elsewhere to a part that has no key for it.
+    /// Adds the media type to a part that has no key for it, if the bytes are at an address or at the provider.
     pub(super) fn with_mime(&self, mut part: Json) -> Json {
         if let (At::Url(_) | At::File(_), Some(mime)) = (&self.at, &self.mime) {
             part[Recorded::ABOUT] = json!({ "mime_type": mime });
@@ -148,8 +147,8 @@ impl Media {
     }
 }
 
-/// Adds a picture, a sound or a file, or the whole part if the bytes are nowhere. `about` are the
-/// keys that the text stands for, or that only say how the part was recorded.
+/// Adds a picture, a sound or a file, or the whole part if no key says where the bytes are. The text replaces some
+/// keys in `about`; the others only say how the part was recorded.
 pub(super) fn add(draft: &mut Draft, kind: &str, part: Fields, about: &[&str], whole: &Json) {
     match Media::take(kind, &mut part.clone().into_map()) {
         Some(media) => draft.part(media.kind, media.text(), part, about),
@@ -157,7 +156,7 @@ pub(super) fn add(draft: &mut Draft, kind: &str, part: Fields, about: &[&str], w
     }
 }
 
-/// Returns the kind of a part: its type says it, or its media type.
+/// Returns the kind of a part, from its type or its media type.
 pub(super) fn kind_of(kind: &str, mime: Option<&str>) -> &'static str {
     let mime = mime.and_then(|mime| mime.split('/').next());
     let words = kind.split('_').chain(mime);

@@ -1,4 +1,4 @@
-//! Traces of calls of a model, each of which repeats the conversation before it.
+//! Joins the calls of a trace. Each call of a model repeats the conversation before it.
 
 use std::collections::HashMap;
 
@@ -9,18 +9,18 @@ use serde_json::Value as Json;
 #[derive(Debug, Default)]
 pub(super) struct Merge {
     pub(super) messages: Vec<Json>,
-    /// What was recorded about repeated messages.
+    /// The recorded values of repeated messages, and repeated messages that have other ids or names.
     pub(super) repeated: Vec<Json>,
-    /// The places of each message.
+    /// The indexes of each message in `messages`.
     places: HashMap<String, Vec<usize>>,
 }
 
-/// How often a call has each message so far.
+/// How many times one call has had each message so far.
 #[derive(Debug, Default)]
 pub(super) struct Seen(HashMap<String, usize>);
 
 impl Merge {
-    /// Adds messages of a call, of which `seen` were added before.
+    /// Adds messages of a call. `seen` counts the messages of the same call that were added before.
     pub(super) fn add(&mut self, messages: Vec<Json>, seen: &mut Seen) {
         for message in messages {
             let key = key(&message);
@@ -45,7 +45,7 @@ impl Merge {
     }
 }
 
-/// Returns what was said in a message. The recordings of one message may differ in all else.
+/// Returns the content of a message as a key. Recordings of the same message may differ in all other values.
 fn key(message: &Json) -> String {
     let recorded = Recorded::of(message);
     let calls = recorded.calls().map(|call| {

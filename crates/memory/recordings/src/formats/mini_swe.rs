@@ -1,5 +1,5 @@
-//! Trajectories of mini-SWE-agent: the messages of a chat or the items of OpenAI Responses, with
-//! what the program keeps of each under `extra`.
+//! Trajectories of mini-SWE-agent: the messages of a chat or the items of OpenAI Responses. The program adds values
+//! of its own to each of them under `extra`.
 
 use accp_context::Recorded;
 use serde_json::{Map, Value as Json, json};
@@ -19,7 +19,7 @@ pub(crate) fn detect(json: &Json) -> bool {
         && (format.starts_with("mini-swe-agent") || version)
 }
 
-/// Reads a trajectory. The observations of commands that the program writes as the user are results.
+/// Reads a trajectory. The program writes the observations of commands as the user; they are read as results.
 ///
 /// # Errors
 /// When there are no messages, or one is not an object.
@@ -112,8 +112,8 @@ impl Reader {
     }
 }
 
-/// Returns the commands of an answer as calls: those that the program found in it, or else the one in
-/// its first block of code.
+/// Returns the commands of an answer as calls: the commands that the program found in the answer, or else the command
+/// in the first block of code.
 fn calls(message: &Map<String, Json>, extra: Option<&mut Json>) -> Vec<Json> {
     let call = |command: Json| {
         let arguments = json!({ "command": command });
@@ -141,7 +141,7 @@ fn calls(message: &Map<String, Json>, extra: Option<&mut Json>) -> Vec<Json> {
     block.into_iter().map(|code| call(code.into())).collect()
 }
 
-/// Keeps what the program adds to a message beside it.
+/// Moves the values that the program added to a message to its recorded values.
 fn set_aside(message: &mut Map<String, Json>, extra: Option<Json>) {
     let Some(extra) = extra else { return };
     let mut fields = Fields::of(Json::Object(std::mem::take(message))).unwrap_or_default();

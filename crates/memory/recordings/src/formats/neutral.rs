@@ -1,4 +1,4 @@
-//! A message between two formats: what all formats can say, and the rest beside it.
+//! A message on its way from one format to another: the values that formats share, and the other values beside them.
 
 use accp_context::{Call, Calls, Recorded};
 use serde_json::{Map, Value as Json, json};
@@ -24,8 +24,8 @@ const ABOUT: [&str; 13] = [
     "index",
 ];
 
-/// A message that can be written in any format. Two messages are equal if their texts, calls and results are,
-/// whatever was recorded about them.
+/// A message that can be written in any format. Two messages are equal if their texts, calls and results are equal.
+/// Other recorded values are not compared.
 #[derive(Debug, Clone)]
 pub(crate) struct NeutralMessage {
     /// The index of the message, from 0.
@@ -39,7 +39,7 @@ pub(crate) struct NeutralMessage {
     pub(super) is_error: bool,
     pub(super) parts: Vec<Part>,
     pub(super) calls: Vec<NeutralCall>,
-    /// What only our own form of OpenAI's chat has a key for.
+    /// The keys that only our own form of OpenAI's chat has.
     pub(super) keys: Map<String, Json>,
     pub(super) about: Map<String, Json>,
 }
@@ -104,7 +104,7 @@ impl PartialEq for NeutralCall {
 }
 
 impl NeutralMessage {
-    /// Takes messages apart.
+    /// Makes neutral messages of recorded messages.
     pub(crate) fn all<'m>(messages: impl Iterator<Item = Recorded<'m>>) -> Vec<Self> {
         let mut calls = Calls::default();
         let all = messages.enumerate().map(|(index, message)| {
@@ -158,7 +158,7 @@ impl NeutralMessage {
         self.role == "tool"
     }
 
-    /// Makes the refusal of this message.
+    /// Makes the error that says why this message cannot be written.
     pub(crate) fn cannot(&self, why: impl Into<String>) -> Cannot {
         Cannot {
             message: self.index,
@@ -173,7 +173,7 @@ impl NeutralMessage {
         std::iter::once(&self.about).chain(parts).chain(calls)
     }
 
-    /// Writes the parts with `write`, which returns `None` for what a format has no place for.
+    /// Writes the parts with `write`, which returns `None` for a part that the format has no place for.
     pub(super) fn write_parts(
         &self,
         parts: &[Part],
@@ -199,8 +199,8 @@ impl NeutralMessage {
         self.parts.split_at(at.unwrap_or(self.parts.len()))
     }
 
-    /// Returns the text of a message for a format whose messages have no parts, and what was
-    /// recorded about both.
+    /// Returns the text of a message for a format whose messages have no parts, and the recorded values of the
+    /// message and its part.
     pub(super) fn flat(&self) -> Result<(&str, Map<String, Json>), Cannot> {
         match self.parts.as_slice() {
             [] => Ok(("", self.about.clone())),
@@ -215,7 +215,7 @@ impl NeutralMessage {
         }
     }
 
-    /// Returns the text of a message that has nothing else, `""` if there is none.
+    /// Returns the text of a message that has nothing else; `""` if there is no text.
     pub(super) fn only_text(&self) -> Option<&str> {
         match self.parts.as_slice() {
             [] => Some(""),
@@ -263,7 +263,7 @@ impl NeutralMessage {
         }
     }
 
-    /// Makes the refusal of the role.
+    /// Makes the error for a role that the format does not have.
     pub(super) fn no_role(&self) -> Cannot {
         match self.role.as_str() {
             "" => self.cannot("has no role"),
@@ -274,7 +274,7 @@ impl NeutralMessage {
 }
 
 impl Part {
-    /// Takes a part apart. An empty text says nothing; what was recorded about it goes to `beside`.
+    /// Reads a part. An empty text gives no part; its recorded values go to `beside`.
     fn of(json: &Json, beside: &mut Map<String, Json>) -> Option<Self> {
         let mut rest = json.as_object().cloned()?;
         let kind = rest.shift_remove("type");
@@ -360,7 +360,7 @@ impl NeutralCall {
         }
     }
 
-    /// Returns the arguments as a text in their first spelling, and what else was recorded.
+    /// Returns the arguments as a text, spelt as they were recorded, and the other recorded values.
     pub(super) fn spelt(&self) -> (String, Map<String, Json>) {
         let mut about = self.about.clone();
         let text = match &self.arguments {
@@ -394,8 +394,8 @@ impl NeutralCall {
     }
 }
 
-/// Gives ids to the calls of a conversation that has none, in their order. A result answers the
-/// first call before it that has no answer.
+/// If no call of a conversation has an id, gives ids to the calls in their order. A result answers the first call
+/// before it that has no answer yet.
 pub(super) fn number(all: &[NeutralMessage]) -> Vec<NeutralMessage> {
     let mut all = all.to_vec();
     let has_id = |neutral: &NeutralMessage| {
@@ -426,7 +426,7 @@ pub(super) fn number(all: &[NeutralMessage]) -> Vec<NeutralMessage> {
     all
 }
 
-/// Returns these messages with ids if `found` has them: a writer gave them.
+/// Returns these messages as a writer may have numbered them: with new ids if the calls in `found` have ids.
 pub(crate) fn numbered_like(
     all: &[NeutralMessage],
     found: &[NeutralMessage],
@@ -437,7 +437,7 @@ pub(crate) fn numbered_like(
     if ids { number(all) } else { all.to_vec() }
 }
 
-/// Adds what was recorded and no model saw, under a key of our own.
+/// Adds the recorded values that no model saw, under a key of our own.
 pub(super) fn carried(json: Json, about: &Map<String, Json>) -> Json {
     match json {
         Json::Object(mut map) if !about.is_empty() => {

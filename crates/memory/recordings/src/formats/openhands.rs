@@ -1,5 +1,5 @@
-//! Trajectories of `OpenHands`: events with a source, of which the actions and the observations of an
-//! agent are its calls and their results.
+//! Trajectories of `OpenHands`: events with a source. The actions of an agent are its calls, and the observations are
+//! their results.
 
 mod older;
 mod sdk;

@@ -29,8 +29,7 @@ pub(crate) fn detect(json: &Json) -> bool {
         || attributes::holds(json)
 }
 
-/// Returns whether these are messages in parts that have a type, with words of this format: a text
-/// stands under `content`.
+/// Returns whether these are messages with parts of this format: a part has a type, and a text is under `content`.
 fn is_messages(json: &Json) -> bool {
     let messages = match json {
         Json::Array(_) => Some(json),
@@ -137,7 +136,7 @@ fn add(found: impl Iterator<Item = Found>, leaves: &Leaves, merge: &mut Merge) {
 /// Writes a conversation as the messages of one span, in OTLP JSON.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let written = all.iter().map(messages::written);
     let written = written.collect::<Result<Json, _>>()?;

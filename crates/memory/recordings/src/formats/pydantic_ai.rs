@@ -105,7 +105,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// The instructions that stand in force. Each request repeats them.
+/// The instructions in force. Each request repeats them.
 #[derive(Default)]
 struct CurrentInstructions {
     instructions: Option<String>,
@@ -222,8 +222,8 @@ fn result(part: &mut Fields) -> Draft {
     draft
 }
 
-/// Returns whether this is a picture, a sound or a file of a kind that the library has. Of another kind nobody knows what
-/// its members say.
+/// Returns whether this is a picture, a sound or a file of a kind that the library has. The meaning of the members of
+/// other kinds is not known.
 fn is_media(json: &Json) -> bool {
     const KINDS: [&str; 6] = [
         "image-url",

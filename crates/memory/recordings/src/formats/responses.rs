@@ -25,7 +25,7 @@ const ABOUT: [&str; 12] = [
     "created_by",
 ];
 
-/// Keys of a call that say what a tool of the provider is to do.
+/// Keys of a call that say what a tool of the provider has to do.
 const ACTIONS: [&str; 2] = ["action", "operation"];
 
 /// Keys of a part that hold a picture, a sound or a file.
@@ -139,7 +139,7 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// The message of an assistant in the making: reasoning, words and calls are items of their own.
+/// The message of an assistant while its items are read. Its reasoning, its words and its calls are separate items.
 #[derive(Default)]
 struct Turn {
     draft: Option<Draft>,
@@ -153,8 +153,8 @@ impl Turn {
         self.has_words = false;
     }
 
-    /// Returns the message in the making. Words and reasoning begin a message of their own behind
-    /// calls, and words behind words.
+    /// Returns the message to add to. Words and reasoning begin a new message if the message has words or calls
+    /// already.
     fn assistant(&mut self, out: &mut Vec<Json>, is_call: bool) -> &mut Draft {
         let is_over = self.has_words || self.draft.as_ref().is_some_and(Draft::has_calls);
         if is_over && !is_call {
@@ -243,13 +243,13 @@ impl Turn {
     }
 }
 
-/// Returns whether a program ran a call, and so knows its id and what to do.
+/// Returns whether the program ran this call: then the item has an id of the call and says what to do.
 fn is_run(item: &Fields) -> bool {
     let mut actions = ACTIONS.iter().filter_map(|key| item.get(key));
     item.str("call_id").is_some() && actions.any(Json::is_object)
 }
 
-/// Sets the keys aside that a program adds to an item for itself and its provider.
+/// Moves the keys that a program adds to an item for itself and its provider to the recorded values.
 fn internal(item: &mut Fields) {
     let all = std::mem::take(item).into_map().into_iter();
     let (own, rest): (Map<_, _>, Map<_, _>) =
@@ -290,7 +290,7 @@ fn part(draft: &mut Draft, json: Json) {
 /// Writes a conversation as items of `input`.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut items = Vec::new();
     let mut last = "";
@@ -330,7 +330,7 @@ pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Resu
     Ok(Json::Object(rest))
 }
 
-/// Writes a message of the model: its reasoning, its words and its calls are items of their own.
+/// Writes a message of the assistant. Its reasoning, its words and its calls become separate items.
 fn turn(neutral: &NeutralMessage, items: &mut Vec<Json>) -> Result<(), Cannot> {
     let first = items.len();
     let (thoughts, words) = neutral.thinking();
@@ -377,7 +377,7 @@ fn sealed(about: &mut Map<String, Json>) -> Option<(Json, Json)> {
     about.shift_remove(KEYS[0]).zip(about.shift_remove(KEYS[1]))
 }
 
-/// Writes a content: this text, or parts. `text` is the type of texts.
+/// Writes a content: the text `only`, or parts. `text` is the type of text parts.
 fn content(
     neutral: &NeutralMessage,
     only: Option<&str>,

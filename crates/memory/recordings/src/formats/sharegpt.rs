@@ -7,7 +7,7 @@ use super::fault::{Cannot, Fault, Parsed};
 use super::fields::{Fields, merge};
 use super::neutral::{NeutralMessage, carried};
 
-/// The roles of this format, and those of the model.
+/// The roles of this format, and the roles of the common form.
 const ROLES: [(&str, &str); 12] = [
     ("human", "user"),
     ("user", "user"),
@@ -94,8 +94,8 @@ fn message(mut turn: Fields) -> Json {
     draft.into_json()
 }
 
-/// Adds the calls whose text is JSON with a `name` and `arguments`, or a list of such. Another text
-/// is what was said.
+/// Adds a text as calls if it is JSON with a `name` and `arguments`, or a list of such objects. Any other text is
+/// added as words.
 fn calls(draft: &mut Draft, text: String) {
     let parsed = serde_json::from_str::<Json>(&text);
     let all = match &parsed {
@@ -124,11 +124,11 @@ fn calls(draft: &mut Draft, text: String) {
     }
 }
 
-/// Writes a conversation. A turn says something, or calls tools. Ids, the name of the tool of a
-/// result and its failure stand in keys that other programs do not know.
+/// Writes a conversation. A turn has words, or calls tools. Ids, the tool of a result and the failure of a result
+/// stand in keys that other programs do not know.
 ///
 /// # Errors
-/// When this format cannot say a message.
+/// When the format cannot express a message.
 pub(crate) fn write(all: &[NeutralMessage], mut rest: Map<String, Json>) -> Result<Json, Cannot> {
     let mut turns = Vec::new();
     for (index, neutral) in all.iter().enumerate() {

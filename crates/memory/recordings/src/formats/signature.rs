@@ -1,16 +1,16 @@
-//! The signatures of thoughts, by which a provider knows its own reasoning again.
+//! The signatures of thoughts, by which a provider recognises its own reasoning.
 //!
-//! A signature stands where the API that recorded it has a place: Gemini has it on a part, OpenAI's chat in
-//! front of Gemini under `extra_content`, a gateway under a key of its own. It is worth nothing in another place.
+//! Each API that records a signature has its own place for it: Gemini on a part, OpenAI's chat in front of Gemini
+//! under `extra_content`, a gateway under a key of its own. A provider does not accept a signature in another place.
 
 use serde_json::{Map, Value as Json, json};
 
 /// The keys of a signature of Gemini's.
 pub(super) const GEMINI: [&str; 2] = ["thoughtSignature", "thought_signature"];
-/// The keys of OpenAI's chat that hold what another provider says beside it.
+/// The keys of OpenAI's chat that hold values of another provider.
 pub(super) const EXTRA: [&str; 2] = ["extra_content", "provider_specific_fields"];
 
-/// Takes the signature of Gemini's out of what was recorded, at any depth.
+/// Takes a signature of Gemini's out of recorded values, at any depth.
 pub(super) fn gemini(about: &mut Map<String, Json>) -> Option<String> {
     for key in GEMINI {
         if about.get(key).is_some_and(Json::is_string)
@@ -34,7 +34,7 @@ pub(super) fn gemini(about: &mut Map<String, Json>) -> Option<String> {
     None
 }
 
-/// Returns a signature of Gemini's as OpenAI's chat says it.
+/// Returns a signature of Gemini's in the form of OpenAI's chat.
 pub(super) fn extra(signature: &str) -> Json {
     json!({ "google": { "thought_signature": signature } })
 }

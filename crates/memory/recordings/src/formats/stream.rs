@@ -37,7 +37,7 @@ fn is_finished(json: &Json) -> bool {
     kind.starts_with("response.")
 }
 
-/// Joins the pieces of an answer to one message. What the pieces say is kept as it is, too.
+/// Joins the pieces of an answer to one message. The message keeps the pieces, too.
 pub(super) fn join(json: &Json) -> Option<Json> {
     let pieces = json.as_array().filter(|all| !all.is_empty())?;
     let mut answer = Answer::default();
@@ -51,7 +51,7 @@ pub(super) fn join(json: &Json) -> Option<Json> {
     all.then(|| answer.message(json.clone()))
 }
 
-/// An answer in the making.
+/// An answer while its pieces are joined.
 #[derive(Default)]
 struct Answer {
     thinking: String,

@@ -9,7 +9,7 @@ use super::fields::{Fields, merge};
 use super::listed::{self, Listed};
 use super::parts;
 
-/// Keys of a message that only say how it was recorded, or repeat what it says.
+/// Keys of a message that only say how it was recorded, or that repeat its content.
 const ABOUT: [&str; 9] = [
     "agent",
     "message_type",
@@ -48,7 +48,7 @@ fn is_step_of_demo(json: &Json) -> bool {
     is_message(json) && json["message_type"].is_string() && json["agent"].is_string()
 }
 
-/// Reads a trajectory. Observations that the program writes as the user are results.
+/// Reads a trajectory. The program writes observations as the user; they are read as results.
 ///
 /// # Errors
 /// When there are neither messages nor steps.
@@ -78,7 +78,8 @@ pub(crate) fn read(json: Json) -> Result<Parsed, Fault> {
     Ok(parsed)
 }
 
-/// What the agent asked for last.
+/// Whether the agent has answered. Messages of the user before the first answer are the task, and those after it are
+/// results.
 #[derive(Default)]
 struct NeutralCall {
     has_answer: bool,
@@ -153,7 +154,8 @@ fn command_of(draft: &mut Draft, command: &Json) {
     draft.call(None, Some("bash".into()), Some(arguments), Map::new());
 }
 
-/// Reads a step: what the agent answered, and what it then saw. The first step has what it was asked.
+/// Reads a step: the answer of the agent, and the observation that followed. The first step also has the messages
+/// that the agent got.
 fn step(mut fields: Fields, parsed: &mut Parsed) {
     if parsed.messages.is_empty() {
         for json in fields.list("query").into_iter().flatten() {

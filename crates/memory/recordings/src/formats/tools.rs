@@ -1,4 +1,4 @@
-//! Definitions of tools, in the words of each format.
+//! Definitions of tools, in the form of each format.
 
 use serde_json::{Map, Value as Json, json};
 
@@ -10,11 +10,11 @@ struct Tool {
     name: Json,
     description: Option<Json>,
     parameters: Option<Json>,
-    /// What else is said about the tool.
+    /// The other keys of the definition.
     more: Map<String, Json>,
 }
 
-/// Returns definitions in the words of this format; `None` if one of them is not the definition of a function.
+/// Returns definitions in the form of this format; `None` if one of them does not define a function.
 pub(super) fn write(tools: &Json, format: Format) -> Option<Json> {
     let tools = read(tools)?.into_iter().map(|tool| tool.write(format));
     let tools: Json = tools.collect();
@@ -32,8 +32,8 @@ pub(crate) fn names(tools: &Json) -> Vec<String> {
         .collect()
 }
 
-/// Returns definitions with other names, in the words of OpenAI's chat; `None` if one of them is not the definition
-/// of a function.
+/// Returns definitions with other names, in the form of OpenAI's chat; `None` if one of them does not define a
+/// function.
 pub(crate) fn renamed(tools: &Json, new: impl Fn(&str) -> Option<String>) -> Option<Json> {
     let all = read(tools)?.into_iter().map(|mut tool| {
         if let Some(name) = tool.name.as_str().and_then(&new) {
@@ -44,7 +44,7 @@ pub(crate) fn renamed(tools: &Json, new: impl Fn(&str) -> Option<String>) -> Opt
     Some(all.collect())
 }
 
-/// Reads definitions, or `None` if one is not the definition of a function.
+/// Reads definitions; `None` if one of them does not define a function.
 fn read(tools: &Json) -> Option<Vec<Tool>> {
     match tools {
         Json::String(text) => read(&serde_json::from_str(text).ok()?),

@@ -1,4 +1,4 @@
-//! The chat history of aider as documents: one for each chat, with a block for the words of each.
+//! The chat history of aider as documents: one document for each chat, with blocks of what each speaker said.
 
 use serde_json::{Value as Json, json};
 
@@ -60,7 +60,7 @@ pub(super) fn documents(text: &str, line: u64) -> Option<Vec<Document>> {
     Some(documents)
 }
 
-/// A chat in the making.
+/// A chat while its lines are read.
 #[derive(Default)]
 struct Chat {
     line: u64,
@@ -68,7 +68,7 @@ struct Chat {
     open: Option<(By, Vec<String>)>,
     /// Whether the lines of the file end as the program writes them. An editor may have cut the spaces away.
     has_ends: bool,
-    /// Whether the line before ended so.
+    /// Whether the line before ended with the two spaces.
     has_ended: bool,
     /// Whether the model has begun a block of code and not ended it.
     in_code: bool,

@@ -22,13 +22,13 @@ pub(super) struct Place {
 /// How the text of a value ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// With its last byte, or where it cannot be JSON any more.
+    /// At its last byte, or where the text cannot be JSON any more.
     Here,
     /// After this many bytes, at the end of its first line: the second line is a value of its own.
     Cut(usize),
 }
 
-/// What a byte is to the value that is read.
+/// How a byte belongs to the value that is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     /// A byte of the value.
@@ -37,11 +37,11 @@ enum Step {
     Line,
     /// The last byte of the value.
     Last,
-    /// A byte behind the value.
+    /// A byte behind the value. The value ended before this byte.
     Before,
 }
 
-/// What the bytes read so far leave open.
+/// The arrays, objects and strings that the bytes read so far have not closed.
 #[derive(Debug, Default)]
 struct Open {
     depth: usize,
@@ -153,7 +153,8 @@ impl<R: BufRead> Scanner<R> {
             }
             let before = out.len();
             if step == Step::Before && before + taken == 0 {
-                // No value begins with this byte. The reader takes it all the same, so that it does not stop here.
+                // No value begins with this byte. The reader takes the byte all the same, or else it would stop here
+                // forever.
                 taken = 1;
             }
             out.extend_from_slice(&chunk[..taken]);

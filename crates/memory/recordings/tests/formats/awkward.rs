@@ -196,7 +196,7 @@ fn an_answer_beside_the_messages_is_a_message() {
     assert_eq!(read(labelled), [expected[0]]);
 }
 
-/// What was answered and nobody understands is shown whole.
+/// An answer that no reader understands is shown whole.
 #[test]
 fn an_answer_that_nobody_understands_is_shown() {
     let document = json!({
@@ -222,7 +222,7 @@ fn what_holds_no_conversation_says_what_can_be_done() {
     insta::assert_snapshot!(refused(delta), @r#"a piece of a streamed answer; record the whole answer, or all pieces in an array beside the request: {"request": .., "response": [..]}"#);
 }
 
-/// A proxy logs what a program asked in the words of one provider, and what another one answered.
+/// A proxy may log a request in the format of one provider, and the answer in the format of another.
 #[test]
 fn an_answer_may_have_another_format_than_its_request() {
     let requests = [

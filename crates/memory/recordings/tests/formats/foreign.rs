@@ -1,5 +1,5 @@
-//! Logs and histories of frameworks and agents. The samples are made with the packages where there are
-//! packages, and after the types of the programs otherwise.
+//! Logs and histories of frameworks and agents. The samples were made with the programs' packages. Where there is no
+//! package, they follow the types in the program.
 
 use accp_recordings::{Conversation, Documents, Format, NotConversation, ReadError};
 use serde_json::{Value as Json, json};
@@ -290,8 +290,8 @@ fn each_chat_of_aider_is_a_conversation() {
     }
 }
 
-/// What only says how something was recorded does not tell the formats apart, so a list that two
-/// formats claim is refused, and one that none claims, too.
+/// Keys that only say how something was recorded do not tell the formats apart. A document with the marks of two
+/// formats is refused, and so is one that no format claims.
 #[test]
 fn what_several_formats_or_none_claim_is_refused() {
     let both = json!({
@@ -342,7 +342,7 @@ fn each_other_reader_refuses_a_sample_or_reads_all_of_it() {
     assert!(read > 0, "no reader took a document of another format");
 }
 
-/// The formats of programs claim their own samples alone, whatever order the readers stand in.
+/// The formats of programs claim only their own samples, in whatever order the readers are tried.
 #[test]
 fn a_log_of_a_program_is_read_by_its_own_reader_alone() {
     for (name, own, sample) in FOREIGN.into_iter().chain(MADE) {
@@ -360,7 +360,7 @@ fn a_log_of_a_program_is_read_by_its_own_reader_alone() {
     }
 }
 
-/// Every format of the table of documents is a format, and says rightly whether it is written.
+/// The table of formats in the documents names every format, and says correctly whether it is written.
 #[test]
 fn the_table_of_formats_in_the_documents_is_right() {
     let text = include_str!("../../../../../docs/formats.md");
@@ -374,7 +374,7 @@ fn the_table_of_formats_in_the_documents_is_right() {
     assert_eq!(rows, formats);
 }
 
-/// Shapes of older versions and of other doors.
+/// Shapes of older versions, and rare shapes of the same formats.
 #[test]
 fn older_shapes_have_their_roles_too() {
     let told = |json: Json| told(&Conversation::new(json).unwrap()).join("; ");

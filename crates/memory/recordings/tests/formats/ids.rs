@@ -1,4 +1,4 @@
-//! Ids of calls that repeat, in formats in which each call has its own.
+//! Repeated ids of calls, written in formats in which each call needs its own id.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use serde_json::{Value as Json, json};
 
-/// What an assistant asks for in one message: an id and a number for each call, and how many results come.
+/// The calls that an assistant asks for in one message, each an id and a number, and whether the results follow.
 type Turn = (Vec<(u8, u8)>, bool);
 
-/// Makes a conversation in which few ids serve many calls. The results of a message come in order.
+/// Makes a conversation in which many calls share few ids. The results of a message are in the order of its calls.
 fn conversation(turns: &[Turn]) -> Conversation {
     let mut messages = vec![json!({ "role": "user", "content": "Rye?" })];
     for (calls, answered) in turns {
@@ -46,7 +46,7 @@ fn ids(conversation: &Conversation) -> Vec<String> {
     ids
 }
 
-/// Returns the numbers that each result and the call of its id have.
+/// Returns for each result its own number, and the number of the call with the same id.
 fn pairs(conversation: &Conversation) -> Vec<(String, String)> {
     let mut pairs = Vec::new();
     let asked = |id: &str| {

@@ -1,4 +1,4 @@
-//! What a value of JSON has no place for: halves of surrogate pairs, members that stand twice, lines.
+//! What a JSON value cannot hold: halves of surrogate pairs, repeated members, line numbers.
 
 use accp_recordings::{Conversation, ConvertOptions, Converter, Format, conversations};
 use serde_json::{Value as Json, json};
@@ -12,7 +12,7 @@ fn first(text: &str) -> Result<Conversation, String> {
     read.map_err(|error| error.to_string())
 }
 
-/// Puts half of a pair at the end of each text of a sample that says something new at each place.
+/// Puts a different number, and the mark for half of a surrogate pair, at the end of the texts of a sample.
 fn cut(json: &mut Json, number: &mut usize) {
     match json {
         Json::String(text) if text.contains(' ') && !text.starts_with(['{', '[', ' ']) => {
@@ -25,8 +25,8 @@ fn cut(json: &mut Json, number: &mut usize) {
     }
 }
 
-/// Every text of every sample may be cut in the middle of a pair: the conversation comes back with
-/// the half, from its frames too, and no message shows it.
+/// The texts of a sample may be cut in the middle of a surrogate pair. The conversation is written with the halves,
+/// and is restored from its frames.
 #[test]
 fn a_text_that_was_cut_in_a_pair_comes_back_as_it_was() {
     let mut halves = 0;

@@ -1,6 +1,6 @@
-//! Nothing of a file is lost: conversations of each format, with keys and parts that nobody knows
-//! at any place. What the file says is compared with what the messages and the other keys hold,
-//! by a walk that shares no code with the readers.
+//! Nothing of a file is lost: the tests put unknown keys and parts at any place of conversations in each format. The
+//! content of the file is compared with the messages and the other keys, by a walk that shares no code with the
+//! readers.
 
 use std::collections::HashMap;
 
@@ -56,7 +56,7 @@ fn json_value() -> impl Strategy<Value = Json> {
     })
 }
 
-/// A key that a reader knows somewhere, or another one.
+/// Makes a key: one that a reader knows somewhere, or any other.
 fn key() -> impl Strategy<Value = String> {
     let known = [
         "type",
@@ -178,8 +178,8 @@ fn change(json: &mut Json, change: &Change) {
     }
 }
 
-/// Words of the formats that a reader says in the words of the model. Other words under these keys
-/// have to be in the model.
+/// Words of the formats that a reader expresses in the common form. Other words under these keys have to be in the
+/// messages.
 const WORDS: [(&str, &str); 5] = [
     (
         "kind",
@@ -220,7 +220,7 @@ fn is_word(format: Format, key: &str, text: &str) -> bool {
     otel || words.any(|(_, words)| words.split(' ').any(|word| word == text))
 }
 
-/// A word that says nothing by itself, from its key and its text.
+/// Returns whether a text under a key says nothing by itself.
 type Leave<'l> = &'l dyn Fn(&str, &str) -> bool;
 
 /// Counts the strings, numbers and booleans of JSON.
@@ -243,7 +243,7 @@ fn count(json: &Json, key: &str, leave: Leave<'_>, out: &mut HashMap<String, usi
         Json::String(text) if text.is_empty() || leave(key, text) => {}
         Json::String(text) => {
             *out.entry(text.clone()).or_default() += 1;
-            // If a text of the model is JSON, its values are counted, too.
+            // If a text of the messages is JSON, its values are counted, too.
             if !leave("type", "text")
                 && let Ok(inner @ (Json::Array(_) | Json::Object(_))) = serde_json::from_str(text)
             {
@@ -254,7 +254,7 @@ fn count(json: &Json, key: &str, leave: Leave<'_>, out: &mut HashMap<String, usi
     }
 }
 
-/// Returns whether a text is here, or the leaves of the JSON in it are.
+/// Returns whether `model` has this text, or all leaves of the JSON in this text.
 fn is_here(format: Format, text: &str, model: &HashMap<String, usize>) -> bool {
     if model.contains_key(text) {
         return true;
@@ -270,7 +270,8 @@ fn is_here(format: Format, text: &str, model: &HashMap<String, usize>) -> bool {
     }
 }
 
-/// Checks that what the file says is in the model, and as often where the format does not repeat.
+/// Checks that the messages and the other keys hold each value of the file, and, unless the format repeats messages,
+/// as many times as the file.
 pub(super) fn check(json: &Json, conversation: &Conversation) {
     let (mut file, mut model) = (HashMap::new(), HashMap::new());
     let format = conversation.format();
@@ -337,8 +338,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// A changed recording is read without loss, found out or forced, and comes back from its
-    /// frames; or it is refused because it has another form, but never because of a loss.
+    /// A changed recording is read without loss, whether its format is found out or forced, and is restored from its
+    /// frames. A reader may refuse it for another form, but never because of a loss.
     #[test]
     fn nothing_is_lost(sample in any::<prop::sample::Index>(), changes in changes()) {
         let documents = documents();

@@ -1,4 +1,4 @@
-//! What is written for a provider is what the provider takes: signatures, turns, ids, names.
+//! Documents written for a provider follow the rules of the provider: signatures, turns, ids, names.
 
 use accp_recordings::{Conversation, Format};
 use proptest::prelude::*;
@@ -165,7 +165,7 @@ fn sealed_reasoning_of_a_log_stays_in_its_item() {
         (&items["input"][1]["id"], &items["input"][2]["call_id"]),
         (&json!("rs_1"), &json!("c1"))
     );
-    // An empty result has no content for Anthropic, which refuses an empty list of blocks.
+    // An empty result has no content for Anthropic, because Anthropic refuses an empty list of blocks.
     let turns = conversation.written(Format::Anthropic).unwrap();
     assert_eq!(
         turns["messages"][2]["content"],
@@ -222,7 +222,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Ids and names fit the provider, are told apart, stand alike on calls and results, and come back.
+    /// Ids and names fit the provider, stay different from each other, are equal on a call and its result, and are
+    /// restored.
     #[test]
     fn ids_and_names_fit_their_provider(calls in prop::collection::vec((odd(), odd()), 1..6)) {
         let mut messages = vec![json!({ "role": "user", "content": "Go." })];

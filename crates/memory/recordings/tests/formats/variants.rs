@@ -9,8 +9,8 @@ fn read(json: Json) -> String {
     told(&Conversation::new(json).unwrap()).join("; ")
 }
 
-/// Aider ends its own lines, and those of the person, with two spaces. A title and a quote of the model have no
-/// such end, and a message of the program over several lines has it at its end alone.
+/// Aider ends its own lines, and those of the person, with two spaces. A title or a quote of the model does not end
+/// with them. A message of the program over several lines has them only at its end.
 #[test]
 fn a_title_and_a_quote_of_the_model_are_its_own() {
     let sample = include_str!("../samples/aider_0_86.md");
@@ -46,7 +46,7 @@ fn a_title_and_a_quote_of_the_model_are_its_own() {
     assert!(read(&cut).contains("user: \"More of it\""));
 }
 
-/// A shell of the provider is run by the program, and a snapshot is no word of the model.
+/// The program runs the shell tool of the provider, so it is read as a call. A snapshot is not read as a message.
 #[test]
 fn items_of_older_rollouts_have_their_calls() {
     let line =
@@ -64,7 +64,8 @@ fn items_of_older_rollouts_have_their_calls() {
     "#);
 }
 
-/// A call that the model had not ended is in no request, and a call that a person denied has their reason as its result.
+/// A call that the model had not finished is not read. A call that a person denied has the person's reason as its
+/// result.
 #[test]
 fn calls_of_a_page_have_their_states() {
     let part = |state: &str, id: &str, more: Json| {
@@ -98,7 +99,7 @@ fn calls_of_a_page_have_their_states() {
     "#);
 }
 
-/// Instrumentation writes the events of a span as the JSON of a list; a demonstration of SWE-agent has no steps.
+/// Instrumentation writes the events of a span as a list in a JSON text. A demonstration of SWE-agent has no steps.
 #[test]
 fn spans_with_events_as_text_and_demonstrations_are_read() {
     let events = json!([{ "event.name": "gen_ai.user.message", "content": "Rye?" },
@@ -125,7 +126,7 @@ fn spans_with_events_as_text_and_demonstrations_are_read() {
     "#);
 }
 
-/// Pydantic AI writes the base64 of addresses, which no provider takes.
+/// Pydantic AI writes URL-safe base64, which no provider accepts.
 #[test]
 fn base64_of_addresses_is_written_as_base64() {
     let history = json!([{ "kind": "request", "parts": [{ "part_kind": "user-prompt", "content":

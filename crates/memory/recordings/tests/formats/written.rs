@@ -25,7 +25,7 @@ fn through(conversation: &Conversation, format: Format) -> Result<Conversation, 
         .with_recorded_ids())
 }
 
-/// Checks that every format says a conversation of any shape, or refuses it.
+/// Checks that every format can express a conversation of any shape, or refuses it.
 pub(super) fn check(conversation: &Conversation) {
     for format in written().filter(|format| *format != conversation.format()) {
         if let Ok(other) = through(conversation, format) {
@@ -39,8 +39,7 @@ pub(super) fn check(conversation: &Conversation) {
     }
 }
 
-/// Returns what was said in each message, without empty texts and ids that a writer
-/// gave.
+/// Returns the content of each message, without empty texts and without ids that a writer gave.
 fn words(conversation: &Conversation) -> Vec<String> {
     // A writer gives a call without arguments an empty object.
     let nothing = ["(null)", "(None)", "(Some(String(\"\")))"];
@@ -175,8 +174,8 @@ fn arguments() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Turns that every format but `ShareGPT` can say: the words of the user, an answer, its calls and
-/// their results.
+/// Turns that every format except `ShareGPT` can express: the words of the user, an answer, its calls and their
+/// results.
 fn plain() -> impl Strategy<Value = Vec<Json>> {
     let turn = (
         text(),
@@ -208,7 +207,7 @@ fn plain() -> impl Strategy<Value = Vec<Json>> {
     })
 }
 
-/// Something of a message that not every format can say, or says in another way.
+/// A key and a value of a message that some formats cannot express, or express in another way.
 fn rare() -> impl Strategy<Value = (&'static str, Json)> {
     let picture =
         json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,AA==" } });
@@ -269,7 +268,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Each format says a plain conversation, and so does `OpenAI`'s chat again.
+    /// A plain conversation comes back from each format, and as `OpenAI`'s chat again.
     #[test]
     fn a_plain_conversation_comes_back_from_every_format(messages in plain()) {
         let conversation = Conversation::read(json!({ "messages": messages }), Format::OpenAi).unwrap();
@@ -279,7 +278,7 @@ proptest! {
         }
     }
 
-    /// Whatever a message has, it comes back from each format, or the format refuses the message.
+    /// A message with rare values comes back from each format, or the format refuses the message.
     #[test]
     fn the_rare_comes_back_or_is_refused(
         mut messages in plain(),

@@ -77,7 +77,7 @@ pub fn decide(row: Option<&Claim>, ask: &ClaimRequest) -> ClaimDecision {
 }
 
 impl Claim {
-    /// Returns the row after its call failed, for those that have waited for it.
+    /// Returns the row after its call failed. The row tells the failure to the callers that waited for this call.
     #[must_use]
     pub fn into_failed(self, failure: ModelError) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Claim {
         }
     }
 
-    /// Returns whether another row is of the same call.
+    /// Returns whether another row belongs to the same call.
     pub fn is_same_call(&self, other: &Self) -> bool {
         (self.number, self.holder) == (other.number, other.holder)
     }

@@ -33,8 +33,8 @@ impl Entry {
     /// Reads a document. `file` is its name in problems.
     ///
     /// # Errors
-    /// Every mistake, with line, column, JSON pointer and cure: also an entry that stands twice, an id
-    /// of another instruction, and fields with which no packet can be written.
+    /// Every mistake, with line, column, JSON pointer and cure. Mistakes are also a repeated entry, an id of another
+    /// instruction, and fields with which no packet can be written.
     ///
     /// ```
     /// use accp_aacp::Vocabulary;

@@ -14,8 +14,8 @@ use crate::vocabulary::Vocabulary;
 /// The keys whose values come from the caller each time.
 pub(super) const OF_THE_CALLER: [&str; 3] = ["return", "p", "aacp"];
 
-/// The key of an entry: the id of the instruction, and the domain. The same instruction for another
-/// domain is another entry; for another receiver or priority it is not.
+/// The key of an entry: the id of the instruction, and the domain. The same instruction has another entry in another
+/// domain. Requests for another receiver or priority use the same entry.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryKey {
     /// The domain.
@@ -49,8 +49,8 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Takes task and fields from a packet, in the order of the vocabulary; empty fields and those of
-    /// the caller are left out.
+    /// Takes task and fields from a packet, in the order of the vocabulary. Empty fields, and the fields whose values
+    /// come from the caller, are left out.
     ///
     /// # Errors
     /// Fields with which no packet of this domain can be written.

@@ -31,8 +31,8 @@ pub enum Style {
 /// Calls a model over HTTP: one try, with a deadline, and with a limit on what it reads (draft section
 /// 6.2).
 ///
-/// The key is sent to the server and is nowhere else: `Debug` and errors do not show it. It goes over
-/// `https`, or to this machine.
+/// The key is sent to the server and is shown nowhere: `Debug` and errors do not have it. It is sent only over
+/// `https`, or to a server on this machine.
 #[derive(Clone)]
 pub struct HttpEncoder {
     http: Agent,
@@ -48,7 +48,8 @@ impl HttpEncoder {
     /// The deadline, unless [`set_deadline`](Self::set_deadline) changes it.
     pub const DEADLINE: Duration = Duration::from_secs(30);
 
-    /// Names a server by its base URL, the style of its requests, a model, and the key if it wants one.
+    /// Makes an encoder from the base URL of a server, the style of its requests, the name of a model, and the key if
+    /// the server needs one.
     ///
     /// ```
     /// use accp_aacp::Vocabulary;

@@ -1,6 +1,6 @@
 //! The words of English that the reading of instructions knows.
 
-/// The beginnings of polite instructions. They do not tell what is to be done.
+/// The polite phrases with which an instruction may begin. They do not say what to do.
 const COURTESY: [&str; 12] = [
     "please",
     "kindly",
@@ -48,7 +48,7 @@ fn has(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|known| known == word)
 }
 
-/// Returns the number of words of the courtesy that an instruction begins with.
+/// Returns the number of words in the polite phrase at the beginning of an instruction.
 pub(super) fn courtesy(words: &[&str]) -> Option<usize> {
     COURTESY.iter().find_map(|phrase| {
         let count = phrase.split(' ').count();

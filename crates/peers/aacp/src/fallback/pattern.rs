@@ -42,8 +42,8 @@ pub(super) fn fit(entry: &Entry, asked: &Reading, threshold: f64) -> Option<Fit>
     Some(Fit { score, fields })
 }
 
-/// Pairs each value of a stored instruction with the one in its place; `None` if the words differ, or a
-/// value has another kind. If the task only reads, neutral words may differ.
+/// Pairs each value of a stored instruction with the value at the same place of the new instruction; `None` if the
+/// words differ, or a value has another kind. If the task only reads, neutral words may differ.
 fn paired<'r>(stored: &'r Reading, asked: &'r Reading) -> Option<Vec<(&'r Value, &'r Value)>> {
     // An instruction without words, or with only polite words, matches nothing.
     let verb = stored.pieces.first()?.word();
@@ -63,8 +63,7 @@ fn paired<'r>(stored: &'r Reading, asked: &'r Reading) -> Option<Vec<(&'r Value,
     is_whole.then_some(pairs)
 }
 
-/// Returns whether the packet has taken up a word of its instruction, as `res:salary_data` does with
-/// "data".
+/// Returns whether the packet contains a word of its instruction, as `res:salary_data` contains "data".
 fn leaves_trace(word: &str, fields: &[(String, String)]) -> bool {
     let is_break = |c: char| !c.is_alphanumeric();
     let mut parts = fields
@@ -81,8 +80,8 @@ fn leaves_trace(word: &str, fields: &[(String, String)]) -> bool {
     })
 }
 
-/// Returns the fields of the entry with the values of the instruction in the places of the entry's; `None`
-/// if a value differs and cannot be replaced with certainty.
+/// Returns the fields of the entry, in which the values of the new instruction replace the stored values; `None` if a
+/// value differs and cannot be replaced with certainty.
 fn replaced(
     entry: &Entry,
     pairs: &[(&Value, &Value)],
@@ -109,7 +108,7 @@ fn replaced(
     exchange(entry.fields(), &changes, asked)
 }
 
-/// Replaces values in the fields. Each old value has to be there whole, and must not occur in any other form.
+/// Replaces values in the fields. The fields must have each old value as a whole item, and in no other form.
 fn exchange(
     fields: &[(String, String)],
     changes: &BTreeMap<&Value, &Value>,
@@ -126,7 +125,7 @@ fn exchange(
     }
     let mut places: BTreeMap<&Value, usize> = BTreeMap::new();
     let mut found = Vec::with_capacity(fields.len());
-    // The items of the fields that stay as they are. They must not have an old value.
+    // The items of the fields that stay as they are. No old value may occur in them.
     let mut rest = BTreeSet::new();
     for (key, value) in fields {
         let mut text = String::with_capacity(value.len());

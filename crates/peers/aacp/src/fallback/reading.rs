@@ -256,7 +256,7 @@ fn is_sign(character: char) -> bool {
     )
 }
 
-/// Returns the signs before and after a word, or of a token that has nothing else.
+/// Returns the signs before and after a word, or all signs of a token that has no word.
 fn signs(token: &Token<'_>) -> impl Iterator<Item = What> {
     let text = if token.is_quoted { "" } else { token.text };
     let word = text.trim_start_matches(is_sign);

@@ -8,7 +8,8 @@ use super::claim::{Claim, ClaimDecision, ClaimRequest};
 use super::entry::{Entry, EntryKey};
 use super::model::ModelError;
 
-/// Keeps instructions with their packets (draft section 6.3), and who may call the model for a new one.
+/// Keeps instructions with their packets (draft section 6.3), and records which caller may call the model for a new
+/// instruction.
 ///
 /// Every method is one transaction: it is done as a whole and durably, or not at all. Several callers,
 /// in threads and processes, may have the same registry open.
@@ -27,16 +28,16 @@ pub trait Registry {
         limit: usize,
     ) -> Result<Vec<Entry>, RegistryError>;
 
-    /// Asks for the right to call the model: [`decide`](super::decide) decides by the row of the key. If
-    /// there is an entry by now, it answers the request, and is counted. A registry that knows that
-    /// a caller is dead may end its lease.
+    /// Asks for the right to call the model: [`decide`](super::decide) decides by the row of the key. If there is an
+    /// entry by now, the entry answers the request and counts it. A registry that knows that a caller is dead may end
+    /// its lease.
     fn claim(&mut self, key: &EntryKey, ask: &ClaimRequest) -> Result<Claimed, RegistryError>;
 
     /// Ends a call.
     ///
-    /// An entry of this key that is there already, from a call whose lease had ended, is kept: it answers
-    /// the request, and is counted. Otherwise a new entry is stored, counted once. A failure is
-    /// written to the row of the claim, if it is still of this call. Returns the entry that answers.
+    /// If there is an entry of this key already, from a call whose lease had ended, it is kept, answers the request,
+    /// and counts it. Otherwise a new entry is stored with a count of 1. A failure is written to the row of the
+    /// claim, if the row still belongs to this call. Returns the entry that answers.
     fn settle(
         &mut self,
         key: &EntryKey,

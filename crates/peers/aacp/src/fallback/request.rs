@@ -12,7 +12,7 @@ use crate::error::WriteError;
 use crate::owned::PacketBuf;
 use crate::vocabulary::Vocabulary;
 
-/// An instruction in English, with what the caller says of its packet.
+/// An instruction in English, with the values that the caller gives for its packet.
 ///
 /// ```
 /// use accp_aacp::fallback::Request;
@@ -121,7 +121,7 @@ impl Source {
 pub struct Answer {
     /// The packet.
     pub packet: PacketBuf,
-    /// Where it comes from.
+    /// Where the packet comes from.
     pub source: Source,
     /// The id of the instruction.
     pub id: Hash,
@@ -132,8 +132,8 @@ pub struct Answer {
     /// The number of requests that the entry has answered, this one included; `None` for a rule,
     /// which has no entry.
     pub times_seen: Option<u64>,
-    /// The part of the keywords that the instruction shares with what answers, from 0 to 1; `None` for
-    /// the model.
+    /// The part of the keywords that the instruction shares with the entry or the hop that answers, from 0 to 1;
+    /// `None` for the model.
     pub score: Option<f64>,
     /// The calls of the model that this request made: 0 or 1.
     pub llm_calls: u32,
@@ -153,7 +153,7 @@ pub struct Route {
     pub rule: Option<String>,
     /// The number of requests that the entry has answered.
     pub times_seen: Option<u64>,
-    /// The part of the keywords that the instruction shares with what would answer, from 0 to 1.
+    /// The part of the keywords that the instruction shares with the entry or the hop that would answer, from 0 to 1.
     pub score: Option<f64>,
 }
 
@@ -167,7 +167,7 @@ pub enum FallbackError {
     Request(WriteError),
     /// Neither of the first two tiers answers, and there is no model.
     NoMatch,
-    /// The model brought no packet: for this request, or for the one that it waited for.
+    /// The model gave no packet, for this request or for the request whose call this request waited for.
     Model(ModelError),
     /// The registry failed.
     Registry(RegistryError),

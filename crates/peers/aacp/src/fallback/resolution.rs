@@ -33,7 +33,7 @@ const SLACK: Duration = Duration::from_secs(15);
 pub struct Options<'v> {
     /// The part of the keywords that an instruction has to share with a stored one, from 0 to 1.
     pub threshold: f64,
-    /// How long a request waits for another caller's call, at least as long as a lease of its own.
+    /// How long a request waits for another caller's call. It waits at least as long as its own lease would be.
     pub patience: Duration,
     /// The order of the fields, and the version of the packets.
     pub vocabulary: &'v Vocabulary,
@@ -66,9 +66,9 @@ pub enum ResolutionStep {
 
 /// The resolution of one request.
 ///
-/// The driver calls [`step`](Self::step) with the time, in milliseconds since 1970, and does what it
-/// says, until it is done or fails. After [`ResolutionStep::Call`] it calls [`answered`](Self::answered), which
-/// ends the resolution. `holder` is a random number that no other resolution has.
+/// The driver calls [`step`](Self::step) with the time, in milliseconds since 1970, and does what the step says,
+/// until the resolution is done or fails. After [`ResolutionStep::Call`] the driver calls
+/// [`answered`](Self::answered), which ends the resolution. `holder` is a random number that no other resolution has.
 #[derive(Debug)]
 pub struct Resolution<'c> {
     request: &'c Request,
@@ -87,7 +87,7 @@ enum State {
 }
 
 impl<'c> Resolution<'c> {
-    /// Begins the resolution of a request. `deadline` is the one of the model; `None` if there is no model.
+    /// Begins the resolution of a request. `deadline` is the deadline of the model; `None` if there is no model.
     pub fn new(
         request: &'c Request,
         options: Options<'c>,
@@ -103,11 +103,10 @@ impl<'c> Resolution<'c> {
         }
     }
 
-    /// Goes on until it needs the model, has to wait, or is done.
+    /// Continues until the resolution needs the model, has to wait, or is done.
     ///
     /// # Errors
-    /// The failure of the registry, or of the call that this request has waited for; no tier that
-    /// answers.
+    /// The failure of the registry, or of the call that this request has waited for; also if no tier answers.
     pub fn step(
         &mut self,
         registry: &mut impl Registry,
@@ -269,8 +268,8 @@ impl<'c> Resolution<'c> {
         })
     }
 
-    /// Answers from another entry, which counts the request, or from a hop. If the entry is gone by then, the
-    /// model is asked.
+    /// Answers from the entry of another instruction, which counts the request, or from a hop. Returns `None` if
+    /// nothing fits, or the entry has changed meanwhile; then the model is asked.
     fn pattern(&self, registry: &mut impl Registry) -> Result<Option<Answer>, FallbackError> {
         let id = self.request.instruction().id();
         let (entry, fit, packet) = match self.match_pattern(registry)? {

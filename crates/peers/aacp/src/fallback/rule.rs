@@ -7,7 +7,7 @@ use crate::owned::PacketBuf;
 use crate::vocabulary::Kind;
 use crate::workflow::{Hop, Parameter, Rewrite, Workflow};
 
-/// Words that may be between those that a hop knows.
+/// Words that may stand between the words that a hop knows.
 const JOINTS: [&str; 9] = ["a", "an", "all", "and", "as", "each", "every", "for", "of"];
 
 /// The packet that a hop makes of an instruction.
@@ -18,7 +18,7 @@ pub(super) struct Ruled {
     pub(super) packet: PacketBuf,
 }
 
-/// Finds the hop of the domain that an instruction is meant for; `None` if none or several are.
+/// Finds the hop of the domain that an instruction is meant for; `None` if there is no such hop, or several.
 pub(super) fn find(
     workflows: &[Workflow],
     asked: &Reading,
@@ -40,8 +40,8 @@ pub(super) fn find(
     Some(Ruled { name, packet })
 }
 
-/// Compares an instruction with a hop, and finds the values of its parameters. Every word of the
-/// instruction has to be one that the hop knows: a word more may ask for something else.
+/// Compares an instruction with a hop, and finds the values of its parameters. The hop must know every word of the
+/// instruction, because an additional word may ask for something else.
 fn fit<'h>(hop: &'h Hop, asked: &Reading) -> Option<Vec<(&'h str, String)>> {
     let words: Vec<Option<String>> = asked.pieces.iter().map(plain).collect();
     let verbs = hop.keywords.verbs.iter();
@@ -86,8 +86,8 @@ fn plain(piece: &Piece) -> Option<String> {
     }
 }
 
-/// Returns the texts that an instruction for a hop may have: its nouns, the names of its parameters, the
-/// words of its meaning, and what its fields always hold. All are singular and in small letters.
+/// Returns the texts that an instruction for a hop may have: its nouns, the names of its parameters, the words of its
+/// meaning, and the constant items of its fields. All are singular and in small letters.
 fn phrases(hop: &Hop) -> Vec<String> {
     let mut found = Vec::new();
     let mut add = |text: &str| {
@@ -115,7 +115,7 @@ fn phrases(hop: &Hop) -> Vec<String> {
     found
 }
 
-/// Returns the number of words of a phrase, if some words begin with it.
+/// Returns the number of words of a phrase, if `words` begin with this phrase.
 fn begins(words: &[Option<String>], phrase: &str) -> Option<usize> {
     let parts = phrase.split(' ');
     let count = parts.clone().count();

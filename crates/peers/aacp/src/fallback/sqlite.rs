@@ -61,8 +61,8 @@ impl SqliteRegistry {
     /// Opens a file, or creates it.
     ///
     /// # Errors
-    /// A file that is not a registry, that others can read, that is damaged, locked or of another
-    /// format. It is left as it is.
+    /// A file that is not a registry, that others can read, that is damaged, locked or of another format. The file is
+    /// left as it is.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RegistryError> {
         let path = path.as_ref();
         let created = location::prepare(path);
@@ -118,8 +118,8 @@ impl SqliteRegistry {
         self.write(|conn| row::remove(conn, key))
     }
 
-    /// Calls `each` with the key of every entry, in the order of domains and ids, and with the entry, or
-    /// with what is wrong with it. The pages of the file are checked before.
+    /// Calls `each` with the key of every entry, in the order of domains and ids, and with the entry, or the error of
+    /// a damaged entry. The pages of the file are checked before.
     ///
     /// # Errors
     /// Damage that is not that of one entry; the failures of the file.
@@ -171,7 +171,7 @@ impl SqliteRegistry {
         read(&transaction).map_err(error)
     }
 
-    /// Writes in one transaction: all or nothing. It waits for other writers at its start only.
+    /// Writes in one transaction: all or nothing. The transaction waits for other writers only at its start.
     fn write<T>(
         &mut self,
         write: impl FnOnce(&Connection) -> Result<T, Fault>,
@@ -331,8 +331,8 @@ fn connect(path: &Path) -> Result<Connection, Fault> {
     Ok(conn)
 }
 
-/// Switches the file to WAL, and returns the mode that the file is in then. When two processes switch
-/// it at once, SQLite refuses one of them without waiting.
+/// Switches the file to WAL, and returns the mode that the file then has. When two processes switch the file at once,
+/// SQLite refuses one of them without waiting.
 #[expect(
     clippy::disallowed_methods,
     reason = "a part of the crate that does IO"

@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::lexicon::{month, month_name, number};
 
-/// A value that an instruction names. Another value makes another packet.
+/// A value that an instruction names. A different value makes a different packet.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Value {
     /// A number, without the commas between its digits.

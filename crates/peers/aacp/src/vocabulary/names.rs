@@ -1,9 +1,11 @@
-//! Where names stand in a list: a table that is asked with a few instructions, because validating a packet looks up each word of it.
+//! A table of the places of names in a list. A lookup takes few instructions, because the validator looks up every
+//! word of a packet.
 
-/// The places of names in a list. A vocabulary is its reader's own file, so nobody chooses names that collide.
+/// The places of names in a list. The reader of packets chooses its own vocabulary, so no sender can choose names
+/// that collide.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Names {
-    /// At least twice as many as there are names; a power of two.
+    /// At least twice as many slots as names; a power of two.
     slots: Vec<Slot>,
 }
 
@@ -54,7 +56,7 @@ impl Names {
             let name = Short::of(name);
             let mut at = name.slot(count);
             while let Some(taken) = slots.get(at).filter(|slot| slot.place > 0) {
-                // Longer names with the same beginning stand behind one another.
+                // Longer names with the same beginning stand in the next slots.
                 debug_assert!(taken.name != name || !name.is_whole());
                 at = (at + 1) % count;
             }

@@ -25,7 +25,7 @@ enum Fault {
 }
 
 impl WorkflowError {
-    /// A name of nothing that there is. `what` is the noun: `workflow`, `hop` or `parameter`.
+    /// Makes the error for an unknown name. `what` is the noun: `workflow`, `hop` or `parameter`.
     pub fn unknown<'k>(
         what: &'static str,
         name: &str,

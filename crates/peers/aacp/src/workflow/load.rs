@@ -14,7 +14,7 @@ use crate::vocabulary::{Kind, Vocabulary};
 
 type Object = Map<String, Value>;
 
-/// Fields that every hop has; they are not among its fields.
+/// The keys that every packet of a hop has. They must not be among the `fields` of the hop.
 const OF_THE_HEAD: [&str; 3] = ["return", "p", "aacp"];
 
 /// Reads a workflow and notes its mistakes.
@@ -124,8 +124,7 @@ fn hop(reader: &mut Reader<'_>, at: &str, object: &Object, vocabulary: &Vocabula
     hop
 }
 
-/// Checks that the packet of a hop can be sent, if each parameter has its default, or `0` where it has
-/// none.
+/// Checks that the packet of a hop can be sent, if each parameter has its default value, or `0` if it has no default.
 fn sent(reader: &mut Reader<'_>, at: &str, hop: &Hop) {
     let needed = hop.parameters.iter().filter(|of| of.default.is_none());
     let values = needed.map(|parameter| (&parameter.name[..], "0")).collect();

@@ -78,7 +78,7 @@ impl Rewrite {
 }
 
 impl Template {
-    /// Reads a template. `parameters` are their indices by their names.
+    /// Reads a template. `parameters` maps the names of the parameters to their indices.
     ///
     /// # Errors
     /// What is wrong, and the cure.
@@ -120,7 +120,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Returns the indices of the parameters in it.
+    /// Returns the indices of the parameters in the template.
     pub(super) fn parameters(&self) -> impl Iterator<Item = usize> {
         self.0.iter().filter_map(|part| match part {
             Part::Text(_) => None,
@@ -128,8 +128,7 @@ impl Template {
         })
     }
 
-    /// Returns the text for these values of the parameters. A text that is too long for a packet is
-    /// not written to its end.
+    /// Returns the text for these values of the parameters. A text that is too long for a packet is left incomplete.
     pub(super) fn fill(&self, values: &[String]) -> String {
         let mut filled = String::new();
         for part in &self.0 {

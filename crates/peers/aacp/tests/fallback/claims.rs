@@ -1,4 +1,4 @@
-//! Many askers of one new instruction, under a made-up clock: who calls the model, and how often.
+//! Many callers with one new instruction, under a simulated clock: which caller calls the model, and how many times.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -16,7 +16,7 @@ const ANSWER: &str = "FETCH|CS|return:A|p:1|aacp:1.1|res:parking_permit";
 const DEADLINE: u64 = 1_000;
 const LEASE: u64 = DEADLINE + 15_000;
 
-/// One asker: when it begins, how long its call takes, and how the call ends.
+/// One caller: when it begins, how long its call takes, and how the call ends.
 #[derive(Debug, Clone)]
 struct Asker {
     begins: u64,

@@ -72,7 +72,8 @@ impl Stub {
         }
     }
 
-    /// Returns how many connections came before now: a connection of its own is behind them in the queue of the stub.
+    /// Returns how many connections the stub has taken so far. The stub takes connections in their order, so this
+    /// method opens one more, and counts those before it.
     fn calls(&self) -> usize {
         let own = TcpStream::connect(self.address).unwrap();
         let own = own.local_addr().unwrap();
@@ -105,7 +106,7 @@ fn serve(
         }
         head += &line;
     }
-    // Nobody asks on a connection that only counts.
+    // A connection that `calls` opened has no request.
     if head.is_empty() {
         return;
     }
@@ -397,7 +398,8 @@ fn aacp_44_accepts_a_crowd_with_one_call() {
     }
 }
 
-/// Mistakes of a peer: each of these instructions gets another packet, or causes a call.
+/// Instructions that are similar to a stored one never get its packet: each of them gets another packet, or causes a
+/// call.
 #[test]
 fn neighbours_of_a_stored_instruction_never_get_its_packet() {
     let stub = Stub::new(Style::OpenAi, says(PACKET));

@@ -23,7 +23,7 @@ impl Clock for Still {
     }
 }
 
-/// Returns a registry with one entry, by the calls that store one.
+/// Returns a registry with one entry, which was stored by a call of a model.
 pub(super) fn stored(english: &str, packet: &str) -> MemoryRegistry {
     struct One(String);
 

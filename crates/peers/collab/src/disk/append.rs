@@ -31,9 +31,9 @@ pub struct Draft {
     pub event: String,
     /// One short sentence.
     pub summary: String,
-    /// The document that it is about.
+    /// The document that the event is about.
     pub doc: Option<String>,
-    /// The number of the event that it answers.
+    /// The number of the event that this event answers.
     pub reply_to: Option<u64>,
     /// The role of the deliverable.
     pub role: Option<Role>,
@@ -67,12 +67,12 @@ impl Draft {
 pub struct Appended {
     /// The event, with its number and its time.
     pub event: Event,
-    /// The state after it.
+    /// The state after the event.
     pub state: State,
 }
 
 impl<F: Files> Shared<F> {
-    /// Appends an event, under the lock. When it returns, the event is on the disk.
+    /// Appends an event, under the lock. When this method returns, the event is on the disk.
     ///
     /// # Errors
     /// Every reason to refuse the event, [`Code::Busy`] if the lock is not free, and [`Code::Unwritable`]
@@ -270,7 +270,7 @@ impl<F: Files> Shared<F> {
     }
 }
 
-/// Returns the time of a new event: now, and never before the last one.
+/// Returns the time of a new event: now, but never earlier than the last event.
 fn at(last: Option<&Event>) -> String {
     let now = OffsetDateTime::now_utc();
     let now = now.replace_nanosecond(0).unwrap_or(now);

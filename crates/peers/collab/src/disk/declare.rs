@@ -27,12 +27,12 @@ pub enum Declaration {
         /// Whether it has to be frozen.
         is_frozen: bool,
     },
-    /// An attachment, which has to be there.
+    /// An attachment. Its file must exist.
     Attachment(String),
 }
 
 impl<F: Files> Shared<F> {
-    /// Adds a declaration to `protocol.json`, under the lock. A supporting deliverable that is not there is made
+    /// Adds a declaration to `protocol.json`, under the lock. If a supporting deliverable does not exist, it is made
     /// from the template of its type.
     ///
     /// # Errors

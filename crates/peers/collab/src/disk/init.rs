@@ -15,7 +15,8 @@ use crate::settings::{FolderSettings, NewFile};
 use crate::validate::validate;
 use accp_store::files::Files;
 
-/// The files that an interrupted run has to finish, with their contents.
+/// The file with the list of the files to make, with their contents. After an interruption, a later run makes the
+/// rest of them.
 const BEGUN_FILE: &str = ".acp.begun";
 
 /// A folder that was made.
@@ -23,8 +24,8 @@ const BEGUN_FILE: &str = ".acp.begun";
 pub struct Made {
     /// The folder.
     pub folder: Folder,
-    /// The files that were made: in the folder by their names, deliverables by their references. None if the
-    /// folder was there before.
+    /// The files that were made: those in the folder by their names, deliverables by their references. Empty if the
+    /// folder existed before.
     pub files: Vec<String>,
 }
 
@@ -207,7 +208,7 @@ fn refuse_if_there(files: &[NewFile], folder: &Path, root: &Path) -> Result<(), 
     if there.is_empty() { Ok(()) } else { Err(there) }
 }
 
-/// Reads the list of an interrupted run; `None` if the list is incomplete, so that nothing else was made.
+/// Reads the list of an interrupted run; `None` if the list is incomplete. In this case, the run made no other file.
 fn files_of(bytes: &[u8]) -> Option<Vec<NewFile>> {
     let json: Json = serde_json::from_slice(bytes).ok()?;
     let files = json.as_array()?.iter().map(|file| {

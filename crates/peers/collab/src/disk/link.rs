@@ -22,8 +22,8 @@ const MOST: u64 = 1 << 20;
 
 /// A link through a shared folder.
 ///
-/// The host is the agent of the proposal's owner, by convention; the link itself asks for no folder of the
-/// protocol.
+/// By convention, the host is the agent of the proposal's owner. The link itself does not need the files of the
+/// collaboration protocol.
 ///
 /// ```
 /// use accp_collab::disk::FolderLink;

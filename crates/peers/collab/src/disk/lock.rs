@@ -14,10 +14,10 @@ use accp_store::files::Files;
 /// The file of the lock.
 const LOCK_FILE: &str = ".acp.lock";
 
-/// How long a lock in a file holds, unless its owner gives it back before.
+/// How long a lock in a file holds, unless its owner releases it before.
 const LEASE: Duration = Duration::from_secs(10);
 
-/// How long such a lock holds at most, also if its owner's clock is far ahead.
+/// The longest time that a lock in a file holds, even if the clock of its owner is far ahead.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// The pause between two attempts.
@@ -32,14 +32,14 @@ pub enum Locking {
     /// the highest number is the lock, until its owner renames it or 10 seconds are over. The process that creates the
     /// file of the next number gets the lock.
     File,
-    /// None, for a folder that no other process has.
+    /// No lock, for a folder that no other process uses.
     None,
 }
 
 /// A lock that is held.
 #[derive(Debug)]
 pub(super) enum Held {
-    /// The lock is released with the file.
+    /// Closing the file releases the lock.
     System {
         _file: File,
     },
@@ -189,7 +189,7 @@ fn numbered(folder: &Path, number: u64) -> PathBuf {
 struct Row {
     /// The highest number; 0 if there is no lock.
     highest: u64,
-    /// Whether the lock was released.
+    /// Whether the lock with the highest number was released.
     is_free: bool,
     /// The files of lower numbers.
     others: Vec<PathBuf>,

@@ -19,11 +19,11 @@ pub struct Repaired {
 }
 
 impl<F: Files> Shared<F> {
-    /// Mends the folder, under the lock: puts aside a last line that was cut, and writes the state of the log
-    /// into `protocol.json`. What only a person can mend stays as it is.
+    /// Repairs the folder, under the lock: moves an incomplete last line out of the log, and writes the state of the
+    /// log into `protocol.json`. Faults that only a person can repair stay.
     ///
     /// # Errors
-    /// What forbids to go by the folder ([`Folder::standing`]), [`Code::Busy`](crate::Code::Busy) and
+    /// The reasons why the folder is not valid ([`Folder::standing`]), [`Code::Busy`](crate::Code::Busy) and
     /// [`Code::Unwritable`](crate::Code::Unwritable).
     pub fn repair(&self) -> Result<Repaired, Vec<Finding>> {
         let held = self.lock_there()?;

@@ -1,7 +1,7 @@
 //! A review that goes into `review.md` in the same step as its event.
 //!
-//! The review waits in a file until the event is in the log. The next writer adds it to `review.md` if that is not
-//! done yet, or removes it if the event never got into the log.
+//! The review waits in a file until the event is in the log. If `review.md` lacks the review then, the next writer
+//! adds it. If the event never got into the log, the next writer removes the review.
 
 use std::io;
 use std::path::Path;

@@ -21,7 +21,7 @@ use accp_store::files::Os;
 /// The shortest pause between two checks.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// How often an invalid folder is read again before the wait fails.
+/// How many times an invalid folder is read again before the wait fails.
 const PATIENCE: u32 = 5;
 
 /// How long to wait for further changes, because files that belong together are often written one after the other.
@@ -42,7 +42,7 @@ names! {
 /// The result of a wait.
 #[derive(Debug, Clone)]
 pub struct Ready {
-    /// Why it is over.
+    /// Why the wait is over.
     pub reason: Reason,
     /// What to do.
     pub next: Next,
@@ -61,7 +61,7 @@ pub struct Waiting {
 
 impl Shared<Os> {
     /// Waits until a participant has the turn, or the collaboration is over. `tell` is called for each change in
-    /// between. Returns `None` when the time is over.
+    /// between. Returns `None` after the timeout.
     ///
     /// # Errors
     /// The errors of [`next`].
@@ -143,7 +143,7 @@ fn ready(folder: &Folder, who: &str) -> Result<Option<(Reason, Next)>, Vec<Findi
     Ok(Some((reason, next)))
 }
 
-/// A value that changes with each change of the folder that can change a turn.
+/// A value that changes whenever a file that decides the turn changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stamp([Option<(u64, SystemTime)>; 3]);
 

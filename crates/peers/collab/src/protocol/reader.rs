@@ -10,7 +10,7 @@ use crate::kind::Kind;
 use crate::path;
 use crate::table::Phase;
 
-/// Returns whether a value is true in Python, in which the original readers are written.
+/// Returns whether a value is true in Python. The original readers of the protocol are written in Python.
 fn is_truthy(json: &Json) -> bool {
     match json {
         Json::Null => false,

@@ -28,7 +28,7 @@ fn finding(code: Code, message: impl Into<String>, line: Option<usize>) -> Findi
     Finding::new(code, message).within(CONCLUSION_FILE, line)
 }
 
-/// Returns what is wrong with a conclusion, whatever was frozen.
+/// Returns what is wrong with a conclusion, apart from its receipt of the frozen deliverable.
 pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut add = |code, message: String, line| findings.push(finding(code, message, line));
@@ -76,7 +76,7 @@ pub(crate) fn check(text: &str, protocol: &Protocol) -> Vec<Finding> {
     findings
 }
 
-/// Returns whether a section has a name, and not only as a part of a longer name or path.
+/// Returns whether a section has a name by itself, and not only as a part of a longer name or path.
 fn is_named(body: &str, name: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || "/_-.:".contains(c);
     body.match_indices(name).any(|(at, _)| {

@@ -10,7 +10,7 @@ fn finding(code: Code, message: impl Into<String>, line: Option<usize>) -> Findi
     Finding::new(code, message).within(READINESS_FILE, line)
 }
 
-/// Returns the questions that block, that are not resolved, and that are deferred without a reason.
+/// Returns findings for the questions that block, that are not resolved, or that are deferred without a reason.
 pub(crate) fn questions(text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     for Item {

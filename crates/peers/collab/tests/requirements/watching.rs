@@ -12,7 +12,7 @@ use crate::requirements::round::{Round, codes, settings};
 /// Long enough for the slowest machine.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Looks at the files only now and then, so that the system has to tell of changes.
+/// Looks at the files only now and then, so that the system has to report the changes.
 const WAITING: Waiting = Waiting {
     interval: Duration::from_secs(3_600),
     timeout: Some(MINUTE),
@@ -192,7 +192,7 @@ fn col_61_refuses_to_speak_for_others_and_of_a_folder_that_is_broken() {
     );
 }
 
-/// Another folder in the place of the one that is watched: the system tells nothing of its files.
+/// Puts another folder in the place of the watched one. The system does not report changes of its files.
 fn replace_folder(round: &Round) {
     let (here, away) = (round.shared.path(), round.repository().join("away"));
     fs::rename(here, &away).unwrap();

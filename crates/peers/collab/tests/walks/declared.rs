@@ -19,7 +19,7 @@ pub(crate) const OF_STATE: [&str; 4] = [
 
 pub(crate) const FORBIDDEN: [&str; 3] = ["state.log", "discussion.md", "opinions.md"];
 
-/// A deliverable: how events name it, where it stands, and what it needs.
+/// A deliverable: its reference in events, its name among the files, its sections, and whether it has to be frozen.
 pub(crate) struct Doc {
     pub reference: String,
     pub name: String,
@@ -33,9 +33,9 @@ pub(crate) struct Declared {
     pub kind: String,
     pub primary: Doc,
     pub supporting: Vec<Doc>,
-    /// The file of each attachment, and where it stands.
+    /// The file of each attachment, and its name among the files.
     pub attachments: Vec<(String, String)>,
-    /// The copy of phase, owner and who is asked.
+    /// The copy of the phase, the owner and the participants who are asked.
     pub copy: [Json; 3],
 }
 
@@ -69,7 +69,7 @@ fn is_blank(json: &Json) -> bool {
     json.as_str().is_none_or(|text| text.trim().is_empty())
 }
 
-/// A path that stays below its root.
+/// Returns whether a path stays below its root.
 pub(crate) fn stays_below(path: &str) -> bool {
     let leads_up = path.split('/').any(|part| part == "..");
     !path.trim().is_empty() && !path.starts_with('/') && !leads_up && !path.contains('\0')

@@ -289,7 +289,7 @@ fn repo_root(mut json: Json, rng: &mut Rng) -> Step {
     of_json("repoRoot".to_owned(), &json)
 }
 
-/// Declares all supporting deliverables as frozen that were frozen.
+/// Declares as frozen all supporting deliverables that the log has frozen.
 pub(crate) fn mark_frozen(world: &World, judge: &Judge<'_>) -> Option<Step> {
     let (declared, story) = judge.story()?;
     let mut json: Json = serde_json::from_slice(world.bytes("protocol.json")).ok()?;

@@ -91,7 +91,7 @@ pub(crate) fn conclusion(declared: &Declared, sha256: Option<&str>) -> String {
     )
 }
 
-/// Writes protocol.json with the state that the log comes to.
+/// Writes protocol.json with the state after the log.
 pub(crate) fn protocol(judge: &Judge<'_>, bytes: &[u8]) -> Vec<u8> {
     let mut json: Json = serde_json::from_slice(bytes).unwrap_or_default();
     if let Some((_, story)) = judge.story()

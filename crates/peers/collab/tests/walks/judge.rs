@@ -90,7 +90,7 @@ impl<'w> Judge<'w> {
         all.any(|event| names.contains(&&event.event[..]))
     }
 
-    /// Returns whether readiness.md has a question that holds up every participant.
+    /// Returns whether readiness.md has a question that stops every participant.
     pub(crate) fn has_questions(&self) -> bool {
         !texts::questions(&self.readiness()).is_empty()
     }
@@ -105,7 +105,7 @@ impl<'w> Judge<'w> {
         self.world.text("readiness.md")
     }
 
-    /// Says whether an event may be appended: it may if there is no code.
+    /// Returns the verdict on an event: it may be appended if there is no code.
     pub(crate) fn may(&self, event: &Line) -> Verdict {
         let mut codes = Codes::new();
         if event.summary.trim().is_empty() {
@@ -341,7 +341,7 @@ impl<'w> Judge<'w> {
         }
     }
 
-    /// Returns whether all wait for a participant.
+    /// Returns whether a participant is asked.
     pub(crate) fn is_asked(&self, who: &str) -> bool {
         let story = self.story();
         story.is_some_and(|(_, story)| story.sum().2.contains(&who))
@@ -350,7 +350,7 @@ impl<'w> Judge<'w> {
     /// Returns the action of a participant.
     ///
     /// # Errors
-    /// Codes, if there is none.
+    /// The codes, if the participant has no action.
     pub(crate) fn todo(&self, who: &str) -> Result<&'static str, Codes> {
         let Some((declared, story)) = self.story() else {
             return Err(self.fallen());

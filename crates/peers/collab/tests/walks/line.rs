@@ -102,7 +102,7 @@ impl Line {
     }
 }
 
-/// A time as all events of a walk have it.
+/// Returns whether a text is a time in the form that all events of a walk have.
 fn is_time(text: &str) -> bool {
     let digits: String = text.chars().filter(char::is_ascii_digit).collect();
     text.len() == 20 && digits.len() == 14 && text.ends_with('Z')

@@ -22,7 +22,7 @@ impl Rng {
         usize::try_from(self.next() % end).expect("a number below one that fits")
     }
 
-    /// Returns `true` in so many cases of a thousand.
+    /// Returns `true` in `cases` of a thousand cases.
     pub(crate) fn in_thousand(&mut self, cases: usize) -> bool {
         self.below(1000) < cases
     }

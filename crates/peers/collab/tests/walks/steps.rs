@@ -12,12 +12,12 @@ fn write(what: &str, name: &str, text: impl Into<Vec<u8>>) -> Step {
     Step::Write(what.to_owned(), vec![(name.to_owned(), Some(text.into()))])
 }
 
-/// Returns the time of the event after so many.
+/// Returns the time of the event after `count` events.
 fn time(count: usize) -> String {
     format!("2026-01-01T{:02}:{:02}:00Z", count / 60, count % 60)
 }
 
-/// Returns an event that is right in all that does not depend on the state.
+/// Returns an event whose members are right, apart from rules that depend on the state.
 fn event(judge: &Judge<'_>, name: &str, from: &str) -> Line {
     let count = judge.log.events.len();
     Line {
@@ -125,7 +125,7 @@ pub(crate) fn sensible(
     })
 }
 
-/// Returns the step that freezes a deliverable which is ready for it.
+/// Returns the next step to a freeze: the freeze of the next deliverable, or the edit that makes it ready.
 fn freeze(world: &World, judge: &Judge<'_>, who: &str) -> Option<Step> {
     let (doc, role) = judge.to_freeze()?;
     if role == "supporting" {
@@ -142,7 +142,7 @@ fn freeze(world: &World, judge: &Judge<'_>, who: &str) -> Option<Step> {
     })
 }
 
-/// Returns the freeze of a supporting deliverable, declared so or not.
+/// Returns the same for a supporting deliverable, whether or not it is declared frozen.
 fn freeze_now(world: &World, judge: &Judge<'_>, doc: &Doc, who: &str) -> Step {
     to_fill(judge, doc).unwrap_or_else(|| {
         let line = event(judge, "deliverable_frozen", who);

@@ -35,7 +35,7 @@ impl<'e> Story<'e> {
         found.map(|(at, _)| at)
     }
 
-    /// Returns whether the event was appended before, for the primary deliverable if it is about one.
+    /// Returns whether an event of this name was appended before. Events about supporting deliverables do not count.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.last_of(&[name]).is_some()
     }

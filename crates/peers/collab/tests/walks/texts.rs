@@ -218,7 +218,7 @@ pub(crate) fn reviews(text: &str, declared: &Declared, events: &[Line]) -> (Code
     (errors, warnings)
 }
 
-/// Returns what is wrong with the conclusion, whatever was frozen.
+/// Returns what is wrong with the conclusion, apart from its receipt of the frozen deliverable.
 pub(crate) fn conclusion(text: &str, declared: &Declared) -> Codes {
     let mut codes = Codes::new();
     let titles = "Decision Outcome, Rationale, Deliverable Receipt, Accepted Decisions Summary, \

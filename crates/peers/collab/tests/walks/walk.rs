@@ -26,11 +26,11 @@ pub(crate) struct Tally {
     pub edits: u64,
     /// Walks in which a folder was completed.
     pub completed: u64,
-    /// How often each event was accepted and refused.
+    /// How many times each event was accepted and refused.
     pub events: BTreeMap<String, (u64, u64)>,
     /// Codes that were found, by an append or in a folder.
     pub codes: BTreeSet<&'static str>,
-    /// Actions that participants were told.
+    /// Actions that `next` returned.
     pub actions: BTreeSet<&'static str>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) struct Walk {
     folder: Folder,
     verdict: Verdict,
     undo: Vec<Writes>,
-    /// The number of steps since the collaboration was over.
+    /// The number of steps after the end of the collaboration.
     over: usize,
     pub history: Vec<String>,
 }
@@ -66,7 +66,8 @@ impl Walk {
 
     /// Takes the steps of the walk.
     ///
-    /// # Errors The difference between the judges, with the number of its step.
+    /// # Errors
+    /// The difference between the judges, with the number of the step.
     pub(crate) fn go(&mut self, steps: usize, tally: &mut Tally) -> Result<(), String> {
         let mut is_completed = false;
         for number in 1..=steps {
@@ -172,7 +173,8 @@ impl Walk {
         }
     }
 
-    /// Writes an accepted event: puts a cut line aside, and writes the copy of the state, most times.
+    /// Writes an accepted event, and removes a cut line before it. In most cases, the copy of the state is written,
+    /// too.
     fn append(&mut self, line: &Line) {
         let log = Judge::new(&self.world, &mut self.memory).log;
         let mut text = self.world.text("events.jsonl");
@@ -269,7 +271,7 @@ fn compare(what: &str, verdict: &Verdict, errors: &Codes, warnings: &Codes) -> R
     ))
 }
 
-/// Makes the event of a line, for the check of it.
+/// Makes the event of a line, to check it.
 fn event(line: &Line) -> Event {
     Event {
         seq: line.seq,

@@ -17,7 +17,7 @@ use accp_console::input::{Input, Line};
 use accp_console::outcome::{Outcome, Verdict};
 use accp_console::output::Output;
 
-/// The lines that each thread has before the answers are printed.
+/// How many lines the command reads for each thread before it prints their answers.
 const LINES: usize = 16;
 
 /// Why a line has no answer.
@@ -28,7 +28,7 @@ enum LineFault {
     Request(FallbackError),
 }
 
-/// One line, with its number, and then its answer.
+/// One line: its number, its request, and later its answer.
 struct Task {
     number: u64,
     request: Result<Request, LineFault>,
@@ -93,7 +93,7 @@ pub(super) fn run(
     verdict(inputs, others)
 }
 
-/// Has the workers take the tasks one after the other.
+/// Lets the workers answer all tasks: each worker takes the next task when it is free.
 fn share(workers: &mut [Worker<'_>], tasks: &mut [Task]) {
     let queue = Mutex::new(tasks.iter_mut());
     let next = || queue.lock().ok()?.next();

@@ -1,4 +1,4 @@
-//! The model of a command.
+//! The options that name a model, and the model that a command asks.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -103,7 +103,7 @@ impl ModelArgs {
     }
 }
 
-/// The model of a command.
+/// The model that a command asks.
 #[derive(Clone)]
 pub(super) enum Model {
     None(NoModel),

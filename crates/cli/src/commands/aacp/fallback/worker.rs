@@ -1,4 +1,4 @@
-//! A worker, which has a registry and a model of its own.
+//! A worker answers requests one after the other, with a registry and a model of its own.
 
 use accp_aacp::fallback::{
     Answer, Fallback, FallbackError, MemoryRegistry, Options, Registry, Request, Route, Source,

@@ -204,12 +204,12 @@ impl ImportedSession {
             .extend(over.map(|over| format!("position {position}: {over}")));
     }
 
-    /// Returns the side of its host.
+    /// Returns the side of the session's host.
     pub(super) fn side(&self) -> &SideId {
         self.session.host.driver.side()
     }
 
-    /// Returns the store of its host.
+    /// Returns the store of the session's host.
     pub(super) fn store(&self) -> SharedStore {
         Arc::clone(&self.session.host.store)
     }

@@ -20,7 +20,7 @@ pub(super) struct Report {
     pub(super) warm: u32,
     pub(super) faults: u64,
     messages: u64,
-    /// Bytes of the messages as compact JSON, and of the messages that came back equal.
+    /// Bytes of the messages as compact JSON; `back` counts only the messages that came back equal.
     bytes: u64,
     back: u64,
     entries: u64,

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::{files, shared, without_times};
 
-/// The dump of every policy, read back, gives every figure of the policy, but for its time and name.
+/// The dump of every policy, read back, gives the same figures as the policy, except for its time and name.
 #[test]
 fn a_dump_measured_again_gives_the_same_figures() {
     let folder = files();
@@ -100,7 +100,7 @@ fn what_a_rival_brings_back_is_compared() {
     assert_eq!(row["milliseconds"], json!(4.5));
 }
 
-/// A task, and calls with results that are longer together than 2,000 tokens.
+/// A task, and calls with results. All results together have more than 2,000 tokens.
 fn long() -> Json {
     let task = "Find each shelf with under 40 sacks of rye, and never order more than 12 sacks.";
     let mut messages = vec![
@@ -126,8 +126,8 @@ fn measured(folder: &crate::Folder, more: &[&str]) -> Vec<Json> {
     run.json()
 }
 
-/// A policy with a window stays inside it with whole lists, the task and all that was said. Each of
-/// the others fails at what it is bad at, and a file of prompts is judged alike.
+/// A policy with a window stays inside the window with valid lists, and keeps the task and all messages. Each other
+/// policy fails in its own way. A file of prompts gets the same figures.
 #[test]
 fn lists_are_judged_inside_a_window() {
     let folder = crate::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);
@@ -232,7 +232,7 @@ fn lists_are_judged_inside_a_window() {
     );
 }
 
-/// The window is the given one, or the one that all policies with a window have.
+/// The model window is given, or taken from the policies if all policies with a window have the same one.
 #[test]
 fn the_window_is_told_once() {
     let folder = crate::Folder::with(&[("store.jsonl", &format!("{}\n", long()))]);

@@ -1,4 +1,4 @@
-//! The rules of Anthropic's messages.
+//! The table of the rules of Anthropic's messages.
 
 use super::Rule;
 use super::source::{

@@ -1,4 +1,4 @@
-//! The rules of OpenAI's chat.
+//! The table of the rules of OpenAI's chat.
 
 use super::Rule;
 use super::source::{ANSWER, FUNCTIONS, IMAGES, OPENAI_TYPES};

@@ -1,4 +1,4 @@
-//! The rules of OpenAI's Responses.
+//! The table of the rules of OpenAI's Responses.
 
 use super::Rule;
 use super::source::{ANSWER, FUNCTIONS, IMAGES, MCP, OPENAI_TYPES};

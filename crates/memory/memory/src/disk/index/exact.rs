@@ -11,24 +11,25 @@ use crate::grapheme::floor;
 use crate::ranked::cut::WHOLE;
 use crate::raw::push_escaped;
 
-/// Fewer characters have no trigram.
+/// A trigram has this many characters. A shorter text is searched without the index of trigrams.
 const TRIGRAM: usize = 3;
 
 /// How well a text fits what is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Fit {
-    /// In other letters.
+    /// The section has the text in other upper or lower case.
     Folded,
-    /// To the letter, within a longer word or number.
+    /// The section has exactly this text, inside a longer word or number.
     Inside,
-    /// To the letter, and by itself.
+    /// The section has exactly this text, and not only as a part of a longer word or number.
     Alone,
 }
 
-/// Finds the sections that have a text: first those that have it to the letter and by itself, then those that have
-/// it within a longer word, then those that have it in other letters. Of two that are as good the later comes first.
+/// Finds the sections that have a text. First come those with exactly this text by itself, then those with this text
+/// inside a longer word, then those with the text in other upper or lower case. Of equal sections, the later one
+/// comes first.
 ///
-/// A text with quotes or line feeds is also found as JSON has it.
+/// A text with quotes or line feeds is also found in the spelling that it has inside JSON.
 pub(super) fn search(
     conn: &Connection,
     text: &str,
@@ -46,7 +47,8 @@ pub(super) fn search(
     Ok(chosen.take(limit).collect())
 }
 
-/// Returns a text as it may stand in a file: as it is, in a JSON string, and in one that is all ASCII.
+/// Returns the spellings that a text may have in a file: plain, inside a JSON string, and inside a JSON string that
+/// is all ASCII.
 fn spellings(text: &str) -> Vec<String> {
     if text.is_empty() {
         return Vec::new();
@@ -115,8 +117,8 @@ fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chose
     let mut rows = statement.query(&values[..])?;
     let folded = text.to_lowercase();
     let mut found = Vec::new();
-    // The last message whose sections were joined and searched as one text. They are joined if a
-    // section has the probe but not the whole text.
+    // The last block whose sections were joined and searched as one text. The sections of a block are joined if one
+    // of them has the probe but not the whole text.
     let mut beyond = 0;
     while let Some(row) = rows.next()? {
         let section = Section::of(row)?;
@@ -130,7 +132,8 @@ fn one(conn: &Connection, text: &str, filter: &Filter) -> Result<Vec<(Fit, Chose
     Ok(found)
 }
 
-/// Returns a part of a text that stands whole in one section: the beginning of its longest line.
+/// Returns a part of the text that one section has completely, wherever the sections are cut: the beginning of its
+/// longest line.
 fn probe(text: &str) -> &str {
     let longest = text.split('\n').max_by_key(|line| line.len());
     let longest = longest.unwrap_or(text);
@@ -155,7 +158,7 @@ fn chosen(section: i64, fit: Fit, part: Option<(usize, usize, String)>) -> Chose
     }
 }
 
-/// Returns how a section has a text.
+/// Returns how well a section fits a text; `None` if the section does not have the text.
 fn fit(section: &str, text: &str, folded: &str) -> Option<Fit> {
     let mut best = None;
     for (at, _) in section.match_indices(text) {

@@ -1,18 +1,19 @@
-//! The part of a section that says most of what was asked.
+//! The part of a section that fits a query best.
 
 use std::collections::BTreeSet;
 
 use super::hit::Hit;
 use crate::ranked::terms::Terms;
 
-/// Stands where a text was left out.
+/// Takes the place of a text that was left out.
 const LEFT_OUT: &str = "[...]";
-/// The starts that are tried are a length of the part apart, divided by this.
+/// Parts are tried at several starts. The distance between two starts is the length of a part, divided by this
+/// number.
 const STARTS: usize = 8;
 
 impl Hit {
-    /// Returns at most so many characters of the text, the part that says most of the query. A section may be a piece
-    /// of one long line, and what was looked for may stand anywhere in it.
+    /// Returns at most `most` characters of the text: the part that fits the query best. A section may be a piece of
+    /// one long line, and the words of the query may stand anywhere in it.
     ///
     /// ```
     /// # use accp_memory::disk::index::{Filter, Index};

@@ -15,7 +15,7 @@ pub enum IndexError {
         file: String,
         /// What SQLite says.
         source: rusqlite::Error,
-        /// What helps.
+        /// What the user can do.
         cure: &'static str,
     },
     /// A file or a folder cannot be used.
@@ -28,7 +28,7 @@ pub enum IndexError {
     },
 }
 
-/// An error before its file is known.
+/// An error that does not name the file of the index yet.
 #[derive(Debug)]
 pub(super) enum Fault {
     Sqlite(rusqlite::Error),
@@ -60,7 +60,7 @@ impl Fault {
         }
     }
 
-    /// Returns the error as it leaves the index.
+    /// Returns the error for the caller of the index, with the name of the index's file.
     pub(super) fn in_file(self, file: String) -> IndexError {
         match self {
             Self::Sqlite(source) => IndexError::Sqlite {

@@ -85,8 +85,9 @@ pub(super) fn read(root: &Path, path: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// Reads the name of an offloaded file, such as `20260129_142530_web_search_2.md`: its time in seconds since 1970,
-/// as if it were in UTC, and the names that its tool may have. The number at the end may be a part of the name.
+/// Reads the name of an offloaded file, such as `20260129_142530_web_search_2.md`. Returns the time in seconds since
+/// 1970, read as UTC, and the possible names of the tool: the number at the end may belong to the tool's name, or
+/// tell files apart.
 pub(super) fn name(path: &str) -> Option<(i64, Vec<String>)> {
     let name = path.rsplit('/').next()?.strip_suffix(".md")?;
     let (day, clock) = (name.get(..8)?, name.get(9..15)?);

@@ -13,10 +13,11 @@ use crate::archive::{Archive, ArchiveError, Archived, Section};
 use crate::ranked::cut;
 use crate::ranked::terms::Terms;
 
-/// What stands between the names of tools, and around them.
+/// The mark between the names of tools, and before and behind them.
 pub(super) const MARK: char = '\u{1f}';
 
-/// The size of a file that cannot be read. No file has it, so that each update tries again.
+/// The size that the index notes for a file that cannot be read. No file has this size, so each update tries to read
+/// the file again.
 const UNREAD: i64 = -2;
 
 /// A file as the index knows it.
@@ -60,14 +61,14 @@ impl Known {
         Ok(all.collect::<Result<_, _>>()?)
     }
 
-    /// Returns whether a file begins with what is indexed of it.
+    /// Returns whether the indexed part of the file is still its beginning.
     fn is_start_of(&self, bytes: &[u8]) -> bool {
         let start = bytes.get(..self.done);
         start.is_some_and(|start| Hash::of(start).as_bytes()[..] == self.digest[..])
     }
 }
 
-/// Adds what is new. If a file was changed or removed, everything is read again.
+/// Adds new files and new ends of files. If a file was changed or removed, everything is read again.
 pub(super) fn update(conn: &mut Connection, root: &Path) -> Result<(), Fault> {
     let seen = files::list(root)?;
     let known = Known::all(conn)?;
@@ -80,7 +81,8 @@ pub(super) fn update(conn: &mut Connection, root: &Path) -> Result<(), Fault> {
         return Ok(());
     }
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have added files while this one waited. A list from before would take them out again.
+    // Another process may have added files while this one waited. An update by the old list would remove these files
+    // again.
     let seen = files::list(root)?;
     if !add(&transaction, root, &seen)? {
         all(&transaction, root, &seen)?;
@@ -104,7 +106,7 @@ fn all(conn: &Transaction<'_>, root: &Path, seen: &[Seen]) -> Result<(), Fault> 
     Ok(())
 }
 
-/// Adds new files, and the new ends of files that grew. Returns whether that is enough.
+/// Adds new files, and the new ends of files that grew. Returns `false` if everything has to be read again.
 fn add(conn: &Transaction<'_>, root: &Path, all: &[Seen]) -> Result<bool, Fault> {
     // Another process may have added some of the files meanwhile, so the known files are read
     // again, inside the transaction.
@@ -228,7 +230,7 @@ impl<'c> File<'c> {
         })
     }
 
-    /// Adds a file that is one result.
+    /// Adds an offloaded file as one block.
     fn plain(&mut self, path: &str, bytes: &[u8]) -> Result<(), Fault> {
         if let (_, Some(at)) = valid(bytes) {
             self.faults.push(format!(
@@ -368,7 +370,7 @@ fn append(out: &mut String, terms: &[String]) {
     }
 }
 
-/// Returns the beginning of bytes that is text, and where it ends if it does.
+/// Returns the beginning of the bytes that is valid UTF-8, and the place of the first invalid byte, if there is one.
 fn valid(bytes: &[u8]) -> (&str, Option<usize>) {
     match std::str::from_utf8(bytes) {
         Ok(text) => (text, None),

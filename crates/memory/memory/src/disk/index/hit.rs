@@ -1,4 +1,4 @@
-//! What a search finds, and what it looks at.
+//! What a search finds, and the filter that limits a search.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -19,7 +19,8 @@ pub struct Hit {
     pub file: String,
     /// The first and the last line in the file, from 1.
     pub lines: (usize, usize),
-    /// The index of the message in the conversation, from 0. `None` for an offloaded file that does not say it.
+    /// The index of the message in the conversation, from 0. `None` for an offloaded file that does not say which
+    /// message it is.
     pub message: Option<usize>,
     /// Who speaks.
     pub role: String,
@@ -64,9 +65,9 @@ pub struct Filter {
     pub role: Option<String>,
     /// The messages of the conversation, from 0.
     pub messages: Option<RangeInclusive<usize>>,
-    /// The first time.
+    /// The earliest time.
     pub from: Option<OffsetDateTime>,
-    /// The last time.
+    /// The latest time.
     pub to: Option<OffsetDateTime>,
 }
 

@@ -1,6 +1,7 @@
 //! The tables of the index.
 //!
-//! `about` has the names of tools: they count, and stand near nothing.
+//! `about` has the words of tools' names. They count for a search, but have no place in the text, so no word stands
+//! near them.
 //!
 //! A *block* is a message of an archive, or an offloaded file. A *section* is a block, or a part of a long one.
 //! `words` has the words and identifiers of sections, `spread` those of blocks with several sections, and `grams`
@@ -12,7 +13,7 @@ use super::fault::Fault;
 
 /// `accx`, so that other programs know the file.
 const APPLICATION: i32 = 0x6163_6378;
-/// Changes with the tables, and with what is a word, an identifier or a section.
+/// The version. It has to change with the tables, and with the rules for words, identifiers and sections.
 const VERSION: i32 = 1;
 
 const TABLES: &str = r#"
@@ -43,7 +44,7 @@ INSERT INTO spread(spread) VALUES ('delete-all');
 INSERT INTO grams(grams) VALUES ('delete-all');
 ";
 
-/// Makes the tables in an empty file, and checks those of another.
+/// Makes the tables if the file is empty. Then checks the version and the state of the file.
 pub(super) fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     if is_empty(conn)? {
         // Another process may do the same meanwhile, so the file is looked at again inside the transaction.

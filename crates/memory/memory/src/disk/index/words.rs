@@ -9,7 +9,8 @@ use super::fault::Fault;
 use super::hit::{Chosen, FILTER, Filter};
 use crate::ranked::rank::{Asked, Places, Weights, score, total, weight};
 
-/// How many places of words are looked at. The rarest word comes first and always counts; words beyond are left out.
+/// How many places of words a search looks at. The rarest word comes first and always counts. Words that exceed the
+/// limit are left out.
 const PLACES: i64 = 200_000;
 /// Finds the sections that fit a query best.
 pub(super) fn search(
@@ -131,8 +132,8 @@ fn places(conn: &Connection, asked: &Asked, known: &Known) -> Result<HashMap<i64
     Ok(found)
 }
 
-/// Returns the BM25 of the long messages that have any of the words. Words and identifiers have neither quotes nor
-/// NUL, so they can stand in the language of FTS5.
+/// Returns the BM25 score of each long message that has any of the words. Words have no quotes and no NUL, so a query
+/// of FTS5 can quote them as they are.
 fn around(conn: &Connection, asked: &Asked) -> Result<HashMap<i64, f64>, Fault> {
     let all = asked
         .words

@@ -1,4 +1,4 @@
-//! Each indicator, by hand.
+//! Tests of each indicator with messages that were written by hand.
 
 use std::collections::BTreeSet;
 

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::engine::shapes::INSIDE;
 
-/// Returns the JSON that a result was made of, by the results so far as they stand.
+/// Returns the JSON from which a result was made. `before` has the results so far, as the list has them.
 fn records(json: &Json, before: &[(String, Json)]) -> Json {
     match json {
         Json::Array(items) => items.iter().map(|item| records(item, before)).collect(),
@@ -44,14 +44,14 @@ fn records(json: &Json, before: &[(String, Json)]) -> Json {
     }
 }
 
-/// Returns a result by its words, as it stands.
+/// Returns the result that these words name, as the list has it.
 fn stands<'b>(of: &str, before: &'b [(String, Json)]) -> &'b Json {
     let name = of.strip_prefix("result ").unwrap();
     let (_, stands) = before.iter().find(|(known, _)| known == name).unwrap();
     stands
 }
 
-/// Returns a value that has no names, with those of an earlier one.
+/// Adds the names of an earlier value to a value that has none.
 fn by_shape(value: &Json, of: &Json, before: &[(String, Json)]) -> Json {
     let Json::Array(values) = value else {
         return records(value, before);
@@ -116,7 +116,7 @@ fn table_rows(columns: &[String], rows: &[Json], before: &[(String, Json)]) -> J
     rows.collect()
 }
 
-/// Returns the member at which a reader takes a value inside this one to stand.
+/// Returns the member in which a reader would expect a value inside this one.
 fn inside_of<'j>(map: &Map<String, Json>, at: Option<&'j str>, key: &'j str) -> Option<&'j str> {
     match (map.contains_key("columns"), map.contains_key("values")) {
         (true, _) => at,
@@ -200,10 +200,10 @@ fn what_an_earlier_result_has_is_said_by_its_name() {
     let placed = by_position(second, "c2", &shapes);
     assert_eq!(placed.as_deref(), Some(expected));
     shapes.add("c2", expected, second);
-    // A value that a reader would take for another one: all names stand.
+    // A reader would take this value for another one, so all names stay.
     let odd = r#"{"id":"B","who":"cy","paid":[7],"bags":[],"seat":[1]}"#;
     assert_eq!(by_position(odd, "c3", &shapes).as_deref(), Some(odd));
-    // Other keys stand with their values.
+    // A record with other keys keeps its keys.
     let third = r#"{"id":"B","who":"bo","bags":0,"more":1}"#;
     assert_eq!(by_position(third, "c3", &shapes).as_deref(), Some(third));
 }
@@ -221,11 +221,11 @@ fn a_record_that_changed_says_what_changed() {
     );
     let same = by_position(first, "c2", &shapes);
     assert_eq!(same.as_deref(), Some(r#"{"as result c1, but":{}}"#));
-    // Half of it is another record.
+    // Only half of it is the same as the earlier record.
     let other = r#"{"id":"B","who":"bo","from":"2031-06-02","to":"2031-06-09","free":true}"#;
     let placed = by_position(other, "c2", &shapes).unwrap();
     assert!(placed.starts_with(r#"{"keys and columns""#), "{placed}");
-    // A member that is gone, or stands elsewhere, is not said.
+    // A reference cannot say that a member is gone or stands elsewhere.
     let gone = r#"{"id":"A","who":"ann","from":"2031-06-01","to":"2031-06-09"}"#;
     assert_eq!(by_position(gone, "c2", &shapes).as_deref(), Some(gone));
 }
@@ -239,7 +239,7 @@ fn words_around_the_json_stay() {
     let expected = format!("{before}{expected}{behind}");
     let given = format!("{before}{json}{behind}");
     assert_eq!(alone(&given).as_deref(), Some(&*expected));
-    // A later one refers to it.
+    // A later result refers to the columns of this one.
     let mut shapes = Shapes::default();
     shapes.add("c1", &expected, &given);
     let later = by_position(json, "c2", &shapes).unwrap();
@@ -284,7 +284,8 @@ proptest! {
                 let read: Json = serde_json::from_str(&table).unwrap();
                 // A result may refer to what stands further up in itself.
                 before.push((name.clone(), read.clone()));
-                // A reader who takes the first columns of a member is right if it has no others.
+                // A reader takes the first columns of a member. That is right only if the member has no other
+                // columns.
                 let mut all = Vec::new();
                 for (name, json) in &before {
                     places(name, json, None, &mut all);

@@ -1,19 +1,19 @@
-//! What is left of long results.
+//! Cuts the middles out of long results.
 
 use accp_frame::TokenCounter;
 
 use super::repeats::{Mark, is_mark, numbers};
 use crate::grapheme::floor;
 
-/// The tokens of a listing that is shown whole at first sight, and of the head and tail of a longer
-/// one. Other results are shown whole up to half as much again: their middles are needed next.
+/// The most tokens of a listing that is shown whole at first sight, and the tokens of the head and the tail of a
+/// longer listing. Other results may have half as many tokens more, because an agent soon needs their middles.
 const SIGHT: usize = 2000;
 const SIGHT_HEAD: usize = 1400;
 const SIGHT_TAIL: usize = 720;
 /// A gap of fewer tokens is not worth its mark.
 const GAP: usize = 20;
 
-/// What a result is, by its lines.
+/// The kind of a result, as its lines show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// Names and paths: hardly ever needed again.
@@ -24,10 +24,10 @@ enum Form {
     Output,
 }
 
-/// Tokens of a result.
+/// Limits of a result, in tokens.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
-    /// What is longer is cut.
+    /// A result with more tokens is cut.
     most: usize,
     head: usize,
     tail: usize,
@@ -96,7 +96,7 @@ pub(super) fn is_long(lines: &[String], counter: &dyn TokenCounter) -> bool {
     tokens.sum::<usize>() > Form::of(lines).limits().most
 }
 
-/// Returns the head and tail of a long result, by what it is.
+/// Returns the head and the tail of a long result. The kind of the result decides their lengths.
 pub(super) fn middle(
     lines: Vec<String>,
     message: usize,

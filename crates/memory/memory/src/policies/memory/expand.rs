@@ -15,7 +15,7 @@ use accp_context::search::{Query, Ranking, best_line};
 /// The most tokens of an answer.
 const WINDOW: usize = 800;
 
-/// The tool as a frame: its definition and its arguments are those of this registry. It has one
+/// The tool as a frame. This registry has the definition of the tool and of its arguments. The tool has only one
 /// argument, because each prompt pays for the definition.
 const FRAME: &str = r#"{ "schemas": { "expand": {
     "code": "EX",
@@ -50,13 +50,13 @@ impl Memory {
         export.map_or_else(String::new, |export| export.tools(form))
     }
 
-    /// Answers a model that calls the tool `expand`: with a message (`p12`), with lines of it
-    /// (`p12:40-80`), with the lines around words in it (`p12 def union`), or with the message that
-    /// says most of the words ([`Ranking`]), if no message is named or there is none of this number. An answer has
-    /// at most 800 tokens, but always a line, and says where it is from.
+    /// Answers a model that calls the tool `expand`. The answer is a message (`p12`), lines of a message
+    /// (`p12:40-80`), or the lines around some words in a message (`p12 def union`). If the call names no message, or
+    /// the number does not exist, the answer is the message that fits the words best ([`Ranking`]). An answer names
+    /// its message, and has at most 800 tokens, but at least one line.
     ///
     /// # Errors
-    /// When the arguments are not those of the tool; in words for the model.
+    /// When the arguments do not fit the tool. The error is written for the model.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -117,8 +117,8 @@ impl Memory {
         (entry.message.kind != Kind::System).then_some(entry)
     }
 
-    /// Returns the message that says most of these words. If none has one of them as a word, pieces
-    /// of words count, and the newest of the best messages.
+    /// Returns the message that fits these words best. If no message has one of them as a whole word, parts of words
+    /// count, and the newest of equal messages is returned.
     fn most_like(&self, query: &Query) -> Option<&Entry> {
         let entries = (0..self.entries.len()).filter_map(|at| self.shown(at));
         let mut ranking = Ranking::new(query);

@@ -6,17 +6,17 @@ use super::repeats::guarded;
 use crate::layout::without_padding;
 use crate::policy::Kind;
 
-/// After so many places without JSON, the search for JSON in a message ends.
+/// The search for JSON in a message ends after this many places without JSON.
 const VAIN: usize = 16;
 
-/// Returns the lines of a text that a message of this kind says:
+/// Returns the lines of a message's text, depending on the kind of the message:
 ///
 /// - In results, without the spaces before the numbers of numbered lines.
 /// - In the words of agents, without the indentation of JSON over several lines. In a code block,
 ///   indentation stays.
-/// - With a backslash before what reads as a mark of ours.
+/// - With a backslash before each line that looks like one of our marks.
 ///
-/// Unless `spaces` says so, all white space stays.
+/// If `spaces` is false, all white space stays.
 pub(super) fn lines(kind: Kind, text: &str, spaces: bool) -> Vec<String> {
     let mut lines: Vec<&str> = text.split('\n').collect();
     match kind {
@@ -27,7 +27,7 @@ pub(super) fn lines(kind: Kind, text: &str, spaces: bool) -> Vec<String> {
     lines.into_iter().map(guarded).collect()
 }
 
-/// Takes the indentation of JSON away that begins with a line of its own.
+/// Removes the indentation of JSON that begins on a line of its own.
 fn without_indentation(text: &str, lines: &mut [&str]) {
     let mut starts = Vec::with_capacity(lines.len());
     let mut at = 0;

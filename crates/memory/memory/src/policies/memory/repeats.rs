@@ -7,15 +7,15 @@ use accp_frame::TokenCounter;
 use super::wrappers::defines;
 use crate::policy::{Kind, Message};
 
-/// The tokens that a reference has to save: in a result, and in the words of an agent. A reference
-/// in the middle of words splits a text that is needed as one piece, so it has to save more.
+/// The tokens that a reference has to save, in a result and in the words of an agent. In an agent's words, a
+/// reference splits a text that the reader needs in one piece, so it has to save more.
 const RESULT: usize = 40;
 const WORDS: usize = 150;
 
-/// The newest messages with a line at which a repeat of it is looked for.
+/// How many places of a line are tried as the beginning of repeated lines, the newest first.
 const PLACES: usize = 40;
-/// A line of fewer bytes begins no reference. Neither does a line without letters and digits: a rule
-/// between the parts of an output says nothing about its place.
+/// A line with fewer bytes begins no reference. Neither does a line without letters and digits: a line of dashes, for
+/// example, does not show where it stands.
 const SHORT: usize = 4;
 /// The most words and characters of a line that a mark says.
 const FIRST: usize = 6;
@@ -25,12 +25,12 @@ const FIRST_CHARACTERS: usize = 60;
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
     messages: HashMap<usize, Forms>,
-    /// The messages that have a line, with its number.
+    /// For each line, the messages that have it, and its number in each message.
     places: HashMap<String, Vec<(usize, usize)>>,
 }
 
-/// The two forms of a message that a prompt may show: other agents may not have seen it yet. A
-/// reference has to lead to the same lines in both.
+/// The two forms of a message that prompts may show: an agent that has not seen the message yet gets its first form.
+/// A reference has to name the same lines in both forms.
 #[derive(Debug)]
 struct Forms {
     last: Numbered,
@@ -53,8 +53,8 @@ struct Run {
     from: usize,
 }
 
-/// Returns the number of each of these lines in its message, and that of the next line behind them.
-/// Lines are numbered from 1, and a mark stands for the lines that it names.
+/// Returns the number of each of these lines in its message, and the number of the line behind them. Lines are
+/// numbered from 1. A mark counts as the lines that it replaces.
 pub(super) fn numbers(lines: &[String]) -> Vec<usize> {
     let mut next = 1_usize;
     let mut numbers = Vec::with_capacity(lines.len() + 1);
@@ -76,7 +76,7 @@ impl Numbered {
         Self { lines, numbers }
     }
 
-    /// Returns how many lines are the same from the line of this number on.
+    /// Returns how many lines are the same, beginning with the line that has this number.
     fn same(&self, number: usize, lines: &[String]) -> usize {
         let from = self.numbers.partition_point(|other| *other < number);
         if self.numbers.get(from) != Some(&number) {
@@ -145,7 +145,7 @@ impl Repeats {
         out
     }
 
-    /// Returns the longest run of lines from here on that another message has.
+    /// Returns the longest run of lines that another message has, beginning with the first of these lines.
     fn longest(&self, lines: &[String]) -> Option<Run> {
         let places = self.places.get(lines.first()?)?.iter().rev().take(PLACES);
         let runs = places.filter_map(|&(message, from)| {
@@ -166,13 +166,13 @@ impl Repeats {
     }
 }
 
-/// Returns whether the first words of a line are enough to find it.
+/// Returns whether a line may begin a reference: it has enough text to be recognized.
 fn says_where(line: &str) -> bool {
     line.trim().len() >= SHORT && line.contains(char::is_alphanumeric)
 }
 
-/// Returns the number of these lines without blank ones at their end, and without the end of a code
-/// block that begins before them: what follows a reference would read as code.
+/// Returns how many of these lines a reference may replace. Blank lines at the end stay. So does the end of a code
+/// block that begins before these lines: otherwise the text behind the reference would look like code.
 fn without_end(lines: &[String]) -> usize {
     let without_blank = |lines: &[String]| {
         let blank = lines.iter().rev();
@@ -195,8 +195,8 @@ fn first(line: &str) -> String {
     words.trim_end().to_owned()
 }
 
-/// What stands for lines of a message: the arguments that show them again, and whether they are left
-/// out of the message or stand in another.
+/// A mark that replaces lines of a message. It names the lines, and says whether they are left out or stand in
+/// another message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) message: usize,
@@ -239,14 +239,13 @@ impl Mark {
         })
     }
 
-    /// Returns the number of lines that it stands for.
+    /// Returns the number of lines that the mark replaces.
     fn lines(self) -> usize {
         self.to.saturating_add(1).saturating_sub(self.from)
     }
 }
 
-/// Returns a line of a message, with `\` before what reads as a mark of ours or as the definition
-/// of a shape.
+/// Returns a line of a message, with a `\` before it if the line looks like one of our marks or like a definition.
 pub(super) fn guarded(line: &str) -> String {
     let bare = line.trim_start_matches('\\');
     let guard = if is_mark(bare) || defines(bare) || bare.starts_with("@=") {
@@ -257,7 +256,7 @@ pub(super) fn guarded(line: &str) -> String {
     format!("{guard}{line}")
 }
 
-/// Returns whether a line reads as a mark.
+/// Returns whether a line looks like a mark.
 pub(super) fn is_mark(line: &str) -> bool {
     Mark::read(line).is_some()
 }
@@ -271,7 +270,7 @@ mod tests {
     use crate::counters::BYTES;
     use accp_context::Recorded;
 
-    /// Reads references as a model would: these lines of that message.
+    /// Replaces references by the lines that a model would find there.
     fn resolved(repeats: &Repeats, lines: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         for line in lines {

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 
 use accp_context::view::{Transcript, View, schema_of};
 
-/// A shape is declared when so many records had it.
+/// A shape is declared when this many records have had it.
 const OFTEN: usize = 2;
-/// An object of more scalars may be a list whose order says something.
+/// In an object with more scalars than this, the order may have a meaning.
 const PAIRS: usize = 12;
 
 /// The shapes of the records of a conversation.
@@ -26,7 +26,7 @@ pub(super) struct Shapes {
     transcript: Transcript,
 }
 
-/// The keys of a record, each with the keys of the record under it, if there always was one.
+/// The keys of a record. A field has the keys of its inner record, if that record always had the same keys.
 #[derive(Debug, Clone)]
 struct Shape {
     fields: Vec<(String, Option<Vec<String>>)>,
@@ -35,7 +35,7 @@ struct Shape {
 /// A value as a view.
 #[derive(Debug)]
 pub(super) struct Shown {
-    /// The definitions of shapes that no earlier value needed, each with a line feed.
+    /// The definitions of shapes that this value is the first to need, each with a line feed.
     pub(super) definitions: String,
     pub(super) text: String,
 }
@@ -187,7 +187,7 @@ impl Shape {
         self.fields.iter().map(|(key, _)| key)
     }
 
-    /// Forgets the keys below fields that have other values in this record.
+    /// Forgets the inner keys of each field whose value in this record has other keys.
     fn narrow(&mut self, record: &serde_json::Map<String, Json>) {
         for ((_, below), value) in self.fields.iter_mut().zip(record.values()) {
             if *below != keys(value) {
@@ -197,7 +197,7 @@ impl Shape {
     }
 }
 
-/// Returns whether an object is a long list of pairs in an order of its own: a view sorts keys.
+/// Returns whether an object is a long list of pairs in an order that a view would lose: a view sorts keys.
 fn is_in_order_of_its_own(json: &Json) -> bool {
     json.as_object().is_some_and(|pairs| {
         let is_pair = |value: &Json| !value.is_object() && !value.is_array();

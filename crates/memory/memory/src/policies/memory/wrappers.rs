@@ -6,10 +6,9 @@ use accp_frame::TokenCounter;
 
 /// The most lines before and after a text that count as its wrapper.
 const LINES: usize = 4;
-/// The fewest tokens of a wrapper: what it saves in each result must soon be more than what its
-/// definition costs.
+/// The fewest tokens of a wrapper. A wrapper with fewer tokens saves too little to pay soon for its definition.
 const TOKENS: usize = 8;
-/// The newest results of a tool that a result is compared with.
+/// A result is compared with this many of the newest results of its tool.
 const RESULTS: usize = 8;
 /// The most wrappers of one tool.
 const MOST: usize = 4;
@@ -26,7 +25,7 @@ pub(super) struct Wrappers(HashMap<String, Tool>);
 #[derive(Debug, Default)]
 struct Tool {
     wrappers: Vec<Wrapper>,
-    /// The first and last lines of results that stand whole.
+    /// The first and the last lines of results that were shown with all their lines.
     results: Vec<[Vec<String>; 2]>,
 }
 
@@ -40,9 +39,9 @@ struct Wrapper {
 /// A result without its wrapper.
 #[derive(Debug, PartialEq)]
 pub(super) struct Bare {
-    /// The tool with a `'` for each wrapper before its own: `bash'`.
+    /// The name of the tool with one `'` for the first wrapper, two for the second, and so on: `bash'`.
     pub(super) speaker: String,
-    /// What the speaker means, where this is its first text.
+    /// The definition of this speaker, if this is its first result.
     pub(super) definition: Option<String>,
     pub(super) lines: Vec<String>,
 }
@@ -129,7 +128,8 @@ impl Wrapper {
         format!("{before}\n{after}")
     }
 
-    /// Says how many lines the wrapper has: a line of it may end like the definition.
+    /// Returns the definition. It says how many lines the wrapper has, because a line of the wrapper may end like the
+    /// definition.
     fn definition(&self, speaker: &str) -> String {
         let mut lines: Vec<&str> = self.before.iter().map(String::as_str).collect();
         lines.push(TEXT);
@@ -141,7 +141,7 @@ impl Wrapper {
     }
 }
 
-/// Returns whether a line reads as the beginning of a definition.
+/// Returns whether a line looks like the beginning of a definition.
 pub(super) fn defines(line: &str) -> bool {
     line.starts_with(DEFINES)
 }

@@ -1,4 +1,4 @@
-//! Constraints that contradict: which is the newest.
+//! Finds constraints that contradict each other, and the newest of them.
 
 use std::collections::BTreeSet;
 
@@ -16,12 +16,12 @@ words! {
 /// A constraint is compared with at most this many before it.
 const NEAR: usize = 200;
 
-/// What a constraint is about, and what it says of it.
+/// The topic of a constraint, and what the constraint says about it.
 struct Claim {
     topics: BTreeSet<String>,
-    /// Numbers that tell a thing from others of its kind, with the word before them: `box 3`.
+    /// Numbers that identify a thing, each with the word before it: `box 3`.
     things: BTreeSet<(String, String)>,
-    /// The other numbers: what is asked of the thing.
+    /// The other numbers: the values that the constraint asks for.
     values: BTreeSet<String>,
     is_against: bool,
     corrects: bool,
@@ -56,7 +56,7 @@ impl Claim {
         }
     }
 
-    /// Returns whether this says the opposite of what `old` says, or another value.
+    /// Returns whether this claim says the opposite of `old`, or gives another value.
     fn contradicts(&self, old: &Self) -> bool {
         let shared = self.topics.intersection(&old.topics).count();
         let fewest = self.topics.len().min(old.topics.len());
@@ -79,8 +79,8 @@ pub(crate) fn contradicts(new: &str, old: &str) -> bool {
     Claim::of(new).contradicts(&Claim::of(old))
 }
 
-/// Marks the constraints that contradict older ones. Of several, the newest replaces the others. Returns for each
-/// the message that contradicts it first.
+/// Marks the constraints that contradict older ones. If several contradict each other, the newest replaces the
+/// others. Returns for each constraint the message that contradicts it first.
 pub(super) fn mark(found: &mut [Constraint]) -> Vec<Option<usize>> {
     let claims: Vec<_> = found.iter().map(|one| Claim::of(&one.item.text)).collect();
     let mut ends = vec![None; found.len()];

@@ -53,8 +53,8 @@ enum Rank {
 }
 
 impl Rank {
-    /// Returns whether the newest come first. Constraints and decisions come in the order of
-    /// their messages, so that those that stood in a summary stay in the next.
+    /// Returns whether the newest pieces come first. Constraints and decisions come in the order of their messages.
+    /// So those in one summary are also in the next.
     fn newest_first(self) -> bool {
         matches!(
             self,
@@ -63,7 +63,8 @@ impl Rank {
     }
 }
 
-/// Returns the pieces that may not be dropped. A marked message that is the first request stands verbatim as it.
+/// Returns the pieces that may not be dropped. If the first request is marked, it is left out here, because it is
+/// shown verbatim as a request.
 pub(super) fn critical(content: &Content) -> Vec<Piece> {
     let first = content.requests.first().map(|first| &first.item);
     let piece = |item: &Item| {
@@ -85,8 +86,8 @@ pub(super) fn critical(content: &Content) -> Vec<Piece> {
     marked.map(piece).collect()
 }
 
-/// Returns all other pieces, the most important first. Nothing is picked from what persons typed, which stands as
-/// requests, nor repeated of what is marked.
+/// Returns all other pieces, the most important first. No sentence is taken from messages that persons typed, which
+/// are shown as requests, or from marked messages, which are shown whole.
 pub(super) fn pieces(content: &Content) -> Vec<Piece> {
     let mut out = Vec::new();
     let marked: BTreeSet<usize> = content.marked.iter().map(|item| item.message).collect();

@@ -1,4 +1,4 @@
-//! The requests of the user in a summary: whole while there is room, then the longest cut.
+//! The requests of the user in a summary. They are whole as long as they fit; otherwise the longest are cut first.
 
 use accp_frame::TokenCounter;
 
@@ -8,13 +8,13 @@ use crate::summary::form::quoted;
 use crate::summary::item::Item;
 use crate::summary::request::Request;
 
-/// A cut text has at least so many tokens, with the words around it.
+/// The fewest tokens of a cut text, with the words around it.
 const LEAST: usize = 40;
 /// The most tokens of a first request that only names its message.
 pub(super) const REFERENCE: usize = 20;
-/// The tokens of the line that says what is not whole,
+/// The tokens of the line that lists the requests that were cut or left out.
 const NOTE: usize = 60;
-/// and of the one that only says that something is not there.
+/// The tokens of the line that only says how many requests are missing.
 const TERSE: usize = 20;
 /// Stands before the later requests.
 const LATER: &str = "Later requests, in order; where two differ, the later one counts:";
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 pub(super) struct Limits {
     /// For all of them, with their headings.
     pub(super) all: usize,
-    /// A first request with so many tokens or fewer stands whole, or there is no summary.
+    /// A first request with at most this many tokens has to be whole; otherwise there is no summary.
     pub(super) first: usize,
 }
 
@@ -51,7 +51,7 @@ struct Later<'b> {
     whole: String,
     /// The tokens of the whole text, with its heading.
     cost: usize,
-    /// Whether it stands elsewhere, because it is marked.
+    /// Whether the request is marked, so that another part of the summary shows it.
     is_marked: bool,
 }
 
@@ -97,7 +97,7 @@ impl<'b> Asking<'b> {
         all.map(|one| self.counter.count(&one.item.text)).sum()
     }
 
-    /// Returns the least tokens of the first request.
+    /// Returns the fewest tokens with which the requests can be shown: the first request, and a line for the others.
     pub(super) fn least(&self, limits: Limits) -> usize {
         let first = match self.content.requests.first() {
             None => return 0,
@@ -107,7 +107,7 @@ impl<'b> Asking<'b> {
         first + if self.later.is_empty() { 0 } else { TERSE }
     }
 
-    /// Returns whether the first request stands whole, or there is no summary.
+    /// Returns whether the first request has to be whole, so that there is no summary if it does not fit.
     fn has_to_stand(&self, first: &Item, limits: Limits) -> bool {
         self.content.marked.contains(first) || self.counter.count(&first.text) <= limits.first
     }
@@ -120,8 +120,8 @@ impl<'b> Asking<'b> {
         }
     }
 
-    /// Writes the requests in so many tokens, if their least fits. The longest are cut first, then the first one, and
-    /// at last the oldest of the later ones are left out.
+    /// Writes the requests in at most `limits.all` tokens, if the least form fits. The longest requests are cut
+    /// first, then the first request. At last, the oldest of the later requests are left out.
     pub(super) fn write(&self, limits: Limits) -> Asked {
         let Some(first) = self.content.requests.first() else {
             return Asked::default();
@@ -179,7 +179,7 @@ impl<'b> Asking<'b> {
         self.asked(vec![first], Vec::new(), Some(terse))
     }
 
-    /// Returns the tokens of the later requests from one on, none with more than `cap`.
+    /// Returns the tokens of the later requests beginning with number `from`, if each is cut to at most `cap` tokens.
     fn of_later(&self, from: usize, cap: usize) -> usize {
         let of = |one: &Later<'_>| {
             if one.is_marked {
@@ -205,7 +205,7 @@ impl<'b> Asking<'b> {
         }
     }
 
-    /// Returns the first request in so many tokens.
+    /// Returns the first request in at most `tokens` tokens.
     fn first_cut(&self, item: &Item, tokens: usize) -> String {
         if tokens < LEAST {
             return format!(
@@ -224,7 +224,7 @@ impl<'b> Asking<'b> {
         shortened(&cut, tokens.saturating_sub(3), self.counter)
     }
 
-    /// Returns a later request in so many tokens.
+    /// Returns a later request in at most `tokens` tokens.
     fn cut(&self, request: &Request, tokens: usize) -> String {
         let before = heading(request, ", cut", "\n");
         let cut = Cut {
@@ -278,7 +278,7 @@ impl<'b> Asking<'b> {
     }
 }
 
-/// Returns a later request behind its number, its message and what was done for it.
+/// Returns a later request with a heading: its number, its message, and what was done for it.
 fn heading(request: &Request, how: &str, text: &str) -> String {
     let Request { number, item, done } = request;
     let done = if done.is_empty() {

@@ -12,7 +12,7 @@ const WORD: usize = 40;
 /// A text to cut.
 pub(super) struct Cut<'t> {
     pub(super) text: &'t str,
-    /// What stands before the quotation, and says where the whole is.
+    /// The text before the quotation. It names the place of the whole text.
     pub(super) before: &'t str,
 }
 
@@ -50,7 +50,7 @@ impl Cut<'_> {
     }
 }
 
-/// Returns where the head ends if a word that was cut leaves it: half a word may be read as another one.
+/// Returns the end of the head, moved before a word that was cut: half a word may be read as another word.
 fn without_last_part(text: &str, end: usize) -> usize {
     let (head, rest) = text.split_at_checked(end).unwrap_or((text, ""));
     let is_cut = rest.starts_with(|c: char| !c.is_whitespace());
@@ -58,7 +58,7 @@ fn without_last_part(text: &str, end: usize) -> usize {
     space.filter(|at| end - at <= WORD).unwrap_or(end)
 }
 
-/// Returns where the tail begins if a word that was cut leaves it.
+/// Returns the start of the tail, moved behind a word that was cut.
 fn without_first_part(text: &str, start: usize) -> usize {
     let (head, tail) = text.split_at_checked(start).unwrap_or((text, ""));
     let is_cut = head.ends_with(|c: char| !c.is_whitespace());

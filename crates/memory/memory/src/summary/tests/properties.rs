@@ -1,11 +1,11 @@
-//! Properties of all conversations.
+//! Property tests of summaries over any conversation.
 
 use accp_tokens::TokenCounter;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Counts words and marks: quick, and as little additive as tokens are.
+/// Counts words and punctuation. It is quick, and like tokens, its counts do not add up exactly.
 struct Words;
 
 impl TokenCounter for Words {

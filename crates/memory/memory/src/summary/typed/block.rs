@@ -1,5 +1,5 @@
-//! Blocks that a program adds to what a person typed: in tags or fences that come again in other messages with the
-//! same content.
+//! Blocks that a program adds to what a person typed. They stand in tags or fences, and other messages have them with
+//! the same content.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,12 +8,12 @@ use std::ops::Range;
 use super::opening::tag;
 use crate::parsed::Parsed;
 
-/// A block that stands in at least so many messages is one of a program.
+/// A block that stands in at least this many messages comes from a program.
 const MESSAGES: usize = 3;
 
 /// A block of a text: whole lines, from the one that opens it to the one that closes it.
 struct Block<'t> {
-    /// What opens it.
+    /// The tag or the fence that opens the block.
     mark: Cow<'t, str>,
     /// The bytes of the text.
     range: Range<usize>,
@@ -27,9 +27,9 @@ impl Block<'_> {
     }
 }
 
-/// The blocks that come again.
+/// The lines of all blocks, to find the blocks that several messages have.
 pub(super) struct Added {
-    /// The lines inside blocks, by their marks, each with the messages that have it.
+    /// For each opening mark, the lines inside such blocks, each with the messages that have it.
     lines: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>>,
 }
 
@@ -65,8 +65,9 @@ impl Added {
         out.trim().to_owned()
     }
 
-    /// Returns whether a block comes again. What a person quotes or sends again changes, so nearly all lines of a block
-    /// have to be in other messages, too. A tag of joined words is seldom typed: there its first line is enough.
+    /// Returns whether several messages have a block. What a person quotes or sends again changes, so most lines of
+    /// the block have to be in other messages, too. People seldom type a tag of joined words, so there the first line
+    /// is enough.
     fn has(&self, block: &Block<'_>) -> bool {
         let Some(known) = self.lines.get(&*block.mark) else {
             return false;
@@ -89,7 +90,7 @@ fn lines_of(inside: &str) -> impl Iterator<Item = String> {
     lines.filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// Returns the blocks of a text that stand side by side.
+/// Returns the blocks of a text, without the blocks inside them.
 fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {

@@ -1,19 +1,19 @@
-//! How a message opens and ends, as a program writes it: with a tag, a bracket, a label or a fence.
+//! Recognises a text that a program wrote, by its beginning or end: a tag, a bracket, a label or a fence.
 
 use std::collections::BTreeMap;
 
 use crate::message::Role;
 use crate::parsed::Parsed;
 
-/// A label has at most this many characters,
+/// A label has at most this many characters.
 const LABEL: usize = 40;
-/// and this many words.
+/// A label has at most this many words.
 const WORDS: usize = 4;
-/// A label that at least so many messages of the assistant have marks actions.
+/// If at least this many messages of the assistant have a label, the label marks actions.
 const ACTIONS: usize = 3;
 
-/// Returns how a text opens, if that is the mark of a program: a tag, a bracket, a fence, or a label before a colon.
-/// Numbers do not count.
+/// Returns the mark with which a text begins, if programs write such marks: a tag, a bracket, a fence, or a label
+/// before a colon. All digits become `0`, so that marks with other numbers are equal.
 pub(super) fn opening(text: &str) -> Option<String> {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
     if line.starts_with("```") {
@@ -29,8 +29,8 @@ pub(super) fn opening(text: &str) -> Option<String> {
     label(line).map(|label| without_numbers(label) + ":")
 }
 
-/// Returns how a text closes, if its last two lines are those of a program: a label in brackets, or the prompt of a
-/// shell. Numbers do not count.
+/// Returns the mark with which a text ends, if programs write such marks in its last two lines: a label in brackets,
+/// or the prompt of a shell. All digits become `0`, so that marks with other numbers are equal.
 pub(super) fn closing(text: &str) -> Option<String> {
     let foot = |line: &str| {
         if let Some(inside) = line
@@ -74,7 +74,7 @@ fn label(line: &str) -> Option<&str> {
     (is_mark && is_short && is_words).then_some(label)
 }
 
-/// Returns a text whose numbers are all alike.
+/// Returns a text in which each digit is `0`.
 fn without_numbers(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_ascii_digit() { '0' } else { c })

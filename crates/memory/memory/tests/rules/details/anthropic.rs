@@ -1,4 +1,4 @@
-//! Anthropic's messages.
+//! Lists with one fault in Anthropic's form.
 
 use accp_memory::Form;
 use serde_json::{Value as Json, json};

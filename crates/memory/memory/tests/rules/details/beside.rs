@@ -1,4 +1,4 @@
-//! What stands beside the messages of a request, and what a request asks of all its messages.
+//! Faults beside the messages of a request, and faults of all messages together.
 
 use accp_memory::Form;
 use serde_json::{Value as Json, json};
@@ -222,7 +222,7 @@ pub(crate) fn chosen(form: Form, name: &str) -> Json {
     }
 }
 
-/// Requests that a provider takes, or may take: nothing says that it does not.
+/// Requests that a provider takes, or may take: no rule refuses them.
 pub(crate) fn taken() -> Vec<(Form, Json)> {
     let thinking = json!({ "type": "enabled", "budget_tokens": 4096 });
     let own = |form| function(form, "a", &json!({ "type": "object" }));

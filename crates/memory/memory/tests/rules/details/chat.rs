@@ -1,4 +1,4 @@
-//! OpenAI's chat.
+//! Lists with one fault in the form of OpenAI's chat.
 
 use accp_memory::Form;
 use serde_json::{Value as Json, json};

@@ -3,7 +3,7 @@
 use accp_memory::Form;
 use serde_json::{Value as Json, json};
 
-/// A form, a list or a request with one fault, the place of the fault, and what the repair makes of it.
+/// A form, a list or a request with one fault, the code of the fault, its message, and the list after a repair.
 pub(crate) type Row = (Form, Json, &'static str, Option<usize>, Option<Json>);
 
 pub(crate) const PNG: &str = "iVBORw0KGgo=";

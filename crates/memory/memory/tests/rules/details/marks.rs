@@ -1,4 +1,4 @@
-//! Marks for the cache of Anthropic's.
+//! Lists with faults in the marks for Anthropic's cache.
 
 use accp_memory::Form;
 use serde_json::{Value as Json, json};

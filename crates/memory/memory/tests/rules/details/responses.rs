@@ -1,4 +1,4 @@
-//! OpenAI's Responses.
+//! Lists with one fault in the form of OpenAI's Responses.
 
 use accp_memory::Form;
 use serde_json::{Value as Json, json};
@@ -157,7 +157,7 @@ fn approval(id: &str) -> Json {
     json!({ "type": "mcp_approval_response", "approval_request_id": id, "approve": true })
 }
 
-/// A call of one kind with an output of a kind.
+/// A call of this type, with an output of this type.
 fn answered(call: &str, output: &str) -> Json {
     json!([
         user("a"),

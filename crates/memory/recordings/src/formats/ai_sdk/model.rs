@@ -1,4 +1,4 @@
-//! Messages for a model: calls and results are parts of their contents.
+//! Messages of the AI SDK for a model: calls and results are parts of their contents.
 
 use serde_json::{Map, Value as Json};
 
@@ -7,8 +7,8 @@ use crate::formats::draft::Draft;
 use crate::formats::fields::Fields;
 use crate::formats::listed::{has_text, next, value};
 
-/// Returns whether these are such messages. Without a part that only they have, they are a chat of
-/// any provider.
+/// Returns whether these are messages of the AI SDK for a model. At least one part must have a type that only such
+/// messages have; without one, the messages are a chat of any provider.
 pub(super) fn detect(all: &[Json]) -> bool {
     let is_message = |message: &Json| has_text(message, "role") && message.get("content").is_some();
     let parts = all

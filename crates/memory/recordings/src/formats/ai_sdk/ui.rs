@@ -1,5 +1,5 @@
-//! Messages of a page: a message of the assistant holds all steps of its answer, and each call has
-//! its result beside it.
+//! Messages of the AI SDK for a page. A message of the assistant holds all steps of its answer, and each call has its
+//! result beside it.
 
 use serde_json::Value as Json;
 
@@ -8,10 +8,10 @@ use crate::formats::draft::Draft;
 use crate::formats::fields::Fields;
 use crate::formats::listed::{has_text, next, value};
 
-/// The roles of such messages.
+/// The roles of messages for a page.
 const ROLES: [&str; 5] = ["system", "user", "assistant", "data", "tool"];
 
-/// Returns whether these are such messages: each has parts, or is of version 4 and has a content.
+/// Returns whether these are messages for a page: each has parts, or is of version 4 and has a content.
 pub(super) fn detect(all: &[Json]) -> bool {
     let is_message = |message: &Json| {
         let role = message["role"].as_str().unwrap_or_default();
@@ -31,7 +31,7 @@ pub(super) fn detect(all: &[Json]) -> bool {
     all.iter().all(is_message) && all.iter().any(is_marked)
 }
 
-/// Returns whether this may be a part. Those of `OpenTelemetry` have their text under another key.
+/// Returns whether this may be a part. Parts of `OpenTelemetry` have their text under another key.
 fn is_part(part: &Json) -> bool {
     let kind = part["type"].as_str().unwrap_or_default();
     match kind {
@@ -44,7 +44,7 @@ fn is_part(part: &Json) -> bool {
     }
 }
 
-/// Reads a message into one for each step, and one for each result.
+/// Reads a message into one message for each step, and one for each result.
 pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
     let role = match fields.text("role").unwrap_or_default().as_str() {
         // A message with this role has data for the page. No model saw it.
@@ -111,13 +111,13 @@ pub(super) fn message(mut fields: Fields, out: &mut Vec<Json>) {
     out.extend(results);
 }
 
-/// A step of an answer in the making.
+/// A step of an answer, while its parts are read.
 struct Step {
     draft: Draft,
     role: String,
     /// The results of the calls of this step.
     results: Vec<Json>,
-    /// The calls so far.
+    /// The ids of the calls so far.
     ids: Vec<String>,
     /// The texts so far.
     shown: Vec<String>,

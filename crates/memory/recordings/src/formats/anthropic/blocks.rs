@@ -1,4 +1,4 @@
-//! Which blocks and which requests are Anthropic's.
+//! Finds out which blocks and which requests are Anthropic's.
 
 use serde_json::{Map, Value as Json};
 
@@ -33,7 +33,7 @@ const BLOCKS: [&str; 27] = [
     "web_fetch_result",
     "web_search_result",
 ];
-/// The kinds of parts that OpenAI's chat has, beside text.
+/// The types of parts, beside text, that OpenAI's chat has.
 const CHAT: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
 /// The members of a request that only this format has.
 const REQUEST: [&str; 5] = [
@@ -74,7 +74,7 @@ pub(super) fn is_tool(tool: &Json) -> bool {
     tool.get("input_schema").is_some() || dated || kind == "mcp_toolset"
 }
 
-/// Returns whether a request has members that others do not have.
+/// Returns whether a request has members that requests of other formats do not have.
 pub(super) fn is_request(json: &Json) -> bool {
     let Some(map) = json.as_object().filter(|map| map.contains_key("messages")) else {
         return false;
@@ -86,7 +86,8 @@ pub(super) fn is_request(json: &Json) -> bool {
     own || matches!(choice, Some("any" | "auto" | "none" | "tool")) || is_short(map)
 }
 
-/// Returns whether a request with `max_tokens` asks a model of this provider. Chat has the member, too.
+/// Returns whether a request with `max_tokens` asks a model of this provider. Requests of OpenAI's chat have
+/// `max_tokens`, too.
 fn is_short(map: &Map<String, Json>) -> bool {
     let model = map.get("model").and_then(Json::as_str).unwrap_or_default();
     let user = map
@@ -95,7 +96,7 @@ fn is_short(map: &Map<String, Json>) -> bool {
     map.contains_key("max_tokens") && (model.starts_with("claude-") || user)
 }
 
-/// Returns whether a message can only be one of a chat.
+/// Returns whether a message can only be one of OpenAI's chat.
 pub(super) fn is_chat(message: &Json) -> bool {
     let keys = ["tool_calls", "tool_call_id", "function_call"];
     let role = message["role"].as_str();

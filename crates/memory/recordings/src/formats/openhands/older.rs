@@ -22,7 +22,7 @@ const PROGRAM: [&str; 12] = [
     "task_tracking_state",
 ];
 
-/// Reads an event. Returns one that no model saw.
+/// Reads an event. Returns the event as `Err` if no model saw it.
 pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fields> {
     let key = ["action", "observation"]
         .into_iter()
@@ -80,7 +80,7 @@ fn words(draft: &mut Draft, event: &mut Fields) {
     event.put("args", Json::Object(args.into_map()));
 }
 
-/// Reads what an agent does: its thought, and a call.
+/// Reads an action of an agent: its thought, and a call.
 fn action(event: &mut Fields, kind: &str) -> Draft {
     let mut draft = Draft::new("assistant");
     let mut args = event.object("args").unwrap_or_default();
@@ -122,7 +122,7 @@ fn action(event: &mut Fields, kind: &str) -> Draft {
     draft
 }
 
-/// Reads what came back: the result of a call, or words of the program.
+/// Reads an observation: the result of a call, or words of the program.
 fn observation(event: &mut Fields) -> Draft {
     let kind = event.str("observation").unwrap_or_default().to_owned();
     let mut metadata = event.object("tool_call_metadata").unwrap_or_default();

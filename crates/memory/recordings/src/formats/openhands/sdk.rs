@@ -1,4 +1,4 @@
-//! Events of the SDK: their `kind` names what they are.
+//! Events of the SDK. The `kind` of an event names its type.
 
 use accp_context::Recorded;
 use serde_json::{Value as Json, json};
@@ -9,7 +9,7 @@ use crate::formats::fields::{Fields, merge};
 use crate::formats::listed::{has_text, value};
 use crate::formats::parts;
 
-/// Returns the id of the answer of a model that an event belongs to, if the event is a call.
+/// Returns the id of the model's answer that a call belongs to; `None` for other events.
 pub(super) fn answer_of(event: &Fields) -> Option<String> {
     let is_call = event.str("kind") == Some("ActionEvent");
     event
@@ -18,8 +18,8 @@ pub(super) fn answer_of(event: &Fields) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Adds a call to the message before it: a model asked for both in one answer. Returns a message that has words of
-/// its own.
+/// Adds a call to the message before it, because a model asked for both in one answer. Returns the next message
+/// instead if it has words of its own.
 pub(super) fn join(before: &mut Json, next: Json) -> Option<Json> {
     let Json::Object(mut next) = next else {
         return Some(next);
@@ -57,7 +57,7 @@ pub(super) fn is_event(json: &Json) -> bool {
     kind && has_text(json, "timestamp")
 }
 
-/// Reads an event. Returns one that no model saw.
+/// Reads an event. Returns the event as `Err` if no model saw it.
 pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fields> {
     let kind = event.str("kind").unwrap_or_default().to_owned();
     let draft = match kind.as_str() {
@@ -108,7 +108,7 @@ pub(super) fn message(mut event: Fields, out: &mut Vec<Json>) -> Result<(), Fiel
     Ok(())
 }
 
-/// Adds what the model thought, in blocks or as a text that these repeat.
+/// Adds the thinking of the model: the blocks, or else the text, which the blocks would repeat.
 fn thinking(draft: &mut Draft, fields: &mut Fields) {
     let blocks = fields.list("thinking_blocks").unwrap_or_default();
     if blocks.is_empty()
@@ -153,7 +153,7 @@ fn content(draft: &mut Draft, json: Option<Json>) {
     });
 }
 
-/// Reads what an agent does: its thought, and a call.
+/// Reads an action of an agent: its thought, and a call.
 fn action(event: &mut Fields) -> Draft {
     let mut draft = Draft::new("assistant");
     thinking(&mut draft, event);

@@ -9,7 +9,7 @@ use super::flat::{self, FLAT};
 use super::otlp::{ATTRIBUTES, plain, taken};
 use super::tools::{self, Tool};
 
-/// The attributes that hold messages, in the order in which they were said.
+/// The attributes that hold messages, in the order in which the messages were said.
 const HOLDERS: [(&str, Holder); 8] = [
     ("gen_ai.system_instructions", Holder::System),
     ("gen_ai.input.messages", Holder::Messages("user")),
@@ -59,11 +59,11 @@ enum Holder {
 pub(super) enum Value {
     /// Instructions: a text, or parts.
     System(Json),
-    /// Messages, or the words of this role.
+    /// Messages, or a text that this role said.
     Messages(Json, &'static str),
     /// The message of an event, of this role.
     Event(&'static str, Map<String, Json>),
-    /// What a tool was asked and what it answered.
+    /// The arguments and the result of a tool.
     Tool(Tool),
 }
 
@@ -96,8 +96,8 @@ pub(super) fn holds(json: &Json) -> bool {
     }
 }
 
-/// Returns whether a value of an object has such an attribute or event inside. In attributes their own names
-/// count, and events: what else a value of an attribute holds, such as a schema, is not of the span.
+/// Returns whether a value of an object holds such an attribute or event. In a table of attributes, only the names of
+/// the attributes and the list of events count. Other values, such as a schema, do not belong to the span itself.
 fn has_inside(key: &str, value: &Json) -> bool {
     if ATTRIBUTES.contains(&key) {
         let own = match value {
@@ -118,7 +118,7 @@ fn has_inside(key: &str, value: &Json) -> bool {
     }
 }
 
-/// Returns whether this is the whole name of an attribute or an event that holds messages.
+/// Returns whether this is the full name of an attribute or an event that holds messages.
 fn is_named(key: &str) -> bool {
     HOLDERS.iter().any(|(holder, _)| *holder == key)
         || event_role(key).is_some()
@@ -131,7 +131,7 @@ fn event_role(name: &str) -> Option<&'static str> {
     found.map(|(_, role)| *role)
 }
 
-/// Takes all that holds messages out of a document.
+/// Takes all attributes and events that hold messages out of a document.
 pub(super) fn take(json: &mut Json, out: &mut Vec<Found>) {
     let mut spans = 0;
     walk(json, 0, &mut spans, out);
@@ -223,7 +223,7 @@ const START: [&str; 6] = [
     "time_unix_nano",
     "observedTimeUnixNano",
 ];
-/// Where no end was recorded, the beginning counts.
+/// The keys of the end of a span, the first that is there. If no end was recorded, the beginning counts.
 const END: [&str; 8] = [
     "endTimeUnixNano",
     "end_time_unix_nano",
@@ -316,7 +316,7 @@ fn value_of(key: &str, value: Json) -> Json {
     }
 }
 
-/// Takes what an event says out of its attributes.
+/// Takes the keys of a message out of the attributes of its event.
 fn said(attributes: &mut Json) -> Map<String, Json> {
     let is_said = |key: &str| SAID.contains(&key);
     let mut out = Map::new();

@@ -1,4 +1,4 @@
-//! Messages in attributes of one value each, such as `gen_ai.prompt.0.content`.
+//! Messages that are spread over attributes of one value each, such as `gen_ai.prompt.0.content`.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use super::otlp::{ATTRIBUTES, plain};
 
-/// The beginnings of such attributes, and the role of a message without one.
+/// The prefixes of such attributes, and the role of a message that names no role.
 pub(super) const FLAT: [(&str, &str); 2] = [
     ("gen_ai.prompt.", "user"),
     ("gen_ai.completion.", "assistant"),
@@ -81,7 +81,7 @@ fn drain(map: &mut Map<String, Json>, begins: &str, put: &mut impl FnMut(&str, J
     });
 }
 
-/// Sets a value at a path of names with dots. A name that is taken already gets a prime.
+/// Sets a value at a path of names with dots. If a name is taken already, a prime is added to it.
 fn set(json: &mut Json, path: &str, value: Json) {
     let Json::Object(map) = json else { return };
     match path.split_once('.') {

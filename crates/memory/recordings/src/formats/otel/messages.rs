@@ -25,8 +25,7 @@ const ABOUT: [&str; 8] = [
     "signature",
 ];
 
-/// Reads what an attribute, an event or the span of a tool holds. `said` is what the other messages
-/// say.
+/// Reads the value of an attribute, an event or the span of a tool. `leaves` are the leaves of the other messages.
 pub(super) fn read(value: Value, leaves: &Leaves, out: &mut Vec<Json>) {
     match value {
         Value::Tool(tool) => out.extend(tool.messages(leaves)),
@@ -132,7 +131,7 @@ fn result(json: Json) -> Option<Json> {
     Some(draft.into_json())
 }
 
-/// Returns whether this is a part with the words of this format.
+/// Returns whether this is a part with the keys of this format.
 pub(super) fn is_part(part: &Json) -> bool {
     let has = |key: &str| part.get(key).is_some();
     match part["type"].as_str().unwrap_or_default() {

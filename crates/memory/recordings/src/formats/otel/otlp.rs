@@ -23,8 +23,8 @@ pub(super) fn get(map: &Map<String, Json>, key: &str) -> Option<Json> {
         .filter(|value| !value.is_null())
 }
 
-/// Returns a value of OTLP JSON as plain JSON: `{"stringValue": ..}`, `{"arrayValue": ..}` and so
-/// on. Other JSON stays, and so does a list that says more than its values.
+/// Returns a value of OTLP JSON as plain JSON: `{"stringValue": ..}`, `{"arrayValue": ..}` and so on. Other JSON
+/// stays, and so does a list with other keys beside its values.
 pub(super) fn plain(json: Json) -> Json {
     let only = json.as_object().filter(|map| map.len() == 1);
     let Some((key, value)) = only.and_then(|map| map.iter().next()) else {
@@ -82,8 +82,7 @@ fn values(holder: &Json) -> Option<&[Json]> {
     }
 }
 
-/// Returns whether these are the entries of an object: each has a key of its own, and says no more
-/// than its value.
+/// Returns whether these are the entries of an object: each has a different key, and nothing else but its value.
 fn is_table(entries: &[Json]) -> bool {
     let mut keys = HashSet::new();
     entries.iter().all(|entry| {

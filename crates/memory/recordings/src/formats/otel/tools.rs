@@ -1,4 +1,4 @@
-//! Spans of tools: what a tool was asked and what it answered.
+//! Spans of tools: the arguments and the result of a call.
 
 use serde_json::{Map, Value as Json};
 
@@ -11,12 +11,12 @@ use super::otlp::get;
 const ARGUMENTS: &str = "gen_ai.tool.call.arguments";
 const RESULT: &str = "gen_ai.tool.call.result";
 
-/// Returns whether an attribute holds what a tool was asked or answered.
+/// Returns whether an attribute holds the arguments or the result of a call.
 pub(super) fn is_said(key: &str) -> bool {
     key == ARGUMENTS || key == RESULT
 }
 
-/// What the span of a tool says. The span keeps it, too.
+/// The call and the result that the span of a tool holds. The span keeps these values, too.
 #[derive(Debug, Clone)]
 pub(super) struct Tool {
     name: Option<Json>,
@@ -40,7 +40,8 @@ pub(super) fn of(span: &Map<String, Json>) -> Option<Tool> {
 }
 
 impl Tool {
-    /// Returns the messages for what no other message says: `said` are the leaves of all others.
+    /// Returns messages for the arguments and the result, if no other message has them. `leaves` are the leaves of
+    /// all other messages.
     pub(super) fn messages(self, leaves: &Leaves) -> Vec<Json> {
         let is_new = |value: &Json| leaves.first_lost(value, Format::Otel).is_some();
         let mut out = Vec::new();

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use crate::fallback::instruction::Instruction;
 use crate::vocabulary::{Vocabulary, Word};
 
-/// The receiver in the model's packet. The caller's takes its place.
+/// The receiver in the model's packet. The receiver of the caller takes its place.
 const AGENT: &str = "AGENT";
 
-/// Returns the system prompt: the form of a packet, and the words that there are.
+/// Returns the system prompt: the form of a packet, and the words of the vocabulary.
 pub(super) fn system(vocabulary: &Vocabulary) -> String {
     let mut text = format!(
         "You write AACP packets. Turn the instruction between <instruction> and </instruction> into \

@@ -1,7 +1,7 @@
 //! The marker that shows that a caller of the model is alive: a locked file beside the registry.
 //!
-//! The system ends the lock with the process. So an instruction whose caller was killed does not wait
-//! for the end of the lease, which remains for a caller that hangs.
+//! The system ends the lock with the process. So the next caller does not wait for the end of the lease of a killed
+//! caller. The lease is still needed for a caller that hangs.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The text between the name of the registry and the number of the caller.
 const MARK: &str = "-call-";
 
-/// The marker of a caller. It is removed when this is dropped.
+/// The marker of a caller. Dropping this value removes the marker.
 #[derive(Debug)]
 pub(super) struct Call {
     path: PathBuf,
@@ -19,8 +19,8 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// Creates the marker, before others can read of the call, and removes the markers of killed callers. The
-    /// caller has the write lock of the registry, so that no other process does the same at that time.
+    /// Creates the marker, before other processes can see the call, and removes the markers of killed callers. The
+    /// caller holds the write lock of the registry, so no other process does this at the same time.
     pub(super) fn begin(registry: &Path, holder: u64) -> io::Result<Self> {
         sweep(registry)?;
         let path = sign(registry, holder);

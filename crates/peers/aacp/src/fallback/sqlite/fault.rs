@@ -22,7 +22,7 @@ pub(super) enum Fault {
     Version { found: i32, read: i32 },
     /// The file cannot have a write-ahead log.
     NoWal(String),
-    /// Others can read this file, whose mode is this.
+    /// Others can read this file, which has this mode.
     #[cfg(unix)]
     Open { file: String, mode: u32 },
     /// There is another entry of this key.
@@ -34,7 +34,7 @@ const FOREIGN: &str = "the file is not a registry of instructions: name another 
 const EMPTY: &str = "the file is empty: add an entry first, or name the file of a registry";
 
 impl Fault {
-    /// Returns the error, as it leaves the registry.
+    /// Returns the error of the registry, with the name of the file.
     pub(super) fn in_file(self, file: &str) -> RegistryError {
         use RegistryErrorKind as Kind;
         let (kind, text) = match self {

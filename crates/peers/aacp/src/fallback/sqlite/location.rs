@@ -9,8 +9,8 @@ use super::fault::Fault;
 /// The files that may stand beside a registry.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Creates the file for its owner alone, if it is not there. In a work tree of Git it gets an entry in
-/// the ignore file of its folder first.
+/// Creates the file for its owner alone, if it does not exist. In a work tree of Git, the file gets an entry in the
+/// ignore file of its folder first.
 pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
     // An empty file is treated as a new one, because its creation may have been interrupted.
     match fs::metadata(path) {
@@ -33,8 +33,7 @@ pub(super) fn prepare(path: &Path) -> Result<(), Fault> {
     closed(path)
 }
 
-/// Checks that only the owner can read the file and those beside it. SQLite gives these the mode of the
-/// file.
+/// Checks that only the owner can read the file and those beside it. SQLite gives the files beside it the same mode.
 pub(super) fn closed(path: &Path) -> Result<(), Fault> {
     is_closed(path)?;
     for end in BESIDE {
@@ -72,7 +71,7 @@ fn is_closed(_: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Adds the file and those beside it to `.gitignore` in its folder, if that is in a work tree.
+/// Adds the file and the files beside it to `.gitignore` in its folder, if the folder is in a work tree.
 fn ignore(path: &Path) -> Result<(), Fault> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,

@@ -1,4 +1,4 @@
-//! Rows with a checksum: how they are written, and how they are read without trust.
+//! Writes rows with a checksum, and reads rows without trusting the file.
 
 use accp_registry::Hash;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
