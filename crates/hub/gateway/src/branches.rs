@@ -188,11 +188,14 @@ impl Branches {
         lock(&self.open).weigh(id, bytes);
     }
 
-    /// Makes a session plain from now on. If it is held open, its branches and asides are forgotten.
+    /// Makes a session plain from now on, and forgets its branches and asides.
     pub(crate) fn make_plain(&self, id: &str, now: i64) -> Result<(), LedgerError> {
         match self.found(id) {
             Some(session) => self.make_all_plain(&mut lock(&session), now),
-            None => self.ledger.make_plain(id, now),
+            None => {
+                self.ledger.forget(id)?;
+                self.ledger.make_plain(id, now)
+            }
         }
     }
 

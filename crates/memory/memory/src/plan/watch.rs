@@ -148,7 +148,7 @@ impl Recovered {
     /// Adds words of a message and the reason, unless they are already there.
     fn add(&mut self, message: usize, words: &str, reason: &str) {
         let quoted: Vec<_> = words.lines().map(|line| format!("> {line}")).collect();
-        let part = format!("**ListMessage {message}:**\n{}\n", quoted.join("\n"));
+        let part = format!("**Message {message}:**\n{}\n", quoted.join("\n"));
         let reason = format!("**Reason:** {reason}\n");
         for (all, one) in [(&mut self.parts, part), (&mut self.reasons, reason)] {
             if !all.contains(&one) {
