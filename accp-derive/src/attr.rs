@@ -1,4 +1,4 @@
-//! The attributes: `#[accp(..)]`, or the name that the protocol gives.
+//! The attributes of the derives: `#[accp(..)]` for frames, and `#[aacp(..)]` for packets.
 
 mod bound;
 mod case;

@@ -177,7 +177,7 @@ fn main() {
         ] {
             let parts: Vec<&str> = match what {
                 "one word of a megabyte" => vec![text],
-                // Lines in groups of some kilobytes.
+                // Parts of about four kilobytes, cut at a space, a line feed or a comma.
                 _ => parts(text),
             };
             race(

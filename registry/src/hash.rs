@@ -176,7 +176,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Field, Schema};
+    use crate::model::Field;
     use crate::types::Type;
 
     fn canonical(text: &str) -> String {
@@ -293,5 +293,18 @@ mod tests {
             };
             prop_assert_eq!(of_default(a) == of_default(b), a.to_bits() == b.to_bits());
         }
+    }
+
+    #[test]
+    fn a_change_of_a_registry_changes_its_hash() {
+        let mut registry = Registry::standard();
+        let before = registry.hash();
+        let mut schema = Schema::new("finding", "FD");
+        schema.fields.push(Field::new("topic", Type::String));
+        registry.register(schema).unwrap();
+        let added = registry.hash();
+        assert_ne!(added, before);
+        let read = Registry::from_json(&registry.to_json().to_string()).unwrap();
+        assert_eq!(read.hash(), added);
     }
 }

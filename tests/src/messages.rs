@@ -382,7 +382,7 @@ pub fn any_value(depth: u32) -> impl Strategy<Value = Value<'static>> {
     })
 }
 
-/// Returns maps with keys inside and outside the key set.
+/// Returns maps. Some of their keys can be keys of a frame, and some cannot.
 fn map(value: impl Strategy<Value = Value<'static>>) -> impl Strategy<Value = Value<'static>> {
     let key = prop_oneof![4 => "[a-z_]{1,3}", 1 => text(), 1 => Just("_".to_owned())];
     prop::collection::vec((key, value), 0..4)

@@ -125,8 +125,8 @@ proptest! {
         prop_assert_eq!(Review { others: review.others.clone(), ..read }, review);
     }
 
-    /// Each field in turn is missing, or has a value that the type cannot hold. Either is an error, unless
-    /// the type allows it.
+    /// Each field in turn is missing, or stands twice. A missing field is an error, unless the type allows it. A field
+    /// that stands twice is always an error.
     #[test]
     fn aacp_35_a_packet_without_a_field_is_read_only_if_the_type_allows(review in review()) {
         let text = review.to_packet().unwrap();

@@ -1,4 +1,4 @@
-//! Bounds that stand in place of those of the derive.
+//! Bounds that a user writes instead of the bounds that the derive would add.
 
 use proc_macro2::TokenStream;
 

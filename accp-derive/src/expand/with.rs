@@ -65,7 +65,7 @@ impl<'f> With<'f> {
         )
     }
 
-    /// Returns the value of the field after its payload is read.
+    /// Returns the code that makes the value of the field after the payload was read.
     pub(super) fn construct(self, slot: &Ident, by: &str) -> TokenStream {
         let (kind, convert, ty, name) = (self.kind(), self.convert(), self.ty, &self.wire.name);
         match &self.wire.default {

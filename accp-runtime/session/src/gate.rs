@@ -21,13 +21,12 @@ use crate::delivery::parts::Part;
 use crate::gate::envelope::{ids, is_not_early};
 use crate::gate::numbers::{Missing, Numbers};
 use crate::gate::summary::WantedSummary;
-use crate::interface::output::Seen;
 use crate::log::entry::{Entry, EntryKind};
 use crate::log::mid::{MemberId, Mid};
 use crate::options::{Rules, ValueLimits};
 use crate::side::Side;
 use crate::state::State;
-use crate::state::seen::{ConsumedId, Ids, SeenSet};
+use crate::state::seen::{ConsumedId, SeenSet};
 use crate::wire::control::Control;
 use crate::wire::refusal::Refusal;
 use crate::wire::scan::Scanned;
@@ -243,11 +242,6 @@ impl Gate {
         let place = self.seen.get(mid);
         let place = place.filter(|place| place.sender == member)?;
         Some(!place.dropped)
-    }
-
-    /// Restores the ids that were consumed: those of a snapshot, and those after it.
-    pub(crate) fn restore_seen(&mut self, ids: Ids, seen: &[Seen]) {
-        self.seen = SeenSet::from_stored(ids, seen);
     }
 }
 

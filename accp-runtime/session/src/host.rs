@@ -38,7 +38,7 @@ use crate::send::encode::Composed;
 use crate::side::Side;
 use crate::side::fold::{RestoreError, with_kept};
 use crate::state::effect::Effect;
-use crate::state::seen::Ids;
+use crate::state::seen::SeenSet;
 use crate::wire::control::Control;
 use crate::wire::link::Piece;
 use crate::wire::refusal::Refusal;
@@ -162,14 +162,13 @@ impl Host {
         // a session commits nothing.
         side.owes_epoch = side.batch.get().epoch.take().is_some();
         let mut gate = Gate::default();
-        let mut ids = Ids::default();
         if let Some(snapshot) = &stored.snapshot {
             let beside = side.restore(snapshot)?;
             gate.numbers = serde_json::from_value::<Numbers>(beside.judge)
                 .map_err(|error| RestoreError::new(snapshot.position, &error))?;
-            ids = beside.ids;
+            gate.seen = SeenSet::from_ids(beside.ids);
         }
-        gate.restore_seen(ids, &stored.seen);
+        gate.seen.add_stored(&stored.seen);
         let registry = with_kept(&side.options.registry, &stored.registries);
         for entry in &stored.entries {
             side.replay(entry, |state, frame, effect| {

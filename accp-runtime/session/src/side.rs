@@ -97,7 +97,7 @@ pub(crate) struct Side {
 
 /// The key of a whole registry.
 pub(crate) const ALL_SCHEMAS: &str = "reg_all";
-/// The key of the same schemas, which a host compares with its own and does not take over.
+/// The key of a whole registry that a host compares with its own registry and does not take over.
 pub(crate) const COMPARED_SCHEMAS: &str = "reg_compared";
 
 impl Side {

@@ -54,6 +54,6 @@ pub fn bench() {
     figure("open", median(opens), "ms", Goal::None);
     figure("load", median(loads), "ms", Goal::None);
     figure("restore_host", median(restores), "ms", Goal::None);
-    figure("all", median(all), "ms", Goal::AtMost(100.0));
+    figure("all", median(all), "ms", Goal::AtMost(60.0));
     println!();
 }

@@ -349,7 +349,7 @@ fn a_member_of_a_log_that_the_host_has_lost_and_discarded() {
     *room.host.store.lock().unwrap() = backup;
     let now = room.now;
     room.host.restart(now).unwrap();
-    for n in 100..130 {
+    for n in 100..160 {
         let message = say(n);
         let sent = Outbound::message(&message);
         room.host.session_mut().send(&sent, now).unwrap();

@@ -93,8 +93,8 @@ fn task(text: String) -> ScheduleReq<'static> {
     }
 }
 
-/// The answer arrives complete, in each numbering and chain and at each length. Frames that the
-/// member sends on its own initiative wait for the handler.
+/// The long answer arrives complete, under each numbering, with and without a named chain. Frames that the member sends
+/// on its own initiative wait for the handler.
 #[test]
 fn a_question_gets_its_answer() {
     for (scope, chain) in [

@@ -93,8 +93,8 @@ fn arrows(tree: &Tree) -> Arrows {
     arrows
 }
 
-/// The modules of one folder, by the path of the folder, each with its imports from its neighbours. Each import has one
-/// arrow between files as an example.
+/// For the path of each folder, the paths of the neighbours that its modules import from. Each import has one arrow
+/// between files as an example.
 type Rooms = BTreeMap<Vec<String>, BTreeMap<Vec<String>, (usize, usize)>>;
 
 /// Returns the neighbours that import from each other in both directions, as lines with an example of each arrow.

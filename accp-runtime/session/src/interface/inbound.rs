@@ -66,7 +66,8 @@ impl Inbound {
         self.redelivered
     }
 
-    /// Returns the place in the log, which marks the frame handled.
+    /// Returns the position of the frame in the log. [`Session::handled`](crate::Session::handled) takes this position
+    /// to mark the frame handled.
     pub fn position(&self) -> u64 {
         self.position
     }

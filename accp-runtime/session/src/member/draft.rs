@@ -17,7 +17,7 @@ use crate::log::entry::EntryKind;
 use crate::log::mid::{MemberId, Mid};
 use crate::options::Scope;
 use crate::state::effect::Effect;
-use crate::state::seen::{ConsumedId, Ids, SeenSet};
+use crate::state::seen::{ConsumedId, SeenSet};
 use crate::state::shared::StateUpdate;
 use crate::wire::control::Control;
 use crate::wire::inline;
@@ -75,9 +75,11 @@ pub(crate) struct DraftHost {
 impl DraftHost {
     /// Restores what this side knows about such a host from the store of the side.
     pub(crate) fn of(stored: &Stored) -> Self {
+        let mut seen = SeenSet::default();
+        seen.add_stored(&stored.seen);
         Self {
             number: stored.outbox_sequence.saturating_sub(1),
-            seen: SeenSet::from_stored(Ids::default(), &stored.seen),
+            seen,
             asked: None,
             hellos: 0,
             acknowledges: false,

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// Gaps that a session remembers of each member. The numbers in older gaps count as put; reading
-/// such a value fails, because no store has it.
+/// The most gaps that a session remembers for each member. A number in an older gap counts as the number of a value
+/// that the member has put. Reading that value fails, because no store has it.
 const GAPS: usize = 64;
 
 /// The numbers of the values that a member has put: all up to the last, except some gaps. A gap is

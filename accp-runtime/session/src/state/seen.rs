@@ -230,8 +230,8 @@ impl SeenSet {
         })
     }
 
-    /// Returns the ids of a snapshot and those that were consumed after it. The store may give all ids.
-    pub(crate) fn from_stored(ids: Ids, seen: &[Seen]) -> Self {
+    /// Returns the ids of a snapshot.
+    pub(crate) fn from_ids(ids: Ids) -> Self {
         let mut set = Self::default();
         for (start, run) in ids.open {
             set.open.insert(run.sender, (start, run));
@@ -240,18 +240,21 @@ impl SeenSet {
         for (start, run) in ids.runs {
             set.keep(start, run);
         }
+        set
+    }
+
+    /// Adds the ids that a store has. Some of them may be in the set, because a store may give all ids.
+    pub(crate) fn add_stored(&mut self, seen: &[Seen]) {
         for seen in seen {
-            if set.get(&seen.mid).is_some() {
-                continue;
-            }
             let place = ConsumedId {
                 sender: seen.sender,
                 sequence: seen.sequence,
                 dropped: seen.dropped,
             };
-            set.insert(&seen.mid, place);
+            if self.get(&seen.mid).is_none() {
+                self.insert(&seen.mid, place);
+            }
         }
-        set
     }
 }
 
@@ -293,7 +296,7 @@ mod tests {
                 // A restart at each place, from a snapshot if it can hold the ids.
                 if restarts[sequence % restarts.len()] && let Some(ids) = set.to_ids() {
                     let text = serde_json::to_string(&ids).unwrap();
-                    set = SeenSet::from_stored(serde_json::from_str(&text).unwrap(), &[]);
+                    set = SeenSet::from_ids(serde_json::from_str(&text).unwrap());
                 }
             }
             for (mid, _, _) in &ids {

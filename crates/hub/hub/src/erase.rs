@@ -73,7 +73,7 @@ async fn take(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refus
         session,
         entries,
         dry_run = asked.dry_run,
-        "data is erased on request"
+        "an erasure was asked for"
     );
     Ok(describe_erasure(session, &plan, !asked.dry_run))
 }

@@ -120,7 +120,7 @@ enum Turn {
     Beat,
 }
 
-/// A message on a socket that is forwarded.
+/// The next event of a socket whose messages this hub forwards to another hub.
 enum Came {
     Peer(Option<Result<Message, axum::Error>>),
     /// From the other hub, if it was not silent for too long.

@@ -221,7 +221,8 @@ const AFTER_NAME: usize = 6;
 /// The least length of a token after `Bearer `.
 const AFTER_BEARER: usize = 16;
 
-/// Returns whether a text holds a secret after a name that announces one, such as `password=`.
+/// Returns whether a text holds a secret: after a name such as `password=`, after `Bearer `, or in a block that begins
+/// with `-----BEGIN`.
 fn has_secret(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let is_named = NAMES.iter().any(|name| {

@@ -136,9 +136,9 @@ impl Outbox {
         !self.to_ask.is_empty()
     }
 
-    /// Returns the ids of the frames to ask about next. If the host has not answered the first frame
-    /// for long, it may have dropped this frame in an earlier run, and the store of this side is an
-    /// older copy.
+    /// Returns the ids of the frames to ask about next. If there are none and the host has not answered the first frame
+    /// of the outbox for a long time, this side asks about that frame. The host may have dropped that frame in an
+    /// earlier run. Then the store of this side is an older copy.
     pub(crate) fn asks(&self) -> Vec<Mid> {
         let is_silent = !self.has_to_ask() && self.retry.tries() >= SILENT;
         let first = self.frames.iter().take(usize::from(is_silent));
@@ -153,6 +153,10 @@ impl Outbox {
         if let Some(mid) = first.filter(|mid| asked.contains(mid) && gone.contains(mid)) {
             self.number_unknown = true;
             self.consumed_before(&mid, None, until);
+            // This frame may wait here for the other parts of its frame. It must not go out again meanwhile.
+            if let Some(taken) = self.taken.back_mut() {
+                taken.gone = true;
+            }
         }
         let is_asked = |frame: &mut Outgoing| asked.contains(&frame.mid);
         self.to_ask.extract_if(.., is_asked).collect()
@@ -198,8 +202,8 @@ impl Outbox {
         place
     }
 
-    /// Makes a frame go out again that the host has never taken, although it has taken the frames up to
-    /// `last`. The frame goes behind them, as if it was sent later.
+    /// Puts back a frame that the host has never taken, although the host has taken the frames up to `last`. The frame
+    /// goes out again behind these frames, as if it was sent later.
     pub(crate) fn never_taken(&mut self, frame: Outgoing, last: Option<&Mid>) {
         let place = last.and_then(|last| self.find(last)).map_or(0, |at| at + 1);
         self.anew.insert(frame.order, true);
@@ -304,5 +308,27 @@ mod tests {
         assert!(outbox.log_ends_at(802));
         assert_eq!(outbox.asks(), [mid]);
         assert!(outbox.passed_by(2_000).is_empty());
+    }
+
+    #[test]
+    fn a_dropped_part_does_not_go_out_again_while_it_waits_for_the_other_part() {
+        let mids = [1, 2].map(|n| Mid::parse(&format!("10100000100{n}")));
+        let part = |n: usize| Outgoing {
+            order: n as u64,
+            mid: mids[n - 1].clone(),
+            head: "@a1>req:plan{n:1}".to_owned(),
+            tail: format!(",ts:1714000000,pt:{n}/2,of:{}", mids[0]),
+        };
+        let mut outbox = Outbox::new(vec![part(1), part(2)], 1, Duration::from_secs(1));
+        for mid in &mids {
+            assert!(outbox.passed_by(9).is_empty());
+            assert_eq!(outbox.frames().next().map(|frame| &frame.mid), Some(mid));
+            let asked = std::slice::from_ref(mid);
+            assert!(outbox.answered(asked, asked, 9).is_empty());
+            outbox.go_again();
+        }
+        let settled = outbox.passed_by(9);
+        assert!(settled.iter().all(|taken| taken.gone));
+        assert!(settled.iter().map(|taken| &taken.frame.mid).eq(&mids));
     }
 }

@@ -28,8 +28,7 @@ const LOCK: &str = "SELECT l.session, l.agent, l.fence
     JOIN accp_lease l ON l.session = u.session AND l.agent = u.agent
     ORDER BY l.session, l.agent FOR NO KEY UPDATE OF l";
 
-/// Locks the rows of sides, and adds the step in the third array to each number. Missing rows are
-/// made.
+/// Locks the rows of sides, and adds to the fence of each side its step from the third array. Makes missing rows.
 const RAISE: &str = r#"INSERT INTO accp_lease AS l (session, agent, fence)
     SELECT u.session, u.agent, u.step
     FROM unnest($1::text[], $2::text[], $3::bigint[]) u (session, agent, step)

@@ -185,7 +185,7 @@ pub(crate) fn read_inbox(columns: &mut Columns<'_>) -> Result<(MemberId, String)
     Ok((columns.member()?, columns.text()?.into()))
 }
 
-/// Reads a frame of the outbox from the columns behind the side.
+/// Reads a frame of the outbox from the columns after `side`.
 pub(crate) fn read_outgoing(columns: &mut Columns<'_>) -> Result<Outgoing, Damage> {
     Ok(Outgoing {
         order: columns.number()?,

@@ -13,7 +13,7 @@ use super::text::{collapse, structured};
 
 /// The tokens that the first prompt has to show of a longer message.
 pub(crate) const SHOWN_TOKENS: usize = 2000;
-/// The tokens of the head of a longer message; the rest is its tail.
+/// How many of the shown tokens are from the head of a longer message; the others are from its tail.
 pub(crate) const HEAD_TOKENS: usize = 1333;
 /// The share of the characters that the prompt has to show, in percent.
 const STANDS: usize = 98;

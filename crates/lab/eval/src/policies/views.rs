@@ -6,8 +6,8 @@ use std::sync::Arc;
 use accp_context::view::{PartKind, Prompt, PromptLimits};
 use accp_memory::policy::{Agent, Frames, Kind, Message, Opening, Policy, Segment};
 
-/// Shows messages as views by the registry of the opening. Above the limits the older messages become facts
-/// ([`Prompt`]). All agents share this part, after their own system prompts.
+/// Shows messages as views, with the registry of the opening. Above the limits, older messages become facts
+/// ([`Prompt`]). The prompt of each agent ends with these views and facts, after the agent's own system prompts.
 #[derive(Debug)]
 pub(crate) struct Views {
     tools: Option<Segment>,

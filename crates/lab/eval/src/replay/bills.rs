@@ -85,7 +85,8 @@ fn assert_near(found: f64, expected: f64) {
 fn a_list_is_billed_by_its_texts_and_four_tokens_a_message() {
     let measure = whole(&two_turns(), marks(10));
     assert_eq!(measure.net.prompts, [13, 24]);
-    // The first prompt is written, and the second one reads it.
+    // The provider writes the first prompt to its cache. For the second prompt, it reads these 13 tokens and
+    // writes the other 11.
     assert_near(cost(&measure), 13.0 * 1.25 + 13.0 * 0.1 + 11.0 * 1.25);
     assert_eq!(measure.changes.found, 0);
     assert_eq!((measure.refused.found, measure.refused.wanted), (0, 2));

@@ -28,7 +28,8 @@ const OWN: [&str; 15] = [
 ];
 /// The types of items that mean the same without their `id`.
 const WITHOUT: [&str; 3] = ["message", "function_call", "custom_tool_call"];
-/// The outputs that answer calls of the program. Some servers take a `function_call_output` for a call of a shell, too.
+/// The types of items with the output of a call that the program runs, and not the provider. Some servers take a
+/// `function_call_output` for a call of a shell, too.
 const OUTPUTS: [&str; 6] = [
     "function_call_output",
     "custom_tool_call_output",

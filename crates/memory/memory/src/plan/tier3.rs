@@ -30,7 +30,7 @@ const REQUESTS: u64 = 50;
 const TRIES: usize = 4;
 /// How many tokens a summary may gain where it is put into its message, because tokens do not add up exactly.
 const SEAM: u64 = 2;
-/// A first request up to this share of a window is shown whole in any case, in thousandths.
+/// The share of the window, in thousandths, up to which a summary has to show the first request whole.
 const INTENT: u64 = 125;
 
 /// How many tokens the message with a summary may have.

@@ -16,7 +16,8 @@ pub(super) struct Cut<'t> {
     pub(super) before: &'t str,
 }
 
-/// Returns the head and the tail of a text, quoted, in at most this many tokens if a few words fit at all.
+/// Returns the head and the tail of a text, quoted, in at most this many tokens. If no words of the text fit, the
+/// result has none of them, and may have more tokens.
 pub(super) fn shortened(cut: &Cut<'_>, tokens: usize, counter: &dyn TokenCounter) -> String {
     let all: Vec<usize> = cut.text.char_indices().map(|(at, _)| at).collect();
     // A token seldom has more than eight characters, so the search tries at most twelve for each

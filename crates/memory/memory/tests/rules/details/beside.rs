@@ -1,4 +1,4 @@
-//! Faults beside the messages of a request, and faults of all messages together.
+//! Faults in a request outside its messages, and faults of all messages together.
 
 use accp_memory::Form;
 use serde_json::{Value as Json, json};
