@@ -190,13 +190,11 @@ impl Branches {
 
     /// Makes a session plain from now on, and forgets its branches and asides.
     pub(crate) fn make_plain(&self, id: &str, now: i64) -> Result<(), LedgerError> {
-        match self.found(id) {
-            Some(session) => self.make_all_plain(&mut lock(&session), now),
-            None => {
-                self.ledger.forget(id)?;
-                self.ledger.make_plain(id, now)
-            }
+        if let Some(session) = self.found(id) {
+            return self.make_all_plain(&mut lock(&session), now);
         }
+        self.ledger.forget(id)?;
+        self.ledger.make_plain(id, now)
     }
 
     /// Makes an open session plain from now on, and forgets its branches and asides.

@@ -16,7 +16,7 @@ const TOGETHER: usize = 256;
 pub(crate) struct App {
     pub(crate) config: Config,
     pub(crate) client: reqwest::Client,
-    /// The client for WebSockets, which need HTTP/1.1.
+    /// The client for WebSocket connections, which need HTTP/1.1.
     pub(crate) sockets: reqwest::Client,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) branches: Arc<Branches>,

@@ -1,4 +1,4 @@
-//! WebSockets between clients and providers. Their bytes pass unread.
+//! WebSocket connections between clients and providers. Their bytes pass unread.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Tests that WebSockets pass unread.
+//! Tests that the bytes of WebSocket connections pass unread.
 
 use accp_gateway::Policy;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

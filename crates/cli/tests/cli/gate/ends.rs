@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::super::hub::Running;
+use super::client::Open;
 use super::{COOK, Client, DEV, TestHub, frame};
 
 /// Fills the log of the session `lunch` with more bytes than the buffers of two sockets hold.
@@ -131,8 +132,11 @@ frames_per_second = 10000
     let headers = [kind, ("content-length", "4000")];
     let open = |_| dev.open("POST", "/accp/v1/frames", &headers, &[b'x'; 2400]);
     let mut held: Vec<_> = (0..3).map(open).collect();
-    let at = held.iter().cycle().position(|open| open.is_answered());
-    let refused = held.swap_remove(at.unwrap() % 3).finish();
+    let refused = loop {
+        if let Some(at) = held.iter().position(Open::is_answered) {
+            break held.swap_remove(at).finish();
+        }
+    };
     assert_eq!(refused.status, 429, "{refused:?}");
     assert!(
         refused.body.contains("fewer_bytes_of_bodies"),
