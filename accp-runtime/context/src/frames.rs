@@ -24,7 +24,7 @@ pub struct CheckpointSync<'a> {
     ///
     /// `at` on the wire: an integer.
     pub at: i64,
-    /// Why: done, hot, esc, phase, comp.
+    /// The reasons for it: done, hot, esc, phase, comp.
     ///
     /// `on` on the wire: a list of strings. Absent and `~` mean `None`.
     #[accp(rename = "on")]
@@ -45,11 +45,11 @@ pub struct CheckpointSync<'a> {
     ///
     /// `from` on the wire: a string. Absent and `~` mean `None`.
     pub from: Option<Cow<'a, str>>,
-    /// Where its frames are: p12-p20.
+    /// The positions of its frames: p12-p20.
     ///
     /// `cold` on the wire: a string. Absent and `~` mean `None`.
     pub cold: Option<Cow<'a, str>>,
-    /// What they said, in a few words.
+    /// What its frames said, in a few words.
     ///
     /// `sum` on the wire: a text. Absent and `~` mean `None`.
     #[accp(rename = "sum")]
@@ -76,24 +76,24 @@ pub struct CheckpointSync<'a> {
     ///
     /// `old` on the wire: a string. Absent and `~` mean `None`.
     pub old: Option<Cow<'a, str>>,
-    /// As from, of those that become one.
+    /// As `from`, for the checkpoints that become one.
     ///
     /// `old_from` on the wire: a string. Absent and `~` mean `None`.
     pub old_from: Option<Cow<'a, str>>,
-    /// As cold, of those that become one.
+    /// As `cold`, for the checkpoints that become one.
     ///
     /// `old_cold` on the wire: a string. Absent and `~` mean `None`.
     pub old_cold: Option<Cow<'a, str>>,
-    /// As summary, of those that become one.
+    /// As `summary`, for the checkpoints that become one.
     ///
     /// `old_sum` on the wire: a text. Absent and `~` mean `None`.
     #[accp(rename = "old_sum")]
     pub old_summary: Option<Cow<'a, str>>,
-    /// As facts, of those that become one.
+    /// As `facts`, for the checkpoints that become one.
     ///
     /// `old_facts` on the wire: any value. Absent and `~` mean `None`.
     pub old_facts: Option<Value<'a>>,
-    /// As tokens, of those that become one.
+    /// As `tokens`, for the checkpoints that become one.
     ///
     /// `old_tok` on the wire: an integer. Absent and `~` mean `None`.
     #[accp(rename = "old_tok")]

@@ -270,10 +270,9 @@ impl<'a> DynamicFrame<'a> {
             return Ok(None);
         };
         self.schema_in(registry).map(Some).ok_or_else(|| {
-            let codes: Vec<_> = registry
-                .schemas()
-                .map(|schema| schema.code.as_str())
-                .collect();
+            // The schema of a union is never that of a frame.
+            let codes = registry.schemas().filter(|schema| schema.union.is_none());
+            let codes: Vec<_> = codes.map(|schema| schema.code.as_str()).collect();
             let message = format!(
                 "no schema {code} in the registry; it has {}",
                 codes.join(", ")

@@ -183,6 +183,18 @@ fn of_the_caller() {
 /// A name that is not an agent id is a fault of the grammar (E1001) as the sender of a frame, and a
 /// value of the wrong type (E1004) in a field. Readers give the same codes.
 #[test]
+fn of_a_frame_under_the_schema_of_a_union() {
+    let registry = r#"{ "schemas": {
+        "pay": { "code": "PY", "fields": ["how", "iban"], "union": "how",
+            "variants": [{ "name": "cash", "fields": [] }, { "name": "bank", "fields": ["iban"] }] },
+        "order": { "code": "OR", "fields": ["pay"], "types": { "pay": "PY" } } } }"#;
+    let registry = Registry::from_json(registry).unwrap();
+    let message = DynamicFrame::new("a", "req", "plan").unwrap().under("PY");
+    let error = message.encode(&registry).unwrap_err().to_string();
+    assert_eq!(error, "no schema PY in the registry; it has OR");
+}
+
+#[test]
 fn of_an_agent_id_in_its_place() {
     let sender = AgentId::new("dev team").unwrap_err();
     assert_eq!(sender.code(), ErrorCode::PARSE_ERROR);

@@ -170,7 +170,7 @@ pub struct TakesSync<'a> {
     /// `n` on the wire: an integer.
     #[accp(rename = "n")]
     pub member: i64,
-    /// The requests that the member takes: req:note:NOTE; * for all that nobody else takes.
+    /// The requests that the member takes: req:note:NOTE; * for all that its list does not name.
     ///
     /// `heads` on the wire: a list of strings.
     pub heads: Vec<Cow<'a, str>>,
@@ -380,7 +380,7 @@ pub struct BytesSync<'a> {
 #[accp(intent = "sync", operation = "serves")]
 #[accp(crate = accp_frame)]
 pub struct ServesSync<'a> {
-    /// The requests that the member takes: req:note:NOTE; * for all that nobody else takes.
+    /// The requests that the member takes: req:note:NOTE; * for all that its list does not name.
     ///
     /// `heads` on the wire: a list of strings.
     pub heads: Vec<Cow<'a, str>>,
