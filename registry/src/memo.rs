@@ -72,7 +72,7 @@ impl<T: fmt::Debug, O> fmt::Debug for Memo<T, O> {
     }
 }
 
-#[cfg(all(test, feature = "hash"))]
+#[cfg(all(test, feature = "hash", feature = "std"))]
 mod tests {
     use super::*;
 

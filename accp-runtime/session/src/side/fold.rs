@@ -123,13 +123,20 @@ impl Side {
     pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<Beside, RestoreError> {
         let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
             .map_err(|error| RestoreError::new(snapshot.position, &error))?;
-        if !matches!(fold.version, FOLD_VERSION | WITH_IDS) {
-            let what = format!(
-                "format version {} instead of {FOLD_VERSION} or {WITH_IDS}",
-                fold.version
-            );
-            return Err(RestoreError::new(snapshot.position, &what));
-        }
+        // Without its ids, a host would take frames twice.
+        let ids = match (fold.version, fold.ids) {
+            (FOLD_VERSION, None) => Ids::default(),
+            (WITH_IDS, Some(ids)) => ids,
+            (FOLD_VERSION | WITH_IDS, _) => {
+                let what = format!("ids stand in format version {WITH_IDS} and in no other");
+                return Err(RestoreError::new(snapshot.position, &what));
+            }
+            (version, _) => {
+                let what =
+                    format!("format version {version} instead of {FOLD_VERSION} or {WITH_IDS}");
+                return Err(RestoreError::new(snapshot.position, &what));
+            }
+        };
         self.schedule.last = snapshot.text.len();
         self.state = fold.state;
         self.position = fold.received;
@@ -139,7 +146,7 @@ impl Side {
         self.fire();
         Ok(Beside {
             judge: fold.judge,
-            ids: fold.ids.unwrap_or_default(),
+            ids,
             voucher: fold.proof.and_then(|digits| Voucher::read(&digits)),
         })
     }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use accp_store::{SideId, SqliteStore, Store as _};
 use serde_json::json;
 
 use super::super::hub::Running;
@@ -175,6 +176,50 @@ fn a_hub_whose_log_nobody_reads_goes_on() {
     }
     assert_eq!(client.get("/readyz").status, 200);
     assert_eq!(hub.process.stop().0, Some(0));
+}
+
+/// The hub starts from its snapshot, which holds the ids of the frames before it.
+#[test]
+fn a_hub_that_was_killed_takes_no_frame_of_a_long_log_again() {
+    const REGISTRY: &str = r#"{ "schemas": { "menu": { "code": "MN", "fields": ["dish"],
+        "frames": [{ "intent": "req", "operation": "plan" }] } } }"#;
+    let started = "hub.accp --registry menu.json";
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("menu.json"), REGISTRY).unwrap();
+    let hub = TestHub::start_in(folder, started);
+    let post = |client: &Client, agent: usize, n: u64| {
+        let name = ["dev", "cook"][agent];
+        let maker = ["dea101", "c00101"][agent];
+        let head = format!("@{name}>req:plan{{dish:soup|schema:MN}}");
+        let frame = frame(&head, &format!("{maker}{n:06}"), n, "sid:lunch");
+        let posted = client.post_frame(&frame);
+        let body = posted.body.split("|schema").next().unwrap_or_default();
+        (posted.status, body.to_owned())
+    };
+    let again = |client: &Client| {
+        let some = [1, 2, 300, 600].map(|n| [post(client, 0, n), post(client, 1, n)]);
+        some.concat()
+    };
+    let client = hub.client();
+    for n in 1..=600 {
+        assert_eq!(post(&client, 0, n).0, 200);
+        assert_eq!(post(&client, 1, n).0, 200);
+    }
+    let known = again(&client);
+    let path = "/accp/v1/sessions/lunch/frames";
+    let before = client.get(path).body;
+    drop(hub.process);
+    let mut store = SqliteStore::open(hub.folder.path().join("hub.accp")).unwrap();
+    let stored = store.load(&SideId::new("lunch", "hub")).unwrap().unwrap();
+    assert!(stored.snapshot.unwrap().holds_ids() && stored.seen.len() < 1_200);
+    drop(store);
+
+    let hub = TestHub::start_in(hub.folder, started);
+    let client = hub.client();
+    assert_eq!(again(&client), known);
+    let requests = |log: &str| log.matches("req:plan").count();
+    assert_eq!(requests(&before), 1_200);
+    assert_eq!(requests(&client.get(path).body), 1_200);
 }
 
 #[test]
