@@ -158,6 +158,8 @@ impl Encoding {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
@@ -176,19 +178,23 @@ mod tests {
         }
     }
 
-    /// A lookup finds every token of the table by its bytes.
+    /// A lookup finds every token of the table by its bytes, and each is joined from its two parts.
     #[test]
     fn tables_hold_all_tokens_and_their_parts() {
         for encoding in [&O200K_BASE, &CL100K_BASE] {
             let table = &encoding.table;
-            let mut found = 0;
-            for length in 1..=table::LONGEST {
-                found += table
-                    .ranks(length)
-                    .collect::<std::collections::BTreeSet<_>>()
-                    .len();
+            let lengths = 1..=table::LONGEST;
+            let tokens: BTreeMap<_, _> = lengths.flat_map(|length| table.tokens(length)).collect();
+            assert_eq!(tokens.len(), table.count());
+            for (token, bytes) in &tokens {
+                let (first, second) = table.parts(*token);
+                if bytes.len() == 1 {
+                    assert_eq!((first, second), (*token, *token));
+                } else {
+                    let joined = [tokens[&first], tokens[&second]].concat();
+                    assert_eq!(joined, *bytes, "{token}");
+                }
             }
-            assert_eq!(found, table.count());
         }
     }
 

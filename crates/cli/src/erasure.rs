@@ -25,7 +25,7 @@ pub(crate) struct ErasureArgs {
     /// The value under this key: `k101_7`
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub(crate) key: Vec<String>,
-    /// Let frames lapse that wait for a handler; otherwise nothing is erased then
+    /// Erase even if frames still wait for a handler, and let these lapse. Without it, nothing is erased then
     #[arg(long)]
     pub(crate) lapse: bool,
     /// Only say what would be erased

@@ -138,7 +138,7 @@ fn in_file(path: &Path) -> Result<String, Failure> {
 /// How long a command waits for a hub.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TimeArgs {
-    /// Give up when the hub does not answer for so many seconds
+    /// The number of seconds to wait for an answer of the hub
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     #[arg(value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,

@@ -68,7 +68,7 @@ struct Args {
     command: Option<String>,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// After so many accidents, new sessions begin: a long log is slow to open
+    /// The number of accidents after which new sessions begin, because a long log is slow to open
     #[arg(long, default_value_t = u64::MAX, value_parser = clap::value_parser!(u64).range(1..))]
     each: u64,
 }

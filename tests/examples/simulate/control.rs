@@ -48,6 +48,7 @@ impl Observer {
             self.left.extend(member);
             if let Some(member) = member {
                 self.chains.addresses.leaves(member);
+                self.serving.leaves(member);
             }
         } else if is_a(text, ">sync:expire{") {
             self.expired.extend(expired_in(text).map(String::from));

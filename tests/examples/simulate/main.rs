@@ -29,7 +29,7 @@ struct Args {
     /// The first seed
     #[arg(long, default_value_t = 0)]
     from: u64,
-    /// Run seeds for so many seconds, from another first seed each time
+    /// Run for this number of seconds, from another first seed each time
     #[arg(long, conflicts_with_all = ["seeds", "from", "seed"])]
     seconds: Option<u64>,
     /// Only this seed

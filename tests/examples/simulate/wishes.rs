@@ -18,6 +18,13 @@ pub(super) struct Serving {
 }
 
 impl Serving {
+    /// Forgets what a member waits for that has left.
+    pub(super) fn leaves(&mut self, member: MemberId) {
+        for waiting in self.waiting.values_mut() {
+            waiting.remove(&member);
+        }
+    }
+
     pub(super) fn starts_again(&mut self) {
         let announced = std::mem::take(&mut self.announced);
         *self = Self {

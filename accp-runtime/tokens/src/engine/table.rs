@@ -128,13 +128,14 @@ impl Table {
         slots.map(move |slot| key::window(self.bytes, row.records + slot * (length + RANK)))
     }
 
-    /// Looks up each token of a length by its bytes, and returns the ranks that it finds.
+    /// Looks up each token of a length by its bytes. Returns those that it finds, each with its bytes.
     #[cfg(test)]
-    pub(crate) fn ranks(&self, length: usize) -> impl Iterator<Item = u32> {
+    pub(crate) fn tokens(&self, length: usize) -> impl Iterator<Item = (u32, &[u8])> {
         let row = self.rows[length];
         (0..row.slots as usize).filter_map(move |slot| {
             let at = row.records + slot * (length + RANK);
-            self.rank_of(self.bytes, at, at + length)
+            let rank = self.rank_of(self.bytes, at, at + length)?;
+            Some((rank, &self.bytes[at..at + length]))
         })
     }
 

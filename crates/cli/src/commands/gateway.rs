@@ -53,10 +53,10 @@ struct ServeArgs {
     /// The most tokens of a list, for `--policy window` and `save`
     #[arg(long, value_name = "TOKENS")]
     window: Option<u64>,
-    /// Leave this share of the sessions as they are, from 0 to 1, so that bills can be compared
+    /// The share of the sessions that stay unchanged, from 0 to 1, so that bills can be compared
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     holdout: f64,
-    /// What of requests stands in the ledger: `cold` keeps the forms of results, `none` numbers alone
+    /// How much of a request the ledger keeps: `cold` keeps the forms of results, `none` keeps numbers alone
     #[arg(long, default_value = "cold")]
     keep: Keep,
     /// Seal parts of prompts in the ledger under the key in this file, of at least 32 random bytes

@@ -17,7 +17,7 @@ use accp_console::output::note;
 pub(crate) struct Args {
     #[command(flatten)]
     address: HubAddress,
-    /// Wait for so many seconds
+    /// The number of seconds to wait
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     timeout: u64,
 }

@@ -37,7 +37,7 @@ pub(crate) struct SendArgs {
 pub(crate) struct AskArgs {
     /// The frame
     frame: String,
-    /// Wait for so many seconds
+    /// The number of seconds to wait
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     timeout: u64,
     /// Print the answer in plain words, with the values that it refers to

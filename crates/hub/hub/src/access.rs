@@ -11,7 +11,8 @@ use accp_frame::ErrorCode;
 pub trait Access: Send + Sync + 'static {
     /// Returns the identity behind this token (`Authorization: Bearer`), or behind no token. The hub asks at each
     /// request. When the [revision](Self::revision) changes, the hub asks again for all open requests and
-    /// sockets, so that a token can be withdrawn.
+    /// sockets, so that a token can be withdrawn. If the answer is [`Denied::Unavailable`] then, they stay open, and the
+    /// hub asks again once a second until another answer comes.
     fn identify<'a>(&'a self, token: Option<&'a str>) -> Identified<'a>;
 
     /// Returns a number that changes when the answers of [`identify`](Self::identify) change. The hub reads the

@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use accp_client::{Hub, Meter};
 use accp_frame::{AgentId, Envelope, Frame};
@@ -25,6 +25,9 @@ use crate::app::Shared;
 use crate::metrics::add;
 use crate::rates::Reservation;
 use crate::spans;
+
+/// How long the hub waits before it asks an access service again that did not answer.
+const ASKS_AGAIN: Duration = Duration::from_secs(1);
 
 /// A requester, identified by its token.
 #[derive(Clone)]
@@ -82,7 +85,7 @@ impl Authenticated {
             Ok(identity) if identity == self.identity => self.seen = now,
             Ok(_) => return Err(Denied::Token),
             // The access service did not answer. The right may still be valid, so the caller stays
-            // connected.
+            // connected, and the hub asks again.
             Err(Denied::Unavailable) => {}
             Err(denied) => return Err(denied),
         }
@@ -96,6 +99,14 @@ impl Authenticated {
             if let Err(denied) = self.check().await {
                 return denied;
             }
+            let is_open_question = self.seen != *revision.borrow();
+            let asks_again = async {
+                if is_open_question {
+                    sleep(ASKS_AGAIN).await;
+                } else {
+                    std::future::pending().await
+                }
+            };
             let expires = async {
                 match self.identity.ends() {
                     None => std::future::pending().await,
@@ -111,6 +122,7 @@ impl Authenticated {
                     // itself, so this waits for ever.
                     std::future::pending::<()>().await;
                 },
+                () = asks_again => {}
                 () = expires => {}
             }
         }

@@ -1,10 +1,12 @@
 //! Who may do what on a hub.
 
+use std::collections::VecDeque;
 use std::future::IntoFuture as _;
+use std::sync::{Arc, Mutex};
 
 use crate::common::{TestHub, frame};
 use accp_client::Agent;
-use accp_hub::{Config, Tokens};
+use accp_hub::{Access, Config, Denied, Identified, Identity, Tokens};
 use accp_runtime::AgentId;
 use accp_runtime::profiles::ScheduleReq;
 use reqwest::StatusCode;
@@ -137,5 +139,43 @@ async fn names_that_lead_to_loopback_are_refused_without_tokens() {
     };
     let hub = TestHub::start(anywhere).await;
     assert_eq!(get(&hub, "hub.internal").await, StatusCode::OK);
+    hub.stop().await;
+}
+
+/// An access service. It gives the answers of the queue one after another, and lets everybody in when the queue is
+/// empty.
+#[derive(Clone, Default)]
+struct Service(Arc<Mutex<(u64, VecDeque<Denied>)>>);
+
+impl Access for Service {
+    fn identify<'a>(&'a self, _token: Option<&'a str>) -> Identified<'a> {
+        let next = self.0.lock().expect("no panic").1.pop_front();
+        let dev = Identity::agent("dev", ["lunch"]);
+        Box::pin(async move { next.map_or(Ok(dev), Err) })
+    }
+
+    fn revision(&self) -> Option<u64> {
+        Some(self.0.lock().expect("no panic").0)
+    }
+}
+
+#[tokio::test]
+async fn a_right_ends_even_if_the_service_was_away_when_it_was_withdrawn() {
+    let service = Service::default();
+    let hub = TestHub::with_access(Config::default(), service.clone()).await;
+    let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
+    let sent = hub.http.post(hub.url("/accp/v1/frames"));
+    let sent = sent.header("content-type", "application/accp").body(plan);
+    assert_eq!(sent.send().await.expect("an answer").status(), StatusCode::OK);
+    let frames = hub.url("/accp/v1/sessions/lunch/frames?follow=true");
+    let open = hub.http.get(frames).send().await.expect("an answer");
+    assert_eq!(open.status(), StatusCode::OK);
+
+    // The revision changes once. The service is away for two questions, and then it denies.
+    let answers = [Denied::Unavailable, Denied::Unavailable, Denied::Token];
+    *service.0.lock().expect("no panic") = (1, answers.into());
+    let text = open.bytes().await;
+    assert!(text.is_err(), "the stream is broken off: {text:?}");
+    assert!(service.0.lock().expect("no panic").1.is_empty());
     hub.stop().await;
 }

@@ -85,13 +85,13 @@ pub(crate) struct Args {
     #[arg(long, value_name = "TOKENS", default_value_t = 800)]
     window: usize,
 
-    /// The window of the model. Count too, of the prompts of each policy, those over it, those that
-    /// are a list of messages that a provider refuses, and those with the first message of the user
+    /// The window of the model. For each policy, count also the prompts that are over it, those that
+    /// a provider refuses as a list of messages, and those with the first message of the user
     /// verbatim. Without it, the window of the policies `ctx`, if they all have the same one
     #[arg(long, value_name = "TOKENS", value_parser = clap::value_parser!(u64).range(1..))]
     model_window: Option<u64>,
 
-    /// Take recordings without a clock as if a pause of two hours came before every so many messages:
+    /// Treat recordings without a clock as if a pause of two hours came before each MESSAGES messages:
     /// no cache outlives it, so that a policy may change what it sent at no cost
     #[arg(long, value_name = "MESSAGES", value_parser = clap::value_parser!(u16).range(1..))]
     pause: Option<u16>,
@@ -100,7 +100,7 @@ pub(crate) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Print net costs with other windows, prices of output and kept beginnings too, and the place of
+    /// Print also net costs with other windows, prices of output and kept beginnings, and the place of
     /// each policy where it changes
     #[arg(long)]
     sensitivity: bool,

@@ -66,7 +66,7 @@ pub(super) struct EnglishArgs {
         requires = "instruction"
     )]
     threshold: f64,
-    /// Work on so many lines of the file at once
+    /// The number of lines of the file that are worked on at once
     #[arg(
         long,
         value_name = "N",

@@ -62,10 +62,10 @@ pub(crate) struct RecoverArgs {
     /// Only what was said from this time on, such as 2026-01-29T14:00:00Z
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) from: Option<OffsetDateTime>,
-    /// Only what was said up to this time
+    /// Only what was written up to this time
     #[arg(long, value_name = "TIME", value_parser = time)]
     pub(super) to: Option<OffsetDateTime>,
-    /// What is looked for. Options may follow; behind `--` every word is looked for
+    /// The words to look for. Options may follow; after `--` every word is one to look for
     #[arg(value_name = "TOPIC", required = true)]
     pub(super) topic: Vec<String>,
 }

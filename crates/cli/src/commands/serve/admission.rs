@@ -9,10 +9,10 @@ use accp_console::outcome::Failure;
 /// The options that say who may use the hub.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AdmissionArgs {
-    /// Let in only who shows a token of this file; with --jwks, or one that is signed
+    /// Let in only who shows a token from this file, or, with --jwks, a signed one
     #[arg(long, value_name = "FILE", env = "ACCP_TOKENS")]
     tokens: Option<PathBuf>,
-    /// Let in only who shows a token (JWT) that is signed by a key of this file, a JSON Web Key Set
+    /// Let in only who shows a token (JWT) that a key of this file, a JSON Web Key Set, has signed
     #[arg(long, value_name = "FILE", env = "ACCP_JWKS")]
     jwks: Option<PathBuf>,
     /// Let in signed tokens of this issuer (`iss`) alone

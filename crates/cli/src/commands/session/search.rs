@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// The words
     #[arg(required = true)]
     words: Vec<String>,
-    /// Show so many frames
+    /// The highest number of frames to show
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     limit: usize,
     /// json: one object a line with `position` and `snippet`
