@@ -35,7 +35,7 @@ impl<'de> Deserialize<'de> for Decimal {
     }
 }
 
-/// Takes the spelling of a decimal.
+/// Reads a decimal from a number or from a text.
 struct Spelling;
 
 impl Visitor<'_> for Spelling {

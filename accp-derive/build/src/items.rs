@@ -308,8 +308,8 @@ impl<'f> File<'f> {
         quote!(#doc #accp #name(#ty),)
     }
 
-    /// Returns the attribute with the place of the registry and of the runtime, as far as the
-    /// derive needs them.
+    /// Returns the attribute with the entries of the registry and, if the derive would not find the runtime by itself,
+    /// the path of the runtime.
     fn place(&self, registry: Option<TokenStream>) -> Option<TokenStream> {
         let path = &self.runtime;
         let is_found = self.options.runtime == self.protocol.rust.runtime;

@@ -75,7 +75,7 @@ impl Digest {
         self.tokens
     }
 
-    /// Returns the line in the context, a frame.
+    /// Returns the line that the context shows for this digest. The line is a frame.
     pub fn line(&self) -> String {
         let mut out = format!("@warm>sync:ckpt_{}{{", self.last);
         let mut separator = "";

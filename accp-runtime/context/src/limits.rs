@@ -34,7 +34,7 @@ impl ContextLimits {
         warm: 2_000,
     };
 
-    /// Returns the most tokens that stay in hot state at a checkpoint beside the current frame and its parent.
+    /// Returns the most tokens that stay in hot state at a checkpoint, not counting the current frame and its parent.
     pub(crate) const fn others(&self) -> u32 {
         self.hot / 5
     }

@@ -379,8 +379,8 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Appends `[`, every item, and `]`.
     ///
     /// # Errors
-    /// The error of an item, under its index, E1004 for a null that is no value of `K`, or nesting over
-    /// the limit.
+    /// The error of an item, under its index; E1004 for a null, unless null is a value of `K`; or the error for nesting
+    /// over the limit.
     pub fn array<K: OfItem, T: EncodeValue<K>>(&mut self, items: &[T]) -> Result<()> {
         self.open('[')?;
         for (at, item) in items.iter().enumerate() {

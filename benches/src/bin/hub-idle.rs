@@ -30,7 +30,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Agents of a session.
 const EACH: [usize; 2] = [1, 10];
-/// Files of the process that are no sockets.
+/// Files of the process that are not sockets.
 const OTHERS: u64 = 100;
 
 fn main() -> Result<(), AnyError> {

@@ -11,7 +11,7 @@ use super::world::World;
 
 type Result<T = ()> = std::result::Result<T, String>;
 
-/// Checks that the file has the very bytes that senders have put, and returns the number of values
+/// Checks that the file has exactly the bytes that senders have put, and returns the number of values
 /// that were compared.
 pub(crate) fn check(world: &World<'_>, contents: &Contents) -> Result<u64> {
     let own = own(contents);
@@ -49,7 +49,7 @@ pub(crate) fn check(world: &World<'_>, contents: &Contents) -> Result<u64> {
     }
 }
 
-/// Checks that a host at rest has the bytes of all values.
+/// Checks that a host at rest has the bytes of all values that have not expired.
 pub(crate) fn complete(world: &World<'_>, contents: &Contents) -> Result {
     let mut values = contents.values.iter();
     let lacks = values.find(|(_, kept)| !kept.expired && kept.value.bytes.is_none());

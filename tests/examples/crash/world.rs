@@ -228,7 +228,7 @@ impl<'p> World<'p> {
         }
     }
 
-    /// Returns the work that a side does beside its messages, if any.
+    /// Returns the work that a side does in addition to its messages, if any.
     fn chore(&mut self, id: MemberId) -> Option<Chore> {
         let chance = self.rng.below(1000);
         let pick = self.rng.next_u64();

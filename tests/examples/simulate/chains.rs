@@ -111,7 +111,7 @@ impl Chains {
         cause.or_else(|| begin(mid_in(text, "cid")?))
     }
 
-    /// Returns whether a frame of a member that is no supervisor is allowed, as an answer to requests.
+    /// Returns whether a frame of a member that is not a supervisor is allowed, as an answer to requests.
     pub(super) fn may_answer(&self, text: &str, sender: MemberId) -> bool {
         self.addresses.may_answer(text, sender, |aid| {
             let of = self.of.get(aid).map(|(chain, _)| chain);

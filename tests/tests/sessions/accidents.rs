@@ -459,8 +459,8 @@ fn the_log_that_a_member_lacks_is_gone() {
     room.check_replicas();
 }
 
-/// A repeated frame gets the same reply as the first time, even if the clock of the host was set
-/// back.
+/// The host recognises a repeated frame even if its clock was set back: it ignores an expired frame again, and answers
+/// an accepted frame with E3002.
 #[test]
 fn the_clock_of_the_host_is_set_back() {
     let back = Time::from_secs(NOW.as_secs() - 1_000);

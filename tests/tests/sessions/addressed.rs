@@ -226,7 +226,7 @@ fn only_the_agent_that_was_asked_the_host_and_supervisors_answer() {
             }
         }
     }
-    // A frame that names another frame of the chain as its cause is no answer to the question, so it does not open the
+    // A frame that names another frame of the chain as its cause does not answer the question, so it does not open the
     // chain to others.
     let asked = room.say(SHOP, &soup().to("lab"));
     let other = room.say(BANK, &soup().in_chain(asked.to_string()).to("bank"));

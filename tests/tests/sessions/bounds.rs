@@ -331,7 +331,7 @@ fn hashes_at_hand() {
     }
 }
 
-/// A session has 1,799 members beside its host.
+/// A session has at most 1,799 members, not counting its host.
 #[test]
 fn members() {
     let mut host = open_host(options("hub"), Rules::default());

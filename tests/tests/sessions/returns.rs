@@ -199,7 +199,7 @@ fn send_and_miss(room: &mut Room, count: i64) -> Vec<(Mid, &'static str)> {
     sent
 }
 
-/// Makes the host go on, and discard the entries that `@dev` lacks.
+/// Makes the host send this many frames, and then discard the entries that `@dev` lacks.
 pub(crate) fn discard(room: &mut Room, frames: i64) {
     let now = room.now;
     for n in 0..frames {

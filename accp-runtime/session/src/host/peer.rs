@@ -23,8 +23,8 @@ impl Host {
         self.side.stamp(now).for_draft(number)
     }
 
-    /// Returns whether a frame is about the link. A member that knows only the draft does not name
-    /// the frame that its E3003 is about.
+    /// Returns whether a frame is a link frame. If a member knows only the draft, each E3003 from it counts as a link
+    /// frame, because such a member does not name the frame that the error is about.
     pub(super) fn is_link_frame(&self, from: MemberId, frame: &Scanned<'_>) -> bool {
         Link::is(frame) || self.is_draft(from) && Link::is_about_turn(frame)
     }

@@ -115,7 +115,7 @@ impl MemberId {
     pub const LAST: Self = Self(9999);
     /// Stands for the taker of a request that has none yet ([`Entry::to`](crate::Entry::to)). No member has this number.
     pub const NOBODY: Self = Self(99);
-    /// The number of members beside the host.
+    /// The greatest number of members, not counting the host.
     pub(crate) const OTHERS: u16 = (899 - 100) + 1000;
 
     /// Returns the member with this number; `None` outside 100 to 899 and 9000 to 9999.

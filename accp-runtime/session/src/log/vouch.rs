@@ -27,7 +27,7 @@ impl LogKey {
         &self.0
     }
 
-    /// Returns the identity of the log, which is no secret.
+    /// Returns the identity of the log, which is not a secret.
     pub fn identity(&self) -> LogId {
         LogId(first_16(&blake3::derive_key(
             "accp: identity of a log",

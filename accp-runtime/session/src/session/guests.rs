@@ -99,7 +99,7 @@ impl Session {
     ///
     /// # Errors
     /// As [`SendError`] says; then nothing has changed. [`SendError::Denied`] has the error that a member would
-    /// get. [`SendError::NotJoined`] when the member is no guest, and on a member.
+    /// get. [`SendError::NotJoined`] when the member is not a guest, and on a member.
     pub fn send_as(
         &mut self,
         member: MemberId,

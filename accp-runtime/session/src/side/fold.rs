@@ -52,7 +52,7 @@ struct Fold<S, J> {
     judge: J,
 }
 
-/// What a fold holds beside the state of the session.
+/// The content of a fold other than the state of the session.
 pub(crate) struct Beside {
     /// The data that only a host keeps.
     pub judge: serde_json::Value,
@@ -119,7 +119,7 @@ impl Side {
         serde_json::to_string(&fold)
     }
 
-    /// Takes over a fold. Returns what it holds beside the state of the session.
+    /// Takes over a fold. Returns its content other than the state of the session.
     pub(crate) fn restore(&mut self, snapshot: &Snapshot) -> Result<Beside, RestoreError> {
         let fold: Fold<State, serde_json::Value> = serde_json::from_str(&snapshot.text)
             .map_err(|error| RestoreError::new(snapshot.position, &error))?;

@@ -25,8 +25,8 @@ const OPEN: usize = 256;
 const OPEN_OF_HOST: usize = 4096;
 /// The greatest number of cancelled chains that a session remembers of each member.
 const CANCELLED: usize = 1024;
-/// The greatest number of frames of each member that an `aid` can name, beside the first frames of
-/// open chains.
+/// The greatest number of frames of each member that an `aid` can name. The first frames of open
+/// chains do not count.
 const FRAMES: usize = 1024;
 /// The greatest number of frames of cancelled chains that a later `aid` may name, for each member
 /// that cancelled.

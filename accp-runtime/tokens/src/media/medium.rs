@@ -35,7 +35,7 @@ impl Detail {
     }
 }
 
-/// Something that a model reads beside the text of a message, with the facts that decide its price.
+/// Something that a model reads in addition to the text of a message, with the facts that decide its price.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Medium {
@@ -77,7 +77,8 @@ impl Medium {
         Self::Image { pixels, detail }
     }
 
-    /// Returns the document in these bytes. Pages are counted only in a PDF that lists them in uncompressed form.
+    /// Returns the document in these bytes. The number of pages is known only for a PDF that lists its pages
+    /// uncompressed, or that states their number at its beginning.
     ///
     /// ```
     /// use accp_tokens::Medium;

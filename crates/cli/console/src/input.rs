@@ -16,7 +16,7 @@ const LINE_BYTES: usize = Limits::DEFAULT.frame_bytes + 1;
 /// How messages describe the characters that a frame may have.
 pub const PRINTABLE: &str = "printable ASCII (a text value writes other characters as %XX)";
 
-/// The byte order mark that some editors write at the start of a file. It is no part of a line.
+/// The byte order mark that some editors write at the start of a file. It is not part of a line.
 const BOM: &[u8] = "\u{feff}".as_bytes();
 
 /// The argument that names the input of most commands.

@@ -11,7 +11,7 @@ use crate::output;
 /// The option `--registry`.
 #[derive(Debug, clap::Args)]
 pub struct RegistryArgs {
-    /// A registry file or folder, beside the standard profiles; may be repeated
+    /// A registry file or folder, in addition to the standard profiles; may be repeated
     #[arg(long, value_name = "PATH")]
     registry: Vec<PathBuf>,
 }

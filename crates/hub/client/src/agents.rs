@@ -94,8 +94,8 @@ impl Principal {
         }
     }
 
-    /// Counts this many frames beside the one that the server has counted for the request already. Returns false
-    /// if they are too many for now; none of them may be sent then.
+    /// Counts this many frames in addition to the one that the server has already counted for the request. Returns
+    /// false if they are too many for now; none of them may be sent then.
     pub fn takes(&self, frames: u32) -> bool {
         let meter = self.meter.as_ref().filter(|_| frames > 0);
         meter.is_none_or(|meter| meter.takes(frames))

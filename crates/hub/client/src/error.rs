@@ -18,7 +18,7 @@ pub(crate) type OnDurable = Box<dyn FnOnce(Result<(), Error>) + Send>;
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The caller: this is no name of an agent.
+    /// The caller: this is not the name of an agent.
     #[error("agent `{0}`: {1}")]
     Name(String, EncodeError),
     /// The caller: the session does not take this frame. Nothing was sent.

@@ -69,7 +69,7 @@ where
     /// traits the caller need not import.
     ///
     /// # Errors
-    /// [`Error::Answer`] when the piece is no frame of type `P`. The pieces behind it still come.
+    /// [`Error::Answer`] when the piece is not a frame of type `P`. The pieces after it still come.
     pub async fn next(&mut self) -> Option<Result<P, Error>> {
         Some(read(&poll_fn(|cx| self.poll_piece(cx)).await?))
     }

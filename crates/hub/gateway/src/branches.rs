@@ -61,7 +61,7 @@ pub(crate) struct Session {
     highest: i64,
     /// The asides of answers, by the place of the answer in the list.
     asides: HashMap<Place, Vec<Aside>>,
-    /// What the requests of this session have cost so far; `plain` is what they would have cost as they came.
+    /// What the requests of this session have cost so far; `plain` is what they would have cost unchanged.
     pub(crate) cost: f64,
     pub(crate) plain: f64,
     uses: i64,

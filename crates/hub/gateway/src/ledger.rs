@@ -136,7 +136,7 @@ impl Ledger {
     /// Opens a ledger, and makes it if there is none.
     ///
     /// # Errors
-    /// If the file is no ledger of this version, or cannot be written.
+    /// If the file is not a ledger of this version, or cannot be written.
     pub fn open(file: impl AsRef<Path>) -> Result<Self> {
         Self::with(Connection::open(file)?)
     }
@@ -362,7 +362,7 @@ impl Ledger {
         Ok(rows.collect::<std::result::Result<_, _>>()?)
     }
 
-    /// Returns what a session has cost so far, and what it would have cost as it came.
+    /// Returns what a session has cost so far, and what it would have cost with the unchanged lists of the client.
     pub(crate) fn spent(&self, session: &str) -> Result<(f64, f64)> {
         let sums = "SELECT TOTAL(cost), TOTAL(plain) FROM request WHERE session = ?1";
         let connection = self.connection();

@@ -6,8 +6,8 @@
 //!
 //! - **Nothing changes without cause.** A request that becomes no smaller goes out as the same bytes. With
 //!   [`Policy::Off`] the gateway reads no request.
-//! - **A fault of the gateway is no fault of the client.** If a request cannot be read, it goes out as it is, and the ledger says
-//!   why. If the provider refuses a changed request with 400, the original follows once.
+//! - **A fault of the gateway does not become a fault of the client.** If a request cannot be read, it goes out as it
+//!   is, and the ledger says why. If the provider refuses a changed request with 400, the original follows once.
 //! - **The gateway keeps no key.** It passes keys on. A session belongs to the digest of its key, under a secret of the ledger.
 //!
 //! ```no_run

@@ -35,7 +35,7 @@ pub struct Receipt {
     pub tokens: [u64; 4],
     /// What it has cost.
     pub cost: f64,
-    /// What it would have cost as it came.
+    /// What it would have cost with the unchanged lists of the client.
     pub plain: f64,
     /// The prices: model, factors of a read, a write and an output, source and date.
     pub prices: Vec<(String, f64, f64, f64, String, String)>,
@@ -61,7 +61,7 @@ pub enum ReceiptError {
     /// The ledger cannot be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// The text is no receipt.
+    /// The text is not a receipt.
     #[error("expected a receipt as `accp gateway receipt` writes it: {0}")]
     Form(String),
     /// The signature is not that of the key.
@@ -163,7 +163,7 @@ impl Receipt {
     /// taken: this shows that nothing has changed, but not who signed it.
     ///
     /// # Errors
-    /// If the text is no receipt, or its signature does not hold.
+    /// If the text is not a receipt, or its signature is not valid.
     ///
     /// ```
     /// use accp_gateway::{Receipt, ReceiptError};

@@ -55,7 +55,7 @@ pub(crate) fn member_of(text: &str, key: &str) -> Option<Range<usize>> {
     found
 }
 
-/// Returns the places of the items in the text of an array; `None` if the text is no array.
+/// Returns the places of the items in the text of an array; `None` if the text is not an array.
 pub(crate) fn array_items(text: &str) -> Option<Vec<Range<usize>>> {
     let mut scan = Scan { text, at: 0 };
     let mut items = Vec::new();
@@ -156,7 +156,7 @@ impl Scan<'_> {
         self.at += blanks.count();
     }
 
-    /// Returns the next byte that is no blank. The position stays before this byte.
+    /// Returns the next byte that is not a blank. The position stays before this byte.
     fn next(&mut self) -> Option<u8> {
         self.blank();
         self.text.as_bytes().get(self.at).copied()

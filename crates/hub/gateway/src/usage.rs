@@ -7,7 +7,8 @@ use axum::http::header;
 use flate2::write::GzDecoder;
 use serde_json::Value as Json;
 
-/// An answer with more bytes in one event, or in all if it is no stream, is passed on and not read.
+/// The most bytes of one event, or of a whole answer that is not a stream. The gateway passes a larger answer on and
+/// does not read it.
 const MOST: usize = 32 << 20;
 
 /// The tokens of a request by the provider's own count.
@@ -102,7 +103,7 @@ impl Told {
 pub(crate) struct Watch {
     packed: Option<GzDecoder<Vec<u8>>>,
     is_stream: bool,
-    /// The bytes of a line that has not ended yet; or all bytes of an answer that is no stream.
+    /// The bytes of a line that has not ended yet; or all bytes of an answer that is not a stream.
     open: Vec<u8>,
     /// Whether the answer cannot be read any more.
     is_blind: bool,

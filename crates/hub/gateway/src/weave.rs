@@ -233,7 +233,7 @@ fn event(json: &Json, name: &str) -> Vec<u8> {
     format!("event: {name}\ndata: {json}\n\n").into_bytes()
 }
 
-/// Returns the sum of two usages. Values that are no numbers are taken from the second one.
+/// Returns the sum of two usages. Values that are not numbers are taken from the second one.
 fn added(one: &Json, other: &Json) -> Json {
     match (one, other) {
         (Json::Object(one), Json::Object(other)) => {

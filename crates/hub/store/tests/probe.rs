@@ -172,7 +172,7 @@ fn a_write_ahead_log_that_was_cut_takes_no_commits_and_does_not_spoil_the_file()
     }
 }
 
-/// Another process may empty the log into the file. That is no damage.
+/// Another process may empty the log into the file. This does not damage the store.
 #[test]
 fn a_write_ahead_log_that_another_process_empties_is_fine() {
     for how in [

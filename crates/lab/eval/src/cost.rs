@@ -9,8 +9,8 @@ use accp_memory::policy::Kind;
 pub struct Spent {
     /// All tokens.
     pub tokens: ByKind,
-    /// The tokens of the beginning that a provider's cache has of a prompt, if the beginning is long enough for the
-    /// provider to keep it.
+    /// The tokens that a provider's cache has: those at the beginning of each prompt. A prompt counts only if this
+    /// beginning is long enough for the provider to keep it.
     pub cached: ByKind,
 }
 

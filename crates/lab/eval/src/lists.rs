@@ -6,8 +6,8 @@ use crate::net::collapse;
 use crate::share::Recall;
 use crate::transcript::Transcript;
 
-/// Returns whether a provider refuses the prompt of an agent as a list of messages; `None` if the prompt is no such
-/// list. The prompt comes without the schemas of tools.
+/// Returns whether a provider refuses the prompt of an agent as a list of messages; `None` if the prompt is not a list
+/// of messages. The prompt comes without the schemas of tools.
 pub type Refuses = fn(agent: &str, prompt: &[&Segment]) -> Option<bool>;
 
 /// The window that prompts should stay inside.

@@ -229,7 +229,7 @@ impl<'t> Instrument<'t> {
         }
     }
 
-    /// Counts the prompt as a list inside the window, if there is one.
+    /// If a window is set, checks the prompt as a list for this window, and counts the results.
     fn list(&mut self, prompt: (&str, &[Segment], u64), turn: usize, replay: &mut Replay) {
         if let Some(inside) = self.inside {
             let Self {

@@ -44,7 +44,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     format_in: FormatIn,
 
-    /// Measure this policy beside the base; may be repeated. Without it, or with files alone, the
+    /// Measure this policy in addition to the base; may be repeated. Without it, or with files alone, the
     /// policies of the list below with usual settings
     #[arg(long = "policy", value_name = "POLICY")]
     policies: Vec<String>,

@@ -48,7 +48,7 @@ impl<S: Store + Clone + Send + 'static> Room<S> {
         Ok(id)
     }
 
-    /// Lets an agent in, or in again.
+    /// Makes an agent join the session, for the first time or again. Returns its member id.
     pub fn let_in(
         &mut self,
         agent: &AgentId<'_>,

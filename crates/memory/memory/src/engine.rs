@@ -107,7 +107,7 @@ pub struct Memory {
     is_read: bool,
     /// The index of the first message that differs from the list that was sent last.
     first_changed: usize,
-    /// What a model reads beside the list: the lines, and their tokens.
+    /// What a model reads in addition to the list: the lines, and their tokens.
     beside: (Vec<String>, u64),
 }
 
@@ -411,7 +411,7 @@ impl Memory {
         (beside + messages.iter().sum::<u64>(), messages.len())
     }
 
-    /// Counts what a model reads beside the list, and counts it again only after a change. Returns whether it
+    /// Counts what a model reads in addition to the list, and counts it again only after a change. Returns whether it
     /// changed.
     fn count_beside(&mut self, list: &MessageList) -> bool {
         let lines = list.beside_lines();

@@ -32,7 +32,7 @@ pub(crate) struct Parsed {
 pub(crate) struct ParsedCall {
     pub(crate) id: String,
     pub(crate) tool: String,
-    /// The arguments: an object, or a text that is not JSON.
+    /// The arguments: an object, or a text that is not a JSON object.
     pub(crate) arguments: Json,
 }
 

@@ -148,13 +148,13 @@ pub struct ListPlan {
     pub files: Vec<NewFile>,
     /// Signs of drift in what the assistant has said since the last list.
     pub drift: Vec<DriftEvent>,
-    /// How many messages were said when a summary was written, if one was.
+    /// The number of messages in the conversation when this plan writes a summary. `None` if the plan writes none.
     pub(crate) summed_up: Option<usize>,
-    /// How many messages the archive has then.
+    /// How many messages the archive has after this plan.
     pub(crate) archived: usize,
     /// How many checkpoints there are then.
     pub(crate) checkpoints: u64,
-    /// How full the window is then.
+    /// How full the window is after this plan.
     pub(crate) window: Option<Usage>,
     /// Tokens of the list that was given.
     pub before: u64,

@@ -45,7 +45,7 @@ pub(crate) struct Content {
     pub(crate) request_stays: bool,
     /// The messages that the caller has marked and that have left.
     pub(crate) marked: Vec<Item>,
-    /// The sentences that oblige or forbid something. A summary shows only those that no person typed, because the
+    /// The sentences that require or forbid something. A summary shows only those that no person typed, because the
     /// messages that persons typed are shown as requests.
     pub(crate) constraints: Vec<Constraint>,
     pub(crate) decisions: Vec<Item>,

@@ -90,7 +90,7 @@ pub(crate) fn is_whole(json: &Json) -> bool {
 }
 
 /// Returns whether a line belongs to the messages on the lines before it, in a file of one message a line. Items of
-/// some types are no messages by themselves, but belong to the conversation.
+/// some types are not messages by themselves, but belong to the conversation.
 pub(crate) fn is_next(json: &Json) -> bool {
     let is_item = || json["type"].is_string() && !is_whole(json) && !is_piece(json);
     is_message(json) || is_item()

@@ -73,7 +73,7 @@ impl Conversation {
 struct Rule {
     /// The largest number of characters.
     most: usize,
-    /// The allowed characters beside ASCII letters, digits, `_` and `-`; `None` if all characters are allowed.
+    /// The allowed characters other than ASCII letters, digits, `_` and `-`; `None` if all characters are allowed.
     more: Option<&'static str>,
     /// Whether the first character has to be a letter or `_`.
     begins_as_word: bool,

@@ -293,7 +293,7 @@ impl<R: BufRead> Documents<R> {
         Ok(())
     }
 
-    /// Puts the elements of an array into `pending`, if the first element is no conversation by itself. If another
+    /// Puts the elements of an array into `pending`, if the first element is not a conversation by itself. If another
     /// element is a conversation, each element is a document of its own; otherwise the whole array is one document.
     fn put(&mut self, array: Array) {
         if array.items.iter().any(|item| formats::is_whole(&item.json)) {

@@ -367,7 +367,7 @@ fn an_item_of_responses_that_says_nothing_stays_apart() {
     );
 }
 
-/// A value under `choices` that is no list is kept beside the messages.
+/// A value under `choices` that is not a list is kept beside the messages.
 #[test]
 fn choices_that_are_no_list_are_kept() {
     for choices in [json!("first"), json!({ "n": 2 })] {

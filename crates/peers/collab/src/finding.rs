@@ -11,7 +11,7 @@ names! {
         ProtocolMissing = "protocol-missing",
         /// protocol.json cannot be read.
         ProtocolInvalid = "protocol-invalid",
-        /// The log has a line that is no event.
+        /// The log has a line that is not an event.
         LogInvalid = "log-invalid",
         /// No event has this name.
         EventUnknown = "event-unknown",
@@ -85,7 +85,7 @@ names! {
         ConclusionSections = "conclusion-sections",
         /// The conclusion does not have exactly one outcome.
         ConclusionOutcome = "conclusion-outcome",
-        /// The conclusion says blocked, which is no outcome.
+        /// The conclusion says blocked, which is not an outcome.
         ConclusionBlocked = "conclusion-blocked",
         /// A placeholder is left in the conclusion.
         ConclusionPlaceholder = "conclusion-placeholder",

@@ -100,7 +100,7 @@ impl Log {
         &self.events
     }
 
-    /// Returns where the last line begins, if it was cut. A cut line is no event.
+    /// Returns where the last line begins, if it was cut. A line that was cut is not an event.
     pub fn torn(&self) -> Option<usize> {
         self.torn
     }

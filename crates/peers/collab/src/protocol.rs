@@ -100,8 +100,8 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// Reads the file, and returns everything that is wrong with it. Returns no protocol if the file is no object or
-    /// declares no deliverables, because nothing can be done with such a file.
+    /// Reads the file, and returns everything that is wrong with it. If the file is not an object or declares no
+    /// deliverables, nothing can be done with it, and no protocol is returned.
     pub fn read(bytes: &[u8]) -> (Option<Self>, Vec<Finding>) {
         let json: Map<String, Json> = match serde_json::from_slice(bytes) {
             Ok(json) => json,

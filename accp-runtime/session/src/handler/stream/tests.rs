@@ -15,7 +15,7 @@ fn chunk(index: i64, total: Option<i64>, data: &str, is_final: bool) -> InferStr
     }
 }
 
-/// Generates chunks in any order, some of them twice, each with a flag to take chunks out after it.
+/// Generates chunks in any order, each of them twice. Each arrival has a flag to take chunks out after it.
 fn any_arrival() -> impl Strategy<Value = (Vec<String>, Vec<(usize, bool)>)> {
     prop::collection::vec("[a-z]{0,4}", 1..12).prop_flat_map(|texts| {
         let order: Vec<usize> = (0..texts.len()).chain(0..texts.len()).collect();

@@ -14,9 +14,10 @@ use accp_console::output::Output;
 
 /// Turn JSON objects or instructions in English into packets, or make the packets of a workflow
 ///
-/// An object has `task`, `dom` and `fields`, as pairs or as an object, one object a line, as `accp
-/// aacp decode --format json` writes it. `aacp` is added if it is missing, and nothing else. An
-/// object that makes no packet is reported and left out.
+/// Each line of the input is one object with `task`, `dom` and `fields`, as `accp aacp decode
+/// --format json` writes it. The fields are pairs or an object. The command adds `aacp` if it is
+/// missing, and adds nothing else. It reports an object that makes no packet, and leaves the
+/// object out.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp aacp decode --format json packets.aacp | accp aacp encode

@@ -204,7 +204,7 @@ fn failure(error: &FallbackError) -> Failure {
 }
 
 /// Returns the verdict on many instructions. `others` is the number of failures of the model or the
-/// registry, which are no fault of the input.
+/// registry. The input is not at fault for these.
 fn verdict(inputs: u64, others: u64) -> Outcome {
     if others == 0 {
         return Ok(Verdict::of(inputs));

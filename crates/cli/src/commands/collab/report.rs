@@ -25,12 +25,13 @@ pub(super) fn refuse(findings: &[Finding], format: Format) -> Outcome {
     Ok(Verdict::Refused)
 }
 
-/// Prints text for people on stdout. A closed stdout is no failure, so that the exit code still shows the verdict.
+/// Prints text for people on stdout. A closed stdout does not count as a failure, so the exit code still shows the
+/// verdict.
 pub(super) fn print(text: &str) -> Result<(), Failure> {
     put(|out| out.line(text))
 }
 
-/// Prints a line for programs on stdout, as it is. A closed stdout is no failure, as for [`print()`].
+/// Prints a line for programs on stdout, as it is. A closed stdout does not count as a failure, as for [`print()`].
 pub(super) fn record(text: impl Display) -> Result<(), Failure> {
     put(|out| out.record(text))
 }

@@ -9,7 +9,7 @@ use super::{ContextArgs, ListForm};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::Output;
 
-/// Give the definitions of three tools for a request: a model finds with them what left its list
+/// Print three tool definitions for a request: with these tools, a model finds what left its list
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp context tools --messages anthropic > tools.json")]

@@ -12,7 +12,7 @@ pub(super) const FILE: &str = "gateway.accp";
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Show what requests have cost, and what they would have cost as they came
+    /// Show what requests have cost, and what they would have cost unchanged
     Report {
         #[command(flatten)]
         ledger: LedgerArgs,

@@ -13,12 +13,13 @@ use accp_console::outcome::{Failure, Outcome};
 
 /// Erase somebody's frames and values from a session; places, ids and digests stay
 ///
-/// A frame takes with it its parts and copies, the values that its sender has put for it, and the
-/// checkpoints that may state facts of it. The file is written anew, so that no page of it keeps
-/// anything of that. What other agents have quoted stays, and so do copies elsewhere: those of
-/// agents with stores of their own, and backups.
+/// With a frame, the command erases its parts and copies, the values that its sender has put for
+/// it, and the checkpoints that may state its facts. The command writes the whole file again, so
+/// that no page keeps erased data. Quotations by other agents stay. Copies elsewhere stay, too: in
+/// backups, and with agents that have stores of their own.
 ///
-/// No other process may have the file open: `accp erase` has a hub do it that runs.
+/// No other process may have the file open. If a hub has it open, `accp erase` asks the hub to
+/// erase the data.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,

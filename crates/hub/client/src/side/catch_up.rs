@@ -86,7 +86,7 @@ pub(super) async fn answered_by(
     }
 }
 
-/// Returns the ids of the frame and the chain that a frame answers, if it is an answer.
+/// Returns the id that an answer names: its `aid`, or else its `cid`. Returns nothing if the frame is not an answer.
 fn names(text: &Arc<str>) -> Vec<Mid> {
     let Ok(frame) = Frame::parse(text) else {
         return Vec::new();

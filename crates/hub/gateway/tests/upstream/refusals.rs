@@ -176,7 +176,7 @@ fn marks(asked: &Asked) -> Checked {
     })
 }
 
-/// Refuses pictures of unknown types, and what is no picture.
+/// Refuses pictures of unknown types, and data that is not a picture.
 fn image(block: &Json, here: &str) -> Checked {
     let source = &block["source"];
     if source["type"] != "base64" {

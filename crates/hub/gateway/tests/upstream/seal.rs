@@ -19,7 +19,7 @@ impl Signed {
         )));
         for block in blocks(system) {
             let text = block["text"].as_str().unwrap_or_default();
-            // In this text clients say who pays. It is no part of the prompt.
+            // In this text clients say who pays. The text is not part of the prompt.
             if !text.starts_with("x-anthropic-billing-header") {
                 signed.add("system", &block);
             }

@@ -146,8 +146,8 @@ impl Question {
 
 impl<S: Store, L: Link> Driver<S, L> {
     /// Sends a frame and waits for the frame that answers it: `done` or `end` in its chain
-    /// ([`Inbound::answers`]). The answer counts as handled. Its values are here, so that
-    /// [`Inbound::decode`] reads whole fields.
+    /// ([`Inbound::answers`]). The answer counts as handled. The values that the answer refers to have
+    /// arrived, so [`Inbound::decode`] reads whole fields.
     ///
     /// `wait` waits for frames until the given time at most, hands them in ([`receive`](Self::receive)), and
     /// returns the present time. Frames other than the answer wait for [`serve`](Self::serve), and so do the

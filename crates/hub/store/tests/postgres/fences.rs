@@ -134,7 +134,8 @@ fn all_lost_sides_of_a_group_are_found_at_once() {
     assert_eq!(old.round_trips(), before, "the store knows it");
 }
 
-/// Many processes take one side from each other and commit. The log has one line of entries.
+/// Many processes take one side from each other and commit. Each successful commit has one entry in the log, and the
+/// log has no gaps.
 #[test]
 fn processes_that_race_for_a_side_make_one_log() {
     let schema = Schema::new();

@@ -1,4 +1,4 @@
-//! A bag of identifiers. It is no memory of a conversation, and every measure of memory has to show that.
+//! A bag of identifiers. It is not a memory of a conversation, and every measure of memory has to show that.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

@@ -27,7 +27,7 @@ pub(super) fn write(message: &Archived) -> String {
     .join(BETWEEN)
 }
 
-/// Reads the heading of a message. The message gets its text later. Returns `None` if the line is no heading.
+/// Reads the heading of a message. The message gets its text later. Returns `None` if the line is not a heading.
 pub(super) fn of_line(line: &str) -> Option<Archived> {
     let mut parts = line.strip_prefix("## ")?.split(BETWEEN);
     let (number, role, tools, time) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);

@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(clean("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
         assert_eq!(clean("\u{1b}]0;title\u{7}ready\u{1b}(B"), "readyB");
         assert_eq!(clean("10%\r50%\r90%\r100% done\nnext"), "100% done\nnext");
-        // A carriage return before a line feed only ends the line, and a single other one is no progress bar.
+        // A carriage return before a line feed only ends the line. Another single one is not a progress bar.
         assert_eq!(clean("a\r\nb\rc"), "a\r\nb\rc");
         assert_eq!(clean("   1\ta\n   2\t  b\n   3\tc"), "1\ta\n2\t  b\n3\tc");
         assert_eq!(clean("cut \u{1b}[3"), "cut ");

@@ -176,7 +176,7 @@ impl Memory {
             .iter()
             .position(|lines| count(&lines.join("\n")) <= room);
         let mut lines = std::mem::take(&mut said[fits.unwrap_or(CHARACTERS.len() - 1)]);
-        // The oldest lines give way.
+        // If there is not enough room, the oldest lines are left out.
         let mut used = 0;
         let kept = lines.iter().rev().take_while(|line| {
             used += count(line) + 1;

@@ -135,7 +135,7 @@ pub fn refuses<'t>(agent: &str, texts: impl IntoIterator<Item = &'t str>) -> Opt
     Some(!broken(&list).is_empty())
 }
 
-/// Returns a message with a role of OpenAI chat; `None` for a text that is no message.
+/// Returns a message with a role of OpenAI chat; `None` for a text that is not a message.
 fn in_chat<'t>(text: &'t str, agent: &str, foreign: &mut BTreeSet<String>) -> Option<Cow<'t, str>> {
     let json: Json = serde_json::from_str(text).ok()?;
     if !matches!(json.get("role")?.as_str()?, "agent" | "tool") {

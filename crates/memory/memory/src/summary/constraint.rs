@@ -1,4 +1,4 @@
-//! Constraints, requirements and preferences: what users oblige and forbid.
+//! Constraints, requirements and preferences: what users require, forbid or prefer.
 
 mod conflict;
 
@@ -51,7 +51,7 @@ pub(super) enum Force {
     Wish,
 }
 
-/// A sentence that obliges, forbids or prefers, or that its speaker calls a fact or a goal.
+/// A sentence that requires, forbids or prefers something, or that its speaker calls a fact or a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Constraint {
     pub(crate) item: Item,
@@ -95,7 +95,7 @@ pub(super) fn constraints<'s>(prose: impl Iterator<Item = &'s Prose<'s>>) -> Vec
     found
 }
 
-/// Returns the sentences of a message that oblige.
+/// Returns the sentences of a message that require, forbid or prefer something.
 fn of_message<'s>(prose: &'s Prose<'_>) -> impl Iterator<Item = (&'s Sentence, Force)> {
     let Parsed { role, text, .. } = prose.message;
     let start: String = text.trim_start().chars().take(16).collect();

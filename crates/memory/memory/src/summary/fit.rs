@@ -26,7 +26,7 @@ const REQUEST: usize = 14;
 pub(crate) struct Room {
     /// For all but the requests of the user: a fifth of the window.
     pub(crate) total: usize,
-    /// For all but requests, what obliges, and decisions: a tenth of the window.
+    /// For everything except requests, constraints and decisions: a tenth of the window.
     pub(crate) usual: usize,
     /// For a first request that has to stand verbatim: an eighth of the window.
     pub(crate) intent: usize,

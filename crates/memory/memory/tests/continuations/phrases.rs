@@ -46,7 +46,7 @@ pub(crate) const RESTATES: [&str; 8] = [
     "Here is where we are. {d}",
 ];
 
-/// Returns the phrases of a half.
+/// Returns the first half of the phrases if `is_known` is true, and otherwise the second half.
 pub(crate) fn half<'p>(all: &'p [&'p str], is_known: bool) -> &'p [&'p str] {
     let (known, other) = all.split_at(all.len() / 2);
     if is_known { known } else { other }

@@ -1,4 +1,4 @@
-//! What a program writes in the user's place is no request.
+//! What a program writes in the user's place does not count as a request.
 
 use accp_memory::{Form, ListSession, MessageList, Options, SessionId, Window};
 use serde_json::{Value as Json, json};

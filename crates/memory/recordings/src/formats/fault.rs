@@ -10,7 +10,7 @@ pub(crate) struct Parsed {
     pub(crate) messages: Vec<Json>,
     /// The values of the document beside its messages.
     pub(crate) rest: Map<String, Json>,
-    /// The format of the answer, if the document has an answer beside its messages.
+    /// The format of the answer, if the document has an answer in addition to its messages.
     pub(crate) answered: Option<Format>,
 }
 

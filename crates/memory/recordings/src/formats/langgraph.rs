@@ -10,7 +10,7 @@ use super::merge::{Merge, Seen};
 
 /// The places of the channels in a state, a saved checkpoint and a checkpoint alone.
 const CHANNELS: [&str; 3] = ["/values", "/checkpoint/channel_values", "/channel_values"];
-/// Keys that a state or a checkpoint has beside its channels.
+/// Keys that a state or a checkpoint has in addition to its channels.
 const BESIDE: [&str; 5] = [
     "next",
     "config",

@@ -252,7 +252,7 @@ fn an_answer_may_have_another_format_than_its_request() {
     }
 }
 
-/// The keys of a flat message are names. A message whose keys are all numbers is no list of parts.
+/// The keys of a flat message are names. A message whose keys are all numbers is not a list of parts.
 #[test]
 fn a_flat_message_of_numbers_stays_a_message() {
     let span = json!({ "name": "chat", "attributes": {

@@ -16,7 +16,7 @@ const PAIRS: usize = 12;
 /// The shapes of the records of a conversation.
 #[derive(Debug)]
 pub(super) struct Shapes {
-    /// The schemas that a registry has beside the standard ones, as JSON.
+    /// The schemas that a registry has in addition to the standard ones, as JSON.
     learnt: serde_json::Map<String, Json>,
     /// The shapes that are declared; the code of each is `R` and its number, from 1.
     declared: Vec<Shape>,

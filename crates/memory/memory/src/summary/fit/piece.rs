@@ -30,7 +30,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Returns whether the piece obliges, or says what was decided.
+    /// Returns whether the piece is a marked message, a constraint or a decision.
     pub(super) fn is_binding(&self) -> bool {
         self.rank <= Rank::Decision
     }

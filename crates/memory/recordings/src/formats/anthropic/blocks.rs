@@ -33,7 +33,7 @@ const BLOCKS: [&str; 27] = [
     "web_fetch_result",
     "web_search_result",
 ];
-/// The types of parts, beside text, that OpenAI's chat has.
+/// The types of parts, other than text, that OpenAI's chat has.
 const CHAT: [&str; 4] = ["image_url", "input_audio", "file", "refusal"];
 /// The members of a request that only this format has.
 const REQUEST: [&str; 5] = [
