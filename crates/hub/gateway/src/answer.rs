@@ -1,8 +1,12 @@
 //! The answers that the gateway itself gives, in the form that clients of the asked provider expect.
 
+use std::io;
+
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::Response;
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
 use serde_json::json;
 
 use crate::route::Provider;
@@ -27,6 +31,21 @@ pub(crate) fn error(provider: Provider, status: StatusCode, message: &str) -> Re
         }),
     };
     of_json(status, json.to_string())
+}
+
+/// Returns a body of pieces. The client gets all pieces before an error: a server that meets an error at once drops what
+/// it has not sent yet.
+pub(crate) fn body<S>(pieces: S) -> Body
+where
+    S: Stream<Item = io::Result<Bytes>> + Send + 'static,
+{
+    Body::from_stream(pieces.then(async |piece| {
+        if piece.is_err() {
+            // While this waits, the server sends what it has.
+            tokio::task::yield_now().await;
+        }
+        piece
+    }))
 }
 
 /// Returns an answer of JSON.

@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use crate::aside::Aside;
 use crate::bill::Bill;
 use crate::config::{Config, Keep, Policy};
-use crate::digest::{Digest, Place, is_same, places};
+use crate::digest::{Digest, Place, is_same, keep_text, places};
 use crate::headers::first_half;
 use crate::kept::{Kept, Written};
 use crate::ledger::{Ledger, LedgerError};
@@ -19,12 +19,11 @@ use crate::lock::lock;
 use crate::open::Open;
 use crate::prices::Prices;
 use crate::read::{Read, Reader};
+use crate::session::{Branch, Session};
 
 /// The most branches of a session that are held open. If there are more, the branch that was used longest ago goes to
 /// rest on disk. It is not forgotten, because a thought may be bound to its forms.
 const BRANCHES: usize = 16;
-/// The most branches of a session that rest on disk. If there are more, the oldest one is forgotten.
-const RESTING: usize = 1_024;
 /// A window that no list fills.
 const NO_WINDOW: u64 = 1 << 40;
 
@@ -46,43 +45,6 @@ pub(crate) struct Branches {
     secret: hmac::Key,
     /// The sessions that are held open. Other sessions are read from the ledger when a request of theirs comes.
     open: Mutex<Open<Mutex<Session>>>,
-}
-
-/// A session: the lists of one client that begin alike.
-pub(crate) struct Session {
-    pub(crate) id: String,
-    /// Whether new messages keep the text that they came with. Messages that were sent in another form keep that
-    /// form, because a thought may be bound to it, and a cache has it.
-    pub(crate) is_plain: bool,
-    pub(crate) branches: Vec<Branch>,
-    /// The branches that rest on disk: their numbers, by the place after their last message.
-    resting: HashMap<Place, i64>,
-    /// The highest number of a branch so far.
-    highest: i64,
-    /// The asides of answers, by the place of the answer in the list.
-    asides: HashMap<Place, Vec<Aside>>,
-    /// What the requests of this session have cost so far; `plain` is what they would have cost unchanged.
-    pub(crate) cost: f64,
-    pub(crate) plain: f64,
-    uses: i64,
-}
-
-/// A list that grows from request to request.
-pub(crate) struct Branch {
-    pub(crate) number: i64,
-    used: i64,
-    pub(crate) digests: Vec<Digest>,
-    pub(crate) memory: Memory,
-    /// The last request, as the client sent it, and then with its asides put back, if there are any.
-    pub(crate) held: Vec<Read>,
-    /// What the ledger has of this branch.
-    written: Option<Written>,
-    promise: Promise,
-    /// The time of the last request, in Unix seconds.
-    pub(crate) last: i64,
-    /// The tokens of the last list as the client gave it; 0 if no request has come since this process opened the
-    /// branch.
-    pub(crate) given: u64,
 }
 
 impl Branches {
@@ -188,27 +150,59 @@ impl Branches {
         lock(&self.open).weigh(id, bytes);
     }
 
-    /// Makes a session plain from now on, and forgets its branches and asides.
-    pub(crate) fn make_plain(&self, id: &str, now: i64) -> Result<(), LedgerError> {
-        if let Some(session) = self.found(id) {
-            return self.make_all_plain(&mut lock(&session), now);
-        }
-        self.ledger.forget(id)?;
-        self.ledger.make_plain(id, now)
-    }
-
-    /// Makes an open session plain from now on, and forgets its branches and asides.
-    pub(crate) fn make_all_plain(
+    /// Makes a session plain from now on, after the provider has taken the original list of a branch and not the
+    /// changed one. That list stays as the client sends it. The other lists of the session keep their forms, because
+    /// thoughts may be bound to them.
+    pub(crate) fn make_plain(
         &self,
-        session: &mut Session,
+        id: &str,
+        number: i64,
+        prices: &Prices,
         now: i64,
     ) -> Result<(), LedgerError> {
+        let session = self.session(id, prices)?;
+        let mut session = lock(&session);
+        self.stays_plain(&mut session, now)?;
+        if let Some(branch) = self.opened(&mut session, number, prices)? {
+            if let Some(given) = branch.held.first() {
+                branch.digests = given.digests();
+            }
+            self.go_back(branch, prices);
+            self.keep(id, branch)?;
+        }
+        Ok(())
+    }
+
+    /// Lets new messages of a session keep their text from now on.
+    pub(crate) fn stays_plain(&self, session: &mut Session, now: i64) -> Result<(), LedgerError> {
         session.is_plain = true;
-        session.asides.clear();
-        session.branches.clear();
-        session.resting.clear();
-        self.ledger.forget(&session.id)?;
         self.ledger.make_plain(&session.id, now)
+    }
+
+    /// Lets all messages that a branch has had keep the text that they came with.
+    pub(crate) fn go_back(&self, branch: &mut Branch, prices: &Prices) {
+        branch.promise = Promise::Append;
+        branch.memory = self.memory(prices, branch.promise);
+        branch.digests.iter_mut().for_each(keep_text);
+    }
+
+    /// Returns a branch of a session. A branch that rests is opened.
+    fn opened<'s>(
+        &self,
+        session: &'s mut Session,
+        number: i64,
+        prices: &Prices,
+    ) -> Result<Option<&'s mut Branch>, LedgerError> {
+        let is_open = |branch: &Branch| branch.number == number;
+        if !session.branches.iter().any(is_open) {
+            session.resting.retain(|_, resting| *resting != number);
+            if let Some((kept, written)) = self.ledger.branch(&session.id, number)? {
+                self.make_room(session)?;
+                self.take_up(session, &kept, written, prices);
+            }
+        }
+        let mut branches = session.branches.iter_mut();
+        Ok(branches.find(|branch| branch.number == number))
     }
 
     /// Keeps the aside of an answer, in the session and in the ledger.
@@ -250,22 +244,18 @@ impl Branches {
     pub(crate) fn take_back(
         &self,
         id: &str,
-        number: i64,
-        first: usize,
-        is_bound: bool,
+        (number, first, is_bound): (i64, usize, bool),
+        prices: &Prices,
         now: i64,
     ) -> Result<(), LedgerError> {
-        if let Some(session) = self.found(id) {
-            let mut session = lock(&session);
-            session.is_plain |= is_bound;
-            let mut branches = session.branches.iter_mut();
-            if let Some(branch) = branches.find(|branch| branch.number == number) {
-                branch.digests.truncate(first);
-                self.keep(id, branch)?;
-            }
-        }
+        let session = self.session(id, prices)?;
+        let mut session = lock(&session);
         if is_bound {
-            self.ledger.make_plain(id, now)?;
+            self.stays_plain(&mut session, now)?;
+        }
+        if let Some(branch) = self.opened(&mut session, number, prices)? {
+            branch.digests.truncate(first);
+            self.keep(id, branch)?;
         }
         Ok(())
     }
@@ -328,6 +318,7 @@ impl Branches {
                     promise,
                     last,
                     given: 0,
+                    in_use: Arc::default(),
                 });
                 session.branches.len() - 1
             }
@@ -364,6 +355,7 @@ impl Branches {
                 promise: Promise::Append,
                 last: kept.last,
                 given: 0,
+                in_use: Arc::default(),
             });
         }
     }
@@ -387,23 +379,22 @@ impl Branches {
         let open = session.branches.iter().map(common).max().unwrap_or(0);
         let places = places(digests);
         let more = places.iter().skip(open + 1).rev();
-        let mut found = more.filter_map(|place| session.resting.remove(place));
-        if let Some(number) = found.next()
-            && let Some((kept, written)) = self.ledger.branch(&session.id, number)?
-        {
-            self.make_room(session)?;
-            self.take_up(session, &kept, written, prices);
+        let mut found = more.filter_map(|place| session.resting.get(place));
+        if let Some(number) = found.next().copied() {
+            self.opened(session, number, prices)?;
         }
         Ok(())
     }
 
-    /// If too many branches are open, lets the one rest that was used longest ago.
+    /// If too many branches are open, lets the one rest that was used longest ago. A branch whose answer is under way
+    /// stays open, because only the list of its request has the lines that the model may read.
     fn make_room(&self, session: &mut Session) -> Result<(), LedgerError> {
         if session.branches.len() < BRANCHES {
             return Ok(());
         }
         let branches = session.branches.iter().enumerate();
-        let Some((at, _)) = branches.min_by_key(|(_, branch)| branch.used) else {
+        let free = branches.filter(|(_, branch)| Arc::strong_count(&branch.in_use) == 1);
+        let Some((at, _)) = free.min_by_key(|(_, branch)| branch.used) else {
             return Ok(());
         };
         let gone = session.branches.swap_remove(at);
@@ -428,44 +419,5 @@ impl Branches {
         let before = branch.written.take();
         branch.written = Some(self.ledger.keep_branch(id, kept, before)?);
         Ok(())
-    }
-}
-
-impl Session {
-    /// Lets a branch rest. If too many branches rest, forgets the oldest one and returns its number.
-    fn rest(&mut self, number: i64, digests: &[Digest]) -> Option<i64> {
-        self.highest = self.highest.max(number);
-        let place = places(digests).pop().unwrap_or_default();
-        self.resting.insert(place, number);
-        if self.resting.len() <= RESTING {
-            return None;
-        }
-        let oldest = self.resting.iter().min_by_key(|(_, number)| **number);
-        let (place, number) = oldest.map(|(place, number)| (*place, *number))?;
-        self.resting.remove(&place);
-        Some(number)
-    }
-
-    /// Returns whether no cache has a list of this session any more.
-    pub(crate) fn is_cold(&self, now: i64, prices: &Prices) -> bool {
-        let last = self.branches.iter().map(|branch| branch.last).max();
-        last.is_none_or(|last| now.saturating_sub(last) > i64::from(prices.seconds))
-    }
-
-    /// Returns lines that have left the list of a branch: the lines `from` to `to` of the result with this name.
-    pub(crate) fn lines(&self, number: i64, name: &str, from: usize, to: usize) -> Option<String> {
-        let mut branches = self.branches.iter();
-        let branch = branches.find(|branch| branch.number == number)?;
-        branch.memory.read(name, from, to)
-    }
-
-    /// Returns the asides of a list, each with the index of the message at which its answer begins.
-    pub(crate) fn asides(&self, places: &[Place]) -> Vec<(usize, Vec<&Aside>)> {
-        let places = places.iter().enumerate();
-        let found = places.filter_map(|(at, place)| Some((at, self.asides.get(place)?)));
-        // If a list got several answers, the newest one comes first.
-        found
-            .map(|(at, asides)| (at, asides.iter().rev().collect()))
-            .collect()
     }
 }

@@ -65,6 +65,20 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Returns the URL of a provider as people may read it, without the password that may stand in it.
+    pub(crate) fn shown(&self, provider: Provider) -> String {
+        let url = self.upstream(provider);
+        let Ok(mut read) = reqwest::Url::parse(url) else {
+            return url.to_owned();
+        };
+        if read.username().is_empty() && read.password().is_none() {
+            return url.to_owned();
+        }
+        // Only a URL without a host refuses this, and the gateway does not start with such a URL.
+        let _ = read.set_username("").and_then(|()| read.set_password(None));
+        read.to_string()
+    }
+
     /// Returns the URL of a provider.
     pub fn upstream(&self, provider: Provider) -> &str {
         let url = match provider {

@@ -136,6 +136,9 @@ pub(crate) enum Whole {
     Failed(Sent),
 }
 
+/// The type of a stream of events.
+const EVENTS: &str = "text/event-stream";
+
 /// The kinds of answers that the gateway can read: a stream of events, or one whole document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -144,20 +147,23 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Returns the kind of an answer; `None` if the answer passes unread.
-    pub(crate) fn of(answer: &reqwest::Response) -> Option<Self> {
+    /// Returns the kind of an answer; `None` if the answer passes unread. `is_stream` says whether the client has asked for a
+    /// stream. This counts if the provider does not name the type of its answer.
+    pub(crate) fn of(answer: &reqwest::Response, is_stream: bool) -> Option<Self> {
         let text = |name| {
             let value = answer.headers().get(name)?;
             value.to_str().ok()
         };
         let is_packed = text(header::CONTENT_ENCODING).is_some_and(|name| name != "identity");
         let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        let kind = kind.split(';').next().unwrap_or_default().trim();
+        let is_json = kind.eq_ignore_ascii_case("application/json");
         if answer.status() != 200 || is_packed {
             None
-        } else if kind.starts_with("text/event-stream") {
+        } else if kind.eq_ignore_ascii_case(EVENTS) || kind.is_empty() && is_stream {
             Some(Self::Stream)
         } else {
-            let is_read = kind.starts_with("application/json")
+            let is_read = (is_json || kind.is_empty())
                 && answer.content_length().is_none_or(|length| length <= MOST);
             is_read.then_some(Self::Whole)
         }
@@ -172,6 +178,8 @@ struct Way {
     /// Whether the client has seen the end of the answer. Then the rest passes as it comes.
     is_closed: bool,
     is_over: bool,
+    /// The error that broke the answer off. The client sees it after what came before.
+    error: Option<io::Error>,
 }
 
 impl Expanding {
@@ -195,6 +203,7 @@ impl Expanding {
             answer: answer.bytes_stream().boxed(),
             is_closed: false,
             is_over: false,
+            error: None,
         };
         Some(stream::unfold(way, |mut way| async {
             let piece = way.next().await?;
@@ -226,7 +235,7 @@ impl Expanding {
                     return (Whole::Answer(seen), self.record);
                 }
                 Next::Reads(calls) => match self.read_on(&mut weave, calls).await {
-                    Ok(Ok(next)) if Kind::of(&next) == Some(Kind::Whole) => answer = next,
+                    Ok(Ok(next)) if Kind::of(&next, false) == Some(Kind::Whole) => answer = next,
                     Ok(failed) => return (Whole::Failed(failed), self.record),
                     Err(fault) => {
                         self.record.entry.fault = Some(fault);
@@ -273,8 +282,11 @@ impl Expanding {
         let (headers, text) = (self.parts.headers.clone(), Arc::clone(&self.text));
         let plan = aside(move || planned(&app, route, &headers, &text, &more)).await?;
         self.branch = plan.branch.0;
+        if let Some(reading) = plan.reading {
+            self.reading = reading;
+        }
         let body = plan.changed.ok_or("the next turn has no request")?;
-        Ok(send(&self.app, &self.parts, &self.url, body.into()).await)
+        Ok(send(&self.app, &self.parts, &self.url, Some(body.into())).await)
     }
 
     /// Ends the answer, and keeps what the client does not see of it.
@@ -317,10 +329,6 @@ impl Way {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         while !self.is_over {
             let seen = match self.answer.next().await {
-                Some(Err(error)) => {
-                    self.is_over = true;
-                    return Some(Err(io::Error::other(error)));
-                }
                 Some(Ok(piece)) if self.is_closed => piece,
                 Some(Ok(piece)) => {
                     let seen = self.expanding.feed(&mut self.weave, &piece);
@@ -330,22 +338,35 @@ impl Way {
                         seen.into()
                     }
                 }
-                None => {
-                    self.is_over = true;
-                    if self.is_closed {
-                        self.expanding.record.entry.whole = true;
-                        return None;
-                    }
-                    // If the provider's stream stops without its end, the client's stream stops there, too.
-                    self.expanding.record.entry.whole = true;
-                    self.weave.broken().into()
-                }
+                Some(Err(error)) => self.stopped(Some(io::Error::other(error))).await,
+                None => self.stopped(None).await,
             };
             if !seen.is_empty() {
                 return Some(Ok(seen));
             }
         }
-        None
+        self.error.take().map(Err)
+    }
+
+    /// Takes note that the provider's stream has stopped, and why, if it broke off. If the turn had ended before, it
+    /// counts. Otherwise, the client's stream stops there, too. Returns all bytes that the client sees now.
+    async fn stopped(&mut self, error: Option<io::Error>) -> Bytes {
+        let is_closed = self.is_closed;
+        let seen = if is_closed {
+            Bytes::new()
+        } else if self.weave.stops() {
+            self.turn(Vec::new()).await
+        } else {
+            self.is_closed = true;
+            self.weave.broken().into()
+        };
+        // If the turn was not the last one, the next answer is on its way.
+        if self.is_closed {
+            self.is_over = true;
+            self.expanding.record.entry.whole = error.is_none();
+            self.error = error;
+        }
+        seen
     }
 
     /// Ends a turn. The client sees the bytes `seen` of it. Returns all bytes that the client sees now.
@@ -365,7 +386,7 @@ impl Way {
         };
         let next = self.expanding.read_on(&mut self.weave, calls).await;
         let error = match next {
-            Ok(Ok(next)) if Kind::of(&next) == Some(Kind::Stream) => {
+            Ok(Ok(next)) if Kind::of(&next, true) == Some(Kind::Stream) => {
                 self.expanding.record.watch = Some(Watch::new(next.headers()));
                 let next = next.bytes_stream().boxed();
                 let mut rest = std::mem::replace(&mut self.answer, next);

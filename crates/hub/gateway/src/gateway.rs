@@ -1,6 +1,7 @@
 //! The server of a gateway.
 
 use std::fmt;
+use std::fs::File;
 use std::future::{Future, IntoFuture as _};
 use std::io;
 use std::net::SocketAddr;
@@ -42,6 +43,8 @@ pub struct Gateway {
     address: SocketAddr,
     app: Arc<App>,
     writing: thread::JoinHandle<()>,
+    /// Keeps other gateways from the ledger.
+    lock: Option<File>,
 }
 
 /// Why a gateway does not start.
@@ -75,10 +78,14 @@ impl Gateway {
     /// # Errors
     /// [`GatewayError`].
     pub async fn bind(config: Config, ledger: impl AsRef<Path>) -> Result<Self, GatewayError> {
-        Self::with_ledger(config, Ledger::open(ledger)?).await
+        let ledger = ledger.as_ref();
+        let lock = Ledger::lock(ledger)?;
+        let mut gateway = Self::with_ledger(config, Ledger::open(ledger)?).await?;
+        gateway.lock = Some(lock);
+        Ok(gateway)
     }
 
-    /// Listens, with this ledger.
+    /// Listens, with this ledger. No other gateway may have it.
     ///
     /// # Errors
     /// [`GatewayError`].
@@ -146,6 +153,7 @@ impl Gateway {
             address,
             app: Arc::new(app),
             writing,
+            lock: None,
         })
     }
 
@@ -196,6 +204,7 @@ impl Gateway {
         if !matches!(joined, Ok(Ok(()))) {
             tracing::error!("the thread of the ledger failed");
         }
+        drop(self.lock);
         Ok(())
     }
 }

@@ -1,7 +1,9 @@
 //! Headers: which headers are passed on, and what they say of the owner and the session of a request.
 
 use accp_memory::Form;
+use axum::http::Method;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use axum::http::request::Parts;
 use ring::hmac;
 use serde_json::Value as Json;
 
@@ -49,10 +51,27 @@ pub(crate) fn prepare(headers: &mut HeaderMap) {
     headers.remove(header::HOST);
     headers.remove(SWITCH);
     if let Some(accepted) = headers.get(header::ACCEPT_ENCODING) {
-        let takes_gzip = accepted.to_str().is_ok_and(|text| text.contains("gzip"));
+        let takes_gzip = accepted
+            .to_str()
+            .is_ok_and(|text| text.split(',').any(is_gzip));
         let value = if takes_gzip { "gzip" } else { "identity" };
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(value));
     }
+}
+
+/// Returns whether a part of `accept-encoding` accepts gzip.
+fn is_gzip(part: &str) -> bool {
+    let (name, weight) = part.split_once(';').unwrap_or((part, ""));
+    let weight = weight.trim().strip_prefix("q=");
+    let weight = weight.and_then(|weight| weight.trim().parse::<f32>().ok());
+    name.trim().eq_ignore_ascii_case("gzip") && weight.is_none_or(|weight| weight > 0.0)
+}
+
+/// Returns whether a request asks for a WebSocket. Other protocols that a client offers to change to are not taken.
+pub(crate) fn asks_for_socket(parts: &Parts) -> bool {
+    let to = parts.headers.get(header::UPGRADE);
+    let is_socket = |to: &HeaderValue| to.as_bytes().eq_ignore_ascii_case(b"websocket");
+    parts.method == Method::GET && to.is_some_and(is_socket)
 }
 
 /// Returns whether the client has turned the gateway off.
@@ -131,6 +150,19 @@ mod tests {
             left,
             [("accept-encoding", "gzip"), ("anthropic-beta", "a,b")]
         );
+    }
+
+    #[test]
+    fn an_encoding_of_no_weight_is_not_accepted() {
+        for (part, expected) in [
+            ("gzip", true),
+            (" GZIP ; q=0.5", true),
+            ("gzip;q=0", false),
+            ("gzip; q=0.000", false),
+            ("x-gzip", false),
+        ] {
+            assert_eq!(is_gzip(part), expected, "{part}");
+        }
     }
 
     #[test]

@@ -208,20 +208,6 @@ impl Ledger {
         Ok(writing.commit()?)
     }
 
-    /// Forgets the branches and the asides of a session.
-    pub(crate) fn forget(&self, session: &str) -> Result<()> {
-        let mut connection = self.connection();
-        let writing = connection.transaction()?;
-        for row in [
-            "DELETE FROM branch WHERE session = ?1",
-            "DELETE FROM piece WHERE session = ?1",
-            "DELETE FROM aside WHERE session = ?1",
-        ] {
-            writing.execute(row, [session])?;
-        }
-        Ok(writing.commit()?)
-    }
-
     /// Lets a session stay plain from now on.
     pub(crate) fn make_plain(&self, session: &str, now: i64) -> Result<()> {
         let row = "INSERT OR REPLACE INTO session VALUES (?1, 1, ?2)";

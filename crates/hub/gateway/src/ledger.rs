@@ -1,10 +1,13 @@
 //! The ledger: a row for each request, and the data with which sessions continue after a restart.
 
 use std::fmt;
+use std::fs::{File, TryLockError};
+use std::io;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use accp_store::files;
 use ring::hmac;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
@@ -17,6 +20,12 @@ const SEAL: &str = "seal";
 
 /// The version of the tables.
 const VERSION: i64 = 2;
+
+/// Marks a file as a ledger, in the header of SQLite. Older ledgers have no mark.
+const APPLICATION: i64 = 0x4143_4347;
+
+/// The name of the lock file is the name of the ledger with this ending.
+const LOCK: &str = "-gateway";
 
 const TABLES: &str = "
 CREATE TABLE secret (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT;
@@ -78,6 +87,17 @@ pub enum LedgerError {
         "the ledger has version {0}, and this gateway reads version {VERSION}; use another file"
     )]
     Version(i64),
+    /// The file is something else.
+    #[error("this is a database of another program, and no ledger; name another file")]
+    Foreign,
+    /// Another gateway has this ledger.
+    #[error(
+        "another gateway uses this ledger, and each would change lists that the other one has sent; end it, or name another file with --ledger"
+    )]
+    InUse,
+    /// The file cannot be made or locked.
+    #[error("the ledger: {0}")]
+    Io(#[from] io::Error),
     /// Parts of prompts are sealed, but the key is missing or wrong.
     #[error("{0}")]
     Key(String),
@@ -133,12 +153,30 @@ pub struct Entry {
 }
 
 impl Ledger {
-    /// Opens a ledger, and makes it if there is none.
+    /// Opens a ledger, and makes it if there is none. Only the owner of a new file can open it.
     ///
     /// # Errors
     /// If the file is not a ledger of this version, or cannot be written.
     pub fn open(file: impl AsRef<Path>) -> Result<Self> {
+        files::create_private(file.as_ref())?;
         Self::with(Connection::open(file)?)
+    }
+
+    /// Locks a ledger for the gateway of this process, until the result is dropped. Readers of the ledger need no lock.
+    ///
+    /// # Errors
+    /// [`InUse`](LedgerError::InUse), and the errors of the system.
+    pub(crate) fn lock(file: &Path) -> Result<File> {
+        let mut name = files::target(file)?.into_os_string();
+        name.push(LOCK);
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let lock = files::private(&mut options).open(name)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(lock),
+            Err(TryLockError::WouldBlock) => Err(LedgerError::InUse),
+            Err(TryLockError::Error(error)) => Err(error.into()),
+        }
     }
 
     /// Makes a ledger in memory, which is gone when it is dropped.
@@ -151,6 +189,7 @@ impl Ledger {
 
     fn with(mut connection: Connection) -> Result<Self> {
         connection.busy_timeout(Duration::from_secs(5))?;
+        check(&connection)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
         let making =
@@ -163,6 +202,7 @@ impl Ledger {
             other => return Err(LedgerError::Version(other)),
         }
         making.pragma_update(None, "user_version", VERSION)?;
+        making.pragma_update(None, "application_id", APPLICATION)?;
         making.commit()?;
         Ok(Self {
             connection: Mutex::new(connection),
@@ -369,6 +409,19 @@ impl Ledger {
         let mut row = connection.prepare_cached(sums)?;
         Ok(row.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
+}
+
+/// Checks, before anything is written, that a file is empty or a ledger.
+fn check(connection: &Connection) -> Result<()> {
+    let number = |of: &str| connection.query_row::<i64, _, _>(of, [], |row| row.get(0));
+    let application = number("PRAGMA application_id")?;
+    let tables = number("SELECT COUNT(*) FROM sqlite_schema")?;
+    let own = "SELECT COUNT(*) FROM sqlite_schema WHERE name IN ('secret', 'session', 'branch', 'request')";
+    let is_ledger = application == APPLICATION || application == 0 && number(own)? == 4;
+    if tables > 0 && !is_ledger || tables == 0 && application != 0 {
+        return Err(LedgerError::Foreign);
+    }
+    Ok(())
 }
 
 impl fmt::Debug for Ledger {

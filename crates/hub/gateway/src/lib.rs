@@ -52,6 +52,7 @@ mod report;
 mod route;
 mod seal;
 mod send;
+mod session;
 mod splice;
 mod state;
 mod tool;

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 
 use crate::aside;
 use crate::bill::Removed;
-use crate::branches::{Branch, Branches, Session};
+use crate::branches::Branches;
 use crate::config::Policy;
 use crate::digest::{Place, is_kept, keep_text, places};
 use crate::headers;
@@ -19,6 +19,7 @@ use crate::lock::lock;
 use crate::prices::Prices;
 use crate::read::Read;
 use crate::route::Provider;
+use crate::session::{Branch, Session};
 use crate::{mark, splice, tool};
 
 /// A request with a list.
@@ -59,6 +60,10 @@ pub(crate) struct Reading {
     pub(crate) place: Place,
     /// Whether the client reads the text of the answer by a schema.
     pub(crate) is_structured: bool,
+    /// Whether the client asks for a stream.
+    pub(crate) is_stream: bool,
+    /// Keeps the branch open.
+    pub(crate) _in_use: Arc<()>,
 }
 
 impl Branches {
@@ -115,9 +120,11 @@ impl Branches {
         }
         let now = asked.now.unix_timestamp();
         let is_dear = session.cost > session.plain && policy.cuts() && !session.is_plain;
-        if is_dear && !is_bound && session.is_cold(now, prices) {
+        // The list of this request goes back. Thoughts of other lists may be bound to their forms.
+        let goes_back = is_dear && !is_bound && session.is_cold(now, prices);
+        if goes_back {
             let saved = session.plain - session.cost;
-            self.make_all_plain(&mut session, now)
+            self.stays_plain(&mut session, now)
                 .map_err(|error| failed(&error))?;
             let note = format!(
                 "the bill passed that of the plain twin by {:.0}: plain again",
@@ -130,9 +137,13 @@ impl Branches {
             plan.policy = "plain";
             promise = Promise::Append;
         }
-        let all = places(&client.digests());
-        let place = all.last().copied().unwrap_or_default();
-        let asides = session.asides(&all);
+        let digests = client.digests();
+        let place = places(&digests).pop().unwrap_or_default();
+        let asides = if goes_back {
+            Vec::new()
+        } else {
+            session.asides(&digests)
+        };
         let restored = aside::restored(asked.form, asked.text, key(asked.form), &asides);
         let (mut whole, put) = restored.map_or((None, 0), |(text, put)| (Some(text), put));
         if !asked.more.is_empty() {
@@ -150,8 +161,12 @@ impl Branches {
             return Ok(plan);
         };
         let is_structured = tool::is_structured(&request.json);
+        let is_stream = request.json["stream"] == true;
         let found = self.branch(&mut session, &read.digests(), (prices, promise));
         let (branch, had) = found.map_err(|error| failed(&error))?;
+        if goes_back {
+            self.go_back(branch, prices);
+        }
         plan.branch = (branch.number, had, is_bound);
         let is_plain = plan.policy == "plain";
         let list = kept(branch, read, asked.form, had, is_plain)?;
@@ -161,7 +176,7 @@ impl Branches {
         let places_of_items = read.places.clone();
         branch.held = reads;
         branch.given = report.given.saturating_sub(put);
-        let number = branch.number;
+        let (number, in_use) = (branch.number, Arc::clone(&branch.in_use));
         self.keep(&plan.session, branch)
             .map_err(|error| failed(&error))?;
         plan.given = report.given.saturating_sub(put);
@@ -203,6 +218,8 @@ impl Branches {
                 session: Arc::clone(&handle),
                 place,
                 is_structured,
+                is_stream,
+                _in_use: in_use,
             });
         }
         if asked.form == Form::Anthropic && report.step.is_some() {

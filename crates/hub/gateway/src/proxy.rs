@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::{Body, BodyDataStream, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -19,7 +19,7 @@ use crate::config::Policy;
 use crate::expand::{self, Expanding, Kind, Whole};
 use crate::headers;
 use crate::record::Record;
-use crate::route::Route;
+use crate::route::{self, Route};
 use crate::send::{self, Sent, innermost, send};
 use crate::state::{App, now};
 use crate::usage::Watch;
@@ -38,14 +38,18 @@ enum Taken {
 pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let route = Route::of(&parts.method, parts.uri.path(), &parts.headers);
+    if let Some((status, message)) = route::misled(parts.uri.path()) {
+        return answer::error(route.provider, status, &message);
+    }
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let url = format!("{}{path}", app.config.upstream(route.provider));
-    if parts.headers.contains_key(header::UPGRADE) {
+    if headers::asks_for_socket(&parts) {
         return tunnel::open(&app, route.provider, &url, parts).await;
     }
     let at = now();
     if route.form.is_none() || app.config.policy == Policy::Off || headers::is_off(&parts.headers) {
-        let sent = send(&app, &parts, &url, to_send(body)).await;
+        let body = (!body.is_end_stream()).then(|| to_send(body));
+        let sent = send(&app, &parts, &url, body).await;
         let record = route.form.map(|_| Record::unread(&app, route, at));
         return answered(&app, route, sent, record);
     }
@@ -56,7 +60,8 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
         }
         Ok(Taken::Long(first, rest)) => {
             let body = stream::once(async { Ok(first) }).chain(rest);
-            let sent = send(&app, &parts, &url, reqwest::Body::wrap_stream(body)).await;
+            let body = reqwest::Body::wrap_stream(body);
+            let sent = send(&app, &parts, &url, Some(body)).await;
             let mut record = Record::unread(&app, route, at);
             let most = app.config.body_bytes;
             record.entry.fault = Some(format!("the body has more than {most} bytes"));
@@ -95,21 +100,26 @@ async fn planned(
     };
     let Some(changed) = changed else {
         record.entry.added_us = micros(started);
-        let sent = send(app, parts, url, bytes.into()).await;
+        let sent = send(app, parts, url, whole(bytes)).await;
         return answered(app, route, sent, Some(record));
     };
     record.entry.added_us = micros(started);
     let unpacked = send::unpacked(parts, plan.reading.is_some());
-    let sent = send(app, &unpacked, url, changed.into()).await;
+    let sent = send(app, &unpacked, url, Some(changed.into())).await;
     if send::is_refused(&sent) {
-        return again(app, route, (parts, url, bytes), record).await;
+        return again(app, route, (parts, url, bytes), sent, record).await;
     }
-    let kind = sent.as_ref().ok().and_then(Kind::of);
-    let (reading, kind, answer) = match (plan.reading.take(), kind, sent) {
-        (Some(reading), Some(kind), Ok(answer)) => (reading, kind, answer),
+    let is_stream = plan
+        .reading
+        .as_ref()
+        .is_some_and(|reading| reading.is_stream);
+    let kind = sent.as_ref().ok();
+    let kind = kind.and_then(|answer| Kind::of(answer, is_stream));
+    let (reading, kind, upstream) = match (plan.reading.take(), kind, sent) {
+        (Some(reading), Some(kind), Ok(upstream)) => (reading, kind, upstream),
         (_, _, sent) => return answered(app, route, sent, Some(record)),
     };
-    let (status, mut headers) = head(&answer, Some(&mut record));
+    let (status, mut headers) = head(&upstream, Some(&mut record));
     headers.remove(header::CONTENT_LENGTH);
     let expanding = Expanding {
         app: Arc::clone(app),
@@ -123,18 +133,18 @@ async fn planned(
         record,
     };
     let body = match kind {
-        Kind::Stream => expanding.stream(answer).map(Body::from_stream),
-        Kind::Whole => match expanding.whole(answer).await {
+        Kind::Stream => expanding.stream(upstream).map(answer::body),
+        Kind::Whole => match expanding.whole(upstream).await {
             (Whole::Answer(seen), record) => {
                 drop(record.ended());
                 Some(Body::from(seen))
             }
             (Whole::Broken(seen, error), _) => {
                 let pieces = stream::iter([Ok(seen), Err(error)]);
-                Some(Body::from_stream(pieces))
+                Some(answer::body(pieces))
             }
             (Whole::Failed(sent), record) if send::is_refused(&sent) => {
-                return again(app, route, (parts, url, bytes), record).await;
+                return again(app, route, (parts, url, bytes), sent, record).await;
             }
             (Whole::Failed(sent), record) => return answered(app, route, sent, Some(record)),
         },
@@ -145,17 +155,24 @@ async fn planned(
     response
 }
 
-/// Sends the original request after the provider has refused the changed one.
+/// Sends the original request after the provider has refused the changed one. If the provider cannot be reached any
+/// more, the client gets the refusal.
 async fn again(
     app: &Arc<App>,
     route: Route,
     (parts, url, bytes): (&Parts, &str, Bytes),
+    refusal: Sent,
     mut record: Record,
 ) -> Response {
-    let sent = send(app, parts, url, bytes.into()).await;
-    let was_ours = !send::is_refused(&sent);
-    record.refused(app, was_ours);
+    let sent = send(app, parts, url, whole(bytes)).await;
+    record.refused(sent.as_ref().ok().map(reqwest::Response::status));
+    let sent = sent.or(refusal);
     answered(app, route, sent, Some(record))
+}
+
+/// Returns a body that was read whole, to send it; `None` for an empty one.
+fn whole(bytes: Bytes) -> Option<reqwest::Body> {
+    (!bytes.is_empty()).then(|| bytes.into())
 }
 
 /// Reads a body, unless it has more than `most` bytes.
@@ -185,7 +202,7 @@ fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Resp
     let upstream = match sent {
         Ok(upstream) => upstream,
         Err(error) => {
-            let url = app.config.upstream(route.provider);
+            let url = app.config.shown(route.provider);
             let message = format!("{url} cannot be reached: {}", innermost(&error));
             tracing::warn!(message);
             if let Some(mut record) = record {
@@ -205,7 +222,7 @@ fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Resp
         answer: upstream.bytes_stream().boxed(),
         record,
     };
-    let mut response = Response::new(Body::from_stream(passing));
+    let mut response = Response::new(answer::body(passing));
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use axum::http::StatusCode;
+
 use crate::bill::{Bill, Removed};
 use crate::config::Policy;
 use crate::ledger::Entry;
@@ -85,29 +87,38 @@ impl Record {
         self.turns.extend(told.usage);
     }
 
-    /// Notes that the provider refused the changed request. `was_ours` says that the provider then took the original.
-    pub(crate) fn refused(&mut self, app: &App, was_ours: bool) {
+    /// Notes that the provider refused the changed request, and got the original. `original` is the status of its answer to
+    /// that one, if it answered.
+    pub(crate) fn refused(&mut self, original: Option<StatusCode>) {
         self.entry.repeated = true;
         self.entry.fault = Some("the provider refused the changed request with 400".to_owned());
         self.entry.sent_digest.clone_from(&self.entry.given_digest);
         self.removed = Removed::default();
         let session = &self.entry.session;
-        let told = if was_ours {
-            tracing::warn!(
-                session,
-                "the provider refused a changed request; the session stays plain"
-            );
-            app.branches.make_plain(session, self.entry.at)
-        } else {
-            tracing::warn!(
-                session,
-                "the provider refused a request, changed and as it came"
-            );
-            let (branch, had, is_bound) = self.branch;
-            let branches = &app.branches;
-            branches.take_back(session, branch, had, is_bound, self.entry.at)
+        let prices = Prices::of(self.route.provider, &self.entry.model);
+        let (branches, at) = (&self.app.branches, self.entry.at);
+        let noted = match original {
+            Some(status) if status.is_success() => {
+                tracing::warn!(
+                    session,
+                    "the provider refused a changed request; the session stays plain"
+                );
+                branches.make_plain(session, self.branch.0, prices, at)
+            }
+            Some(StatusCode::BAD_REQUEST) => {
+                tracing::warn!(
+                    session,
+                    "the provider refused a request, changed and as it came"
+                );
+                branches.take_back(session, self.branch, prices, at)
+            }
+            // Nobody knows whether the provider would have taken the original.
+            _ => {
+                tracing::warn!(session, "the provider refused a changed request");
+                Ok(())
+            }
         };
-        if let Err(error) = told {
+        if let Err(error) = noted {
             tracing::error!(%error, "the session may be changed again after a restart");
         }
     }

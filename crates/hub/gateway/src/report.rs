@@ -297,9 +297,9 @@ fn row(of: String, entries: &[&Entry]) -> Row {
         row.repeated += u64::from(entry.repeated);
         match (entry.usage, entry.bill) {
             (Some(usage), Some(bill)) => {
-                row.prompt += usage.prompt();
-                row.read += usage.read;
-                row.output += usage.output;
+                row.prompt = row.prompt.saturating_add(usage.prompt());
+                row.read = row.read.saturating_add(usage.read);
+                row.output = row.output.saturating_add(usage.output);
                 row.cost += bill.cost;
                 row.plain += bill.plain;
                 row.changed += bill.changed;

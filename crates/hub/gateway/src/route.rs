@@ -3,7 +3,7 @@
 use std::fmt;
 
 use accp_memory::Form;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
 
 /// A provider of models.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,11 +50,7 @@ impl Route {
         };
         let is_anthropic = match form {
             Some(form) => form == Form::Anthropic,
-            None => {
-                path.starts_with("/v1/messages/")
-                    || headers.contains_key("anthropic-version")
-                    || headers.contains_key("x-api-key")
-            }
+            None => path.starts_with("/v1/messages/") || is_of_anthropic(headers),
         };
         Self {
             provider: if is_anthropic {
@@ -65,6 +61,38 @@ impl Route {
             form: form.filter(|_| method == Method::POST),
         }
     }
+}
+
+/// Returns whether headers are those of a client of Anthropic: it names an API or a feature of Anthropic, or it shows a
+/// key that Anthropic has given it.
+fn is_of_anthropic(headers: &HeaderMap) -> bool {
+    let mut names = headers.keys().map(HeaderName::as_str);
+    let mut shown = headers.get_all(header::AUTHORIZATION).iter();
+    names.any(|name| name.starts_with("anthropic-") || name == "x-api-key")
+        || shown.any(|value| {
+            let key = value.to_str().ok().and_then(|text| text.split_once(' '));
+            key.is_some_and(|(_, key)| key.trim_start().starts_with("sk-ant-"))
+        })
+}
+
+/// Returns why a path goes to no provider: it is one of the gateway's own that does not exist, or it would lead to another
+/// place than the one that it names.
+pub(crate) fn misled(path: &str) -> Option<(StatusCode, String)> {
+    if path.starts_with("/accp/") {
+        let message =
+            format!("there is no page {path}; expected /accp/v1/gateway/report, events or ready");
+        return Some((StatusCode::NOT_FOUND, message));
+    }
+    let mut steps = path
+        .split('/')
+        .map(|step| step.to_ascii_lowercase().replace("%2e", "."));
+    let leads_away = !path.starts_with('/')
+        || path.contains('\\')
+        || steps.any(|step| matches!(&*step, "." | ".."));
+    leads_away.then(|| {
+        let message = format!("expected a path from `/` without `.`, `..` and `\\`, found {path}");
+        (StatusCode::BAD_REQUEST, message)
+    })
 }
 
 #[cfg(test)]
@@ -101,5 +129,37 @@ mod tests {
         assert_eq!(of(Method::GET, "/v1/models", &headers), (OpenAi, None));
         headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
         assert_eq!(of(Method::GET, "/v1/models", &headers), (Anthropic, None));
+        for (name, value, provider) in [
+            ("anthropic-beta", "oauth-2025-04-20", Anthropic),
+            ("authorization", "Bearer sk-ant-oat01-x", Anthropic),
+            ("authorization", "Bearer sk-proj-x", OpenAi),
+        ] {
+            let headers = HeaderMap::from_iter([(
+                HeaderName::from_static(name),
+                HeaderValue::from_static(value),
+            )]);
+            let path = "/api/oauth/profile";
+            assert_eq!(of(Method::GET, path, &headers), (provider, None), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_path_leads_where_it_says() {
+        for path in ["/", "/v1/models", "/v1/files/a..b", "/v1/files/.hidden"] {
+            assert_eq!(misled(path), None, "{path}");
+        }
+        for path in [
+            "*",
+            "/v1/../x",
+            "/v1/%2E%2e/x",
+            "/v1/./x",
+            "/v1\\x",
+            "/v1/..",
+        ] {
+            let (status, _) = misled(path).expect(path);
+            assert_eq!(status, StatusCode::BAD_REQUEST, "{path}");
+        }
+        let (status, _) = misled("/accp/v1/gateway/raport").expect("a page");
+        assert_eq!(status, StatusCode::NOT_FOUND);
     }
 }

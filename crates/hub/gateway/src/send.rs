@@ -10,21 +10,16 @@ use crate::state::App;
 pub(crate) type Sent = Result<reqwest::Response, reqwest::Error>;
 
 /// Sends a request on.
-pub(crate) async fn send(app: &App, parts: &Parts, url: &str, body: reqwest::Body) -> Sent {
+pub(crate) async fn send(app: &App, parts: &Parts, url: &str, body: Option<reqwest::Body>) -> Sent {
     let mut headers = parts.headers.clone();
     headers::prepare(&mut headers);
-    let has_body = headers.contains_key(header::CONTENT_LENGTH)
-        || headers.contains_key(header::TRANSFER_ENCODING)
-        || body.as_bytes().is_some_and(|bytes| !bytes.is_empty())
-        || parts.headers.contains_key(header::TRANSFER_ENCODING);
     let request = app
         .client
         .request(parts.method.clone(), url)
         .headers(headers);
-    let request = if has_body {
-        request.body(body)
-    } else {
-        request
+    let request = match body {
+        Some(body) => request.body(body),
+        None => request,
     };
     request.send().await
 }

@@ -69,8 +69,13 @@ fn write_all(ledger: &Ledger, branches: &Branches, waiting: &mpsc::Receiver<Row>
                 Row::End => ends = true,
             }
         }
-        if let Err(error) = ledger.write(&entries) {
-            tracing::error!(rows = entries.len(), %error, "rows of the ledger are lost");
+        if ledger.write(&entries).is_err() {
+            // One row that cannot be written must not take the others with it.
+            for entry in entries.chunks(1) {
+                if let Err(error) = ledger.write(entry) {
+                    tracing::error!(%error, "a row of the ledger is lost");
+                }
+            }
         }
         for entry in &entries {
             if let Some(bill) = entry.bill {

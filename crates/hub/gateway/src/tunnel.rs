@@ -35,10 +35,7 @@ pub(crate) async fn open(
     let upstream = match request.send().await {
         Ok(upstream) => upstream,
         Err(error) => {
-            let message = format!(
-                "{} cannot be reached: {error}",
-                app.config.upstream(provider)
-            );
+            let message = format!("{} cannot be reached: {error}", app.config.shown(provider));
             return answer::error(provider, StatusCode::BAD_GATEWAY, &message);
         }
     };

@@ -11,6 +11,9 @@ use serde_json::Value as Json;
 /// does not read it.
 const MOST: usize = 32 << 20;
 
+/// A count that is larger is taken for this one, so that sums of counts stay numbers of the ledger.
+const MOST_TOKENS: u64 = 1 << 40;
+
 /// The tokens of a request by the provider's own count.
 ///
 /// Anthropic's `input_tokens` are `input`. OpenAI counts cached tokens among those of the prompt, so that `input` is the rest.
@@ -31,16 +34,17 @@ pub struct Usage {
 impl Usage {
     /// Adds the counts of another turn.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.input += other.input;
-        self.written += other.written;
-        self.hourly += other.hourly;
-        self.read += other.read;
-        self.output += other.output;
+        self.input = self.input.saturating_add(other.input);
+        self.written = self.written.saturating_add(other.written);
+        self.hourly = self.hourly.saturating_add(other.hourly);
+        self.read = self.read.saturating_add(other.read);
+        self.output = self.output.saturating_add(other.output);
     }
 
     /// Returns all tokens of the input.
     pub const fn prompt(&self) -> u64 {
-        self.input + self.written + self.hourly + self.read
+        let written = self.written.saturating_add(self.hourly);
+        self.input.saturating_add(written).saturating_add(self.read)
     }
 }
 
@@ -65,7 +69,10 @@ impl Told {
     }
 
     fn add(&mut self, usage: &Json) {
-        let number = |place: &str| usage.pointer(place).and_then(Json::as_u64);
+        let number = |place: &str| {
+            let number = usage.pointer(place).and_then(Json::as_u64);
+            number.map(|number| number.min(MOST_TOKENS))
+        };
         let mut now = self.usage.unwrap_or_default();
         // The counts in the events of a stream are totals so far, so a later count replaces an earlier one.
         let details = ["/prompt_tokens_details", "/input_tokens_details"];

@@ -21,6 +21,8 @@ trait Answer: Send {
     fn whole(&mut self, json: Json) -> bool;
     /// Returns whether the turn has ended.
     fn is_over(&self) -> bool;
+    /// Ends the turn if the model has said why it stopped. The events after that are missing.
+    fn stops(&mut self);
     /// Returns the calls of the tool in this turn, with their texts, and how much the client has seen before each; nothing if the
     /// turn was cut off.
     fn calls(&self) -> Vec<(usize, Call, String)>;
@@ -119,6 +121,12 @@ impl Weave {
     /// Returns whether the turn has ended, even if the provider has not closed the stream yet.
     pub(crate) fn is_over(&self) -> bool {
         self.is_stream && self.answer.is_over()
+    }
+
+    /// Takes note that the stream has stopped. Returns whether the turn had ended before.
+    pub(crate) fn stops(&mut self) -> bool {
+        self.answer.stops();
+        self.is_over()
     }
 
     /// Returns how many turns the gateway has answered.
@@ -245,7 +253,7 @@ fn added(one: &Json, other: &Json) -> Json {
             Json::Object(sum)
         }
         (one, other) => match (one.as_u64(), other.as_u64()) {
-            (Some(one), Some(other)) => Json::from(one + other),
+            (Some(one), Some(other)) => Json::from(one.saturating_add(other)),
             (Some(_), None) if other.is_null() => one.clone(),
             _ => other.clone(),
         },

@@ -7,6 +7,7 @@ mod bills;
 mod changes;
 mod client;
 mod conversation;
+mod edges;
 mod faults;
 mod passes;
 mod reading;

@@ -3,12 +3,15 @@
 use accp_gateway::{Config, Policy};
 use serde_json::{Value as Json, json};
 
-use crate::conversation::{Bench, request, rows};
+use crate::conversation::{Bench, messages, request, rows};
+use crate::upstream::Mood;
 
 /// A client that thinks, and a tool that answers in records.
 struct Client {
     messages: Vec<Json>,
     statuses: Vec<u16>,
+    /// The user whom the requests name, so that several lists share a session.
+    user: Option<&'static str>,
 }
 
 impl Client {
@@ -16,12 +19,16 @@ impl Client {
         Self {
             messages: vec![json!({"role": "user", "content": "Which slots are free?"})],
             statuses: Vec::new(),
+            user: None,
         }
     }
 
     fn body(&self) -> Json {
         let mut body = request(self.messages.clone());
         body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
+        if let Some(user) = self.user {
+            body["metadata"] = json!({"user_id": user});
+        }
         body
     }
 
@@ -212,4 +219,32 @@ async fn a_bound_list_comes_back_after_many_others() {
     }
     assert_eq!(bench.upstream.refusals(), 0);
     assert_eq!(bench.upstream.got().len(), 66, "none was sent twice");
+}
+
+#[tokio::test]
+async fn a_refusal_of_one_list_leaves_the_others_of_its_session_bound_as_they_are() {
+    let mut bench = bench(Config::default()).await;
+    let mut client = Client::new();
+    client.user = Some("u1");
+    for _ in 0..3 {
+        client.turn(&bench, false).await;
+    }
+    // The provider refuses the changed request of another list, and takes the original.
+    let mut other = request(messages(2));
+    other["messages"][0]["content"] = json!("Another question");
+    other["metadata"] = json!({"user_id": "u1"});
+    let other = other.to_string();
+    for _ in 0..2 {
+        bench.upstream.is(Mood::Refuses(other.len()));
+        let answer = bench.post("/v1/messages", "k1", other.clone()).await;
+        assert_eq!(answer.status(), 200);
+        bench.upstream.is(Mood::Well);
+        assert_eq!(bench.upstream.last().body, other);
+        client.turn(&bench, false).await;
+        bench.restart().await;
+        client.turn(&bench, false).await;
+    }
+    assert_eq!(client.statuses, [200; 7]);
+    // Only the first request of the other list was sent twice.
+    assert_eq!(bench.upstream.got().len(), 7 + 3);
 }

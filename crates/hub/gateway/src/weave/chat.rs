@@ -155,7 +155,8 @@ impl Answer for Chat {
             }
             return;
         }
-        if self.turns == 0 && self.first.is_null() {
+        // The first chunk of Azure is about the prompt, and has no id.
+        if self.turns == 0 && self.first.is_null() && json["id"] != "" {
             self.first =
                 json!({ "id": json["id"], "created": json["created"], "model": json["model"] });
         }
@@ -233,6 +234,10 @@ impl Answer for Chat {
 
     fn is_over(&self) -> bool {
         self.is_over
+    }
+
+    fn stops(&mut self) {
+        self.is_over |= !self.reason.is_empty();
     }
 
     fn calls(&self) -> Vec<(usize, Call, String)> {

@@ -183,6 +183,10 @@ impl Answer for Claude {
         self.is_over
     }
 
+    fn stops(&mut self) {
+        self.is_over |= self.delta.is_some() && self.stopped().is_string();
+    }
+
     fn calls(&self) -> Vec<(usize, Call, String)> {
         if self.stopped() != "tool_use" {
             return Vec::new();

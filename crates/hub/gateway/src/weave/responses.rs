@@ -171,6 +171,8 @@ impl Answer for Responses {
         self.is_over
     }
 
+    fn stops(&mut self) {}
+
     fn calls(&self) -> Vec<(usize, Call, String)> {
         if self.end["response"]["status"] != "completed" {
             return Vec::new();

@@ -1,0 +1,101 @@
+//! A session of a gateway: the lists of one client, each with its branch, and the asides of its answers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use accp_memory::{Memory, Promise};
+
+use crate::aside::Aside;
+use crate::digest::{Digest, Place, is_kept, is_same, places};
+use crate::kept::Written;
+use crate::prices::Prices;
+use crate::read::Read;
+
+/// The most branches of a session that rest on disk. If there are more, the oldest one is forgotten.
+const RESTING: usize = 1_024;
+
+/// A session: the lists of one client that begin alike.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    /// Whether new messages keep the text that they came with. Messages that were sent in another form keep that
+    /// form, because a thought may be bound to it, and a cache has it.
+    pub(crate) is_plain: bool,
+    pub(crate) branches: Vec<Branch>,
+    /// The branches that rest on disk: their numbers, by the place after their last message.
+    pub(crate) resting: HashMap<Place, i64>,
+    /// The highest number of a branch so far.
+    pub(crate) highest: i64,
+    /// The asides of answers, by the place of the answer in the list.
+    pub(crate) asides: HashMap<Place, Vec<Aside>>,
+    /// What the requests of this session have cost so far; `plain` is what they would have cost unchanged.
+    pub(crate) cost: f64,
+    pub(crate) plain: f64,
+    pub(crate) uses: i64,
+}
+
+/// A list that grows from request to request.
+pub(crate) struct Branch {
+    pub(crate) number: i64,
+    pub(crate) used: i64,
+    pub(crate) digests: Vec<Digest>,
+    pub(crate) memory: Memory,
+    /// The last request, as the client sent it, and then with its asides put back, if there are any.
+    pub(crate) held: Vec<Read>,
+    /// What the ledger has of this branch.
+    pub(crate) written: Option<Written>,
+    pub(crate) promise: Promise,
+    /// The time of the last request, in Unix seconds.
+    pub(crate) last: i64,
+    /// The tokens of the last list as the client gave it; 0 if no request has come since this process opened the
+    /// branch.
+    pub(crate) given: u64,
+    /// Other owners of this are answers under way.
+    pub(crate) in_use: Arc<()>,
+}
+
+impl Session {
+    /// Lets a branch rest. If too many branches rest, forgets the oldest one and returns its number.
+    pub(crate) fn rest(&mut self, number: i64, digests: &[Digest]) -> Option<i64> {
+        self.highest = self.highest.max(number);
+        let place = places(digests).pop().unwrap_or_default();
+        self.resting.insert(place, number);
+        if self.resting.len() <= RESTING {
+            return None;
+        }
+        let oldest = self.resting.iter().min_by_key(|(_, number)| **number);
+        let (place, number) = oldest.map(|(place, number)| (*place, *number))?;
+        self.resting.remove(&place);
+        Some(number)
+    }
+
+    /// Returns whether no cache has a list of this session any more.
+    pub(crate) fn is_cold(&self, now: i64, prices: &Prices) -> bool {
+        let last = self.branches.iter().map(|branch| branch.last).max();
+        last.is_none_or(|last| now.saturating_sub(last) > i64::from(prices.seconds))
+    }
+
+    /// Returns lines that have left the list of a branch: the lines `from` to `to` of the result with this name.
+    pub(crate) fn lines(&self, number: i64, name: &str, from: usize, to: usize) -> Option<String> {
+        let mut branches = self.branches.iter();
+        let branch = branches.find(|branch| branch.number == number)?;
+        branch.memory.read(name, from, to)
+    }
+
+    /// Returns the asides of a list, each with the index of the message at which its answer begins. Answers that went
+    /// to the provider without asides, because all messages of their branch keep their text, go on without them.
+    pub(crate) fn asides(&self, digests: &[Digest]) -> Vec<(usize, Vec<&Aside>)> {
+        let plain = self.branches.iter().filter(|branch| {
+            let mut pairs = branch.digests.iter().zip(digests);
+            branch.digests.len() <= digests.len()
+                && pairs.all(|(kept, given)| is_kept(*kept) && is_same(*kept, *given))
+        });
+        let plain = plain.map(|branch| branch.digests.len()).max().unwrap_or(0);
+        let places = places(digests);
+        let places = places.iter().enumerate().skip(plain);
+        let found = places.filter_map(|(at, place)| Some((at, self.asides.get(place)?)));
+        // If a list got several answers, the newest one comes first.
+        found
+            .map(|(at, asides)| (at, asides.iter().rev().collect()))
+            .collect()
+    }
+}
