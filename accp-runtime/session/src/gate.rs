@@ -110,7 +110,8 @@ impl Gate {
             .or_else(|| self.numbers.names.owner(chain))
     }
 
-    /// Returns the last epoch among the consumed ids of a member. Other members may have used ids of its range
+    /// Returns the last epoch among the consumed and the refused ids of a member. The host takes no other frame under
+    /// either, so the member must not make them again. Other members may have used ids of its range
     /// before the member joined. Such ids count only in the lower half of the range, so that nobody can use up the
     /// ids of another member.
     pub(crate) fn last_epoch(&self, member: MemberId) -> Option<u32> {
@@ -122,7 +123,8 @@ impl Gate {
         };
         let last = self.seen.last_within(ids.clone()).filter(is_own);
         let last = last.or_else(|| self.seen.last_within(*ids.start()..=middle));
-        last.map(|id| member.epoch_of(id))
+        let last = last.map(|id| member.epoch_of(id));
+        last.max(self.numbers.last_refused_epoch(member))
     }
 
     /// Takes the id of an entry into the set of consumed ids.

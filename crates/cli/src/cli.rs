@@ -6,8 +6,8 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 
 use crate::commands::{
     aacp, agent, check, collab, completions, context, convert, decode, demo, encode, erase,
-    explain, fix, gateway, generate, grammar, man, new, primer, ready, registry, send, serve,
-    session, tail, tokens,
+    explain, fix, gateway, generate, grammar, man, new, primer, ready, recover, registry, send,
+    serve, session, tail, tokens,
 };
 use accp_console::outcome::Outcome;
 
@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Ask(send::AskArgs),
     Tail(tail::Args),
     Erase(erase::Args),
+    Recover(recover::Args),
     Agent(agent::Args),
     Ready(ready::Args),
     #[command(subcommand)]
@@ -120,6 +121,7 @@ impl Command {
             Self::Ask(args) => send::ask(args),
             Self::Tail(args) => tail::run(args),
             Self::Erase(args) => erase::run(args),
+            Self::Recover(args) => recover::run(args),
             Self::Agent(args) => agent::run(args),
             Self::Ready(args) => Ok(ready::run(args)),
             Self::Session(command) => session::run(command),

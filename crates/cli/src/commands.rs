@@ -21,6 +21,7 @@ pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod primer;
 pub(crate) mod ready;
+pub(crate) mod recover;
 pub(crate) mod registry;
 pub(crate) mod send;
 pub(crate) mod serve;

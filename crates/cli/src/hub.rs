@@ -69,7 +69,8 @@ pub(crate) struct HubArgs {
         short,
         value_name = "NAME",
         env = "ACCP_SESSION",
-        default_value = "main"
+        default_value = "main",
+        value_parser = session_name
     )]
     pub(crate) session: String,
     /// The token to show to the hub. Other users see it in the list of processes: prefer --token-file
@@ -78,6 +79,16 @@ pub(crate) struct HubArgs {
     /// The file whose first line is the token to show to the hub [default: the token in `ACCP_TOKEN`]
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
+}
+
+/// Reads the name of a session, by the rule of the hub. Any other text would lead a URL to another session.
+fn session_name(text: &str) -> Result<String, String> {
+    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !text.is_empty() && text.len() <= 128 && text.chars().all(is_fine) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected 1 to 128 letters, digits, `_`, `-` and `.`".to_owned())
+    }
 }
 
 /// The most bytes of a file with a token.
@@ -217,7 +228,13 @@ impl<'a> Hub<'a> {
                 return Ok(None);
             }
             if answer.status().is_success() {
-                return Ok(Some(Answer(self.lines(answer, false))));
+                let waits = answer.headers().get("preference-applied");
+                let waits = waits.and_then(|value| value.to_str().ok()?.strip_prefix("wait="));
+                let waits = waits.and_then(|seconds| seconds.parse().ok());
+                return Ok(Some(Answer {
+                    lines: self.lines(answer, false),
+                    waits,
+                }));
             }
             let answer = self.whole(answer, ERROR_BYTES)?;
             match expected(&answer.text).filter(|_| !is_numbered) {
@@ -262,6 +279,22 @@ impl<'a> Hub<'a> {
         let report = serde_json::from_str(&answer.text).ok();
         let report = report.filter(|report: &Json| report["sides"].is_array());
         report.ok_or_else(|| not_a_hub(&self.base, &answer.text))
+    }
+
+    /// Has the hub decide how a session goes on whose store is an old copy: by `recover` or `fork`. Returns the JSON with
+    /// which it answers.
+    pub(crate) fn decide(&self, how: &str) -> Result<Json, Failure> {
+        let path = format!("sessions/{}/{how}", self.args.session);
+        let request = self.to_send(&path, "application/json", Instant::now() + self.time);
+        let answer = self.answered(request.send(&b""[..]))?;
+        let is_done = answer.status().is_success();
+        let answer = self.whole(answer, ERROR_BYTES)?;
+        if !is_done {
+            return Err(self.refused(&answer));
+        }
+        let outcome = serde_json::from_str(&answer.text).ok();
+        let outcome = outcome.filter(|outcome: &Json| outcome["session"].is_string());
+        outcome.ok_or_else(|| not_a_hub(&self.base, &answer.text))
     }
 
     fn url(&self, path: &str) -> String {

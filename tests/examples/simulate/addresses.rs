@@ -217,40 +217,55 @@ impl Addresses {
         ))
     }
 
-    /// Returns whether a frame of a member that is no supervisor is allowed, as an answer to requests. `chain_of`
-    /// returns the chain of a frame.
-    pub(super) fn may_answer(
-        &self,
-        text: &str,
-        sender: MemberId,
-        chain_of: impl Fn(&Mid) -> Mid,
-    ) -> bool {
+    /// Returns whether a frame of a member that is no supervisor is allowed, as an answer to requests: each asker that
+    /// takes it for an answer has to have asked this member.
+    pub(super) fn may_answer(&self, text: &str, sender: MemberId) -> bool {
         let kind = intent(text);
         if !ends(text) && kind != "stream" {
             return true;
         }
+        let fits = |one: &&Asked| one.to == sender || one.to == MemberId::NOBODY;
         let aid = mid_in(text, "aid");
-        let chain = mid_in(text, "cid").or_else(|| Some(chain_of(aid.as_ref()?)));
+        if let Some(one) = aid.as_ref().and_then(|aid| self.named(aid)) {
+            return fits(&one);
+        }
+        let chain = mid_in(text, "cid").filter(|_| aid.is_none() || kind == "stream");
         let Some((chain, asked)) = chain.and_then(|chain| self.asked.get_key_value(&chain)) else {
             return true;
         };
-        if let Some(one) = asked.iter().find(|one| Some(&one.mid) == aid.as_ref()) {
-            return one.to == sender || one.to == MemberId::NOBODY;
-        }
-        let starter = self.starters.get(chain);
-        if Some(&sender) == starter && matches!(kind, "stream" | "end") {
+        let is_starter = self.starters.get(chain) == Some(&sender);
+        if is_starter && matches!(kind, "stream" | "end") {
             return true;
         }
-        let mut own = asked
-            .iter()
-            .filter(|one| Some(&one.by) == starter)
-            .peekable();
-        own.peek().is_none() || own.any(|one| one.to == sender || one.to == MemberId::NOBODY)
+        let mut readers = asked.iter().filter(|one| is_starter || one.by != sender);
+        readers.all(|reader| {
+            asked
+                .iter()
+                .filter(|one| one.by == reader.by)
+                .any(|one| fits(&one))
+        })
     }
 
-    /// Records an accepted frame of a chain. `is_open` tells whether the chain was open before this frame. Returns
-    /// whether the chain still has unanswered requests for one agent.
-    pub(super) fn apply(&mut self, entry: &Entry, chain: &Mid, is_open: bool) -> bool {
+    /// Returns the chain of the request for one agent that a frame answers by its id, if there is one.
+    pub(super) fn answered_in(&self, text: &str) -> Option<Mid> {
+        let aid = mid_in(text, "aid").filter(|_| ends(text))?;
+        let mut chains = self.asked.iter();
+        let chain = chains.find(|(_, asked)| asked.iter().any(|one| one.mid == aid));
+        chain.map(|(chain, _)| chain.clone())
+    }
+
+    /// Returns the open request with this id.
+    fn named(&self, mid: &Mid) -> Option<&Asked> {
+        self.asked.values().flatten().find(|one| one.mid == *mid)
+    }
+
+    /// Returns whether a chain has unanswered requests for one agent.
+    pub(super) fn asks_in(&self, chain: &Mid) -> bool {
+        self.asked.contains_key(chain)
+    }
+
+    /// Records an accepted frame of a chain. `is_open` tells whether the chain was open before this frame.
+    pub(super) fn apply(&mut self, entry: &Entry, chain: &Mid, is_open: bool) {
         let (text, sender) = (&*entry.text, entry.sender);
         match intent(text) {
             "cancel" => {
@@ -277,24 +292,21 @@ impl Addresses {
                 }
             }
             _ if ends(text) => {
-                let starter = self.starters.get(chain).copied();
-                let aid = mid_in(text, "aid");
-                if let Some(asked) = self.asked.get_mut(chain) {
-                    let by_id = asked.iter().any(|one| Some(&one.mid) == aid.as_ref());
-                    asked.retain(|one| {
-                        if by_id {
-                            Some(&one.mid) != aid.as_ref()
-                        } else {
-                            Some(one.by) != starter
+                let is_starter = self.starters.get(chain) == Some(&sender);
+                match mid_in(text, "aid") {
+                    Some(aid) => {
+                        let all = self.asked.values_mut();
+                        all.for_each(|asked| asked.retain(|one| one.mid != aid));
+                    }
+                    None => {
+                        if let Some(asked) = self.asked.get_mut(chain) {
+                            asked.retain(|one| one.by == sender && !is_starter);
                         }
-                    });
-                    if asked.is_empty() {
-                        self.asked.remove(chain);
                     }
                 }
+                self.asked.retain(|_, asked| !asked.is_empty());
             }
             _ => {}
         }
-        self.asked.contains_key(chain)
     }
 }

@@ -63,7 +63,9 @@ impl Chains {
             self.causes.insert(mid.clone(), cause);
         }
         let is_open = self.open.contains(&chain);
-        let are_left = self.addresses.apply(entry, &chain, is_open);
+        let ended = self.addresses.answered_in(text);
+        let ended = ended.unwrap_or_else(|| chain.clone());
+        self.addresses.apply(entry, &chain, is_open);
         match intent(text) {
             "cancel" => {
                 self.open.remove(&chain);
@@ -73,11 +75,11 @@ impl Chains {
                 return;
             }
             // A chain stays open until all its requests for one agent are answered.
-            "done" | "fail" | "end" if are_left => {}
+            "done" | "fail" | "end" if self.addresses.asks_in(&ended) => {}
             "done" | "fail" | "end" => {
-                self.open.remove(&chain);
-                self.answered.insert(chain.clone());
-                self.known.retain(|_, (of, _)| *of != chain);
+                self.open.remove(&ended);
+                self.known.retain(|_, (of, _)| *of != ended);
+                self.answered.insert(ended);
             }
             "req" | "qry" | "stream" if self.open.insert(chain.clone()) => {
                 self.above.remove(&chain);
@@ -113,10 +115,7 @@ impl Chains {
 
     /// Returns whether a frame of a member that is not a supervisor is allowed, as an answer to requests.
     pub(super) fn may_answer(&self, text: &str, sender: MemberId) -> bool {
-        self.addresses.may_answer(text, sender, |aid| {
-            let of = self.of.get(aid).map(|(chain, _)| chain);
-            of.unwrap_or(aid).clone()
-        })
+        self.addresses.may_answer(text, sender)
     }
 
     /// Checks that each request that is not cancelled has a taker.

@@ -119,6 +119,15 @@ impl Numbers {
         ErrorCode::new(*code)
     }
 
+    /// Returns the last epoch among the ids of this member that were refused for good, as far as they are remembered.
+    pub(crate) fn last_refused_epoch(&self, member: MemberId) -> Option<u32> {
+        let refused = self.senders.get(member)?.refused.as_ref()?;
+        refused
+            .iter()
+            .filter_map(|(mid, _)| mid.epoch_by(member))
+            .max()
+    }
+
     /// Notes that a frame of this member was refused for good.
     pub(crate) fn refuse(&mut self, member: MemberId, mid: &Mid, code: ErrorCode) {
         let sender = self.sender(member);

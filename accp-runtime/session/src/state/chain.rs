@@ -2,7 +2,7 @@
 
 mod asked;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hint::black_box;
 
 use serde::{Deserialize, Serialize};
@@ -69,19 +69,6 @@ struct Chain {
     /// The requests of the chain that are for one member and have no answer yet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     asked: Vec<Asked>,
-}
-
-impl Chain {
-    /// Returns whether the member that began the chain has an open request for one member in it.
-    fn is_addressed(&self) -> bool {
-        self.asked.iter().any(|asked| asked.by == self.starter)
-    }
-
-    /// Returns the request that this frame answers by its id.
-    fn asked_by_id(&self, frame: &Scanned<'_>) -> Option<&Asked> {
-        let aid = frame.aid()?;
-        self.asked.iter().find(|asked| asked.mid == aid)
-    }
 }
 
 /// A frame that an `aid` can name.
@@ -183,29 +170,46 @@ impl Chains {
         positions
     }
 
-    /// Returns the members that may send this frame, besides the host and supervisors. If requests in a chain are
-    /// each for one member, only that member may answer its request or stream pieces of the answer. The member that
-    /// began the chain may stream into it, too.
+    /// Returns the members that may send this frame, besides the host and supervisors. It is judged by the rule by
+    /// which askers read it ([`Scanned::answers`]): the request that its `aid` names is answered, in whichever chain
+    /// it is. A frame without `aid` answers all requests of its chain, and so does each piece of a stream. Of each asker whose
+    /// requests in the chain are for one member, it has to come from such a member. The member that began the chain may
+    /// stream into it and end it, too; another asker may answer other requests of the chain.
     pub(crate) fn answerers(&self, frame: &Scanned<'_>, from: MemberId) -> Answerers {
-        if !frame.ends() && frame.intent != Intent::STREAM {
+        let streams = frame.intent == Intent::STREAM;
+        if !frame.ends() && !streams {
             return Answerers::All;
         }
-        // If an answer has no `cid`, only its `aid` names the request.
-        let named = frame.cid().cloned();
-        let named = named.or_else(|| Some(self.chain_of(&frame.aid()?).clone()));
-        let chain = named.and_then(|chain| self.open.get(&chain));
-        let Some(chain) = chain.filter(|chain| !chain.asked.is_empty()) else {
-            return Answerers::All;
-        };
-        if let Some(asked) = chain.asked_by_id(frame) {
+        let aid = frame.aid();
+        if let Some((_, asked)) = aid.as_ref().and_then(|aid| self.asked_by_id(aid)) {
             return only(std::iter::once(asked));
         }
-        let streams = matches!(frame.intent, Intent::STREAM | Intent::END);
-        let may_stream = chain.starter == from && streams;
-        if may_stream || !chain.is_addressed() {
+        let chain = frame.cid().filter(|_| streams || aid.is_none());
+        let Some(chain) = chain.and_then(|chain| self.open.get(chain)) else {
+            return Answerers::All;
+        };
+        let is_starter = chain.starter == from;
+        if is_starter && (streams || frame.intent == Intent::END) {
             return Answerers::All;
         }
-        only(chain.asked.iter().filter(|asked| asked.by == chain.starter))
+        let askers = chain.asked.iter().map(|asked| asked.by);
+        let askers: BTreeSet<_> = askers.filter(|by| is_starter || *by != from).collect();
+        let of = |by| only(chain.asked.iter().filter(move |asked| asked.by == by));
+        let mut needed = askers.into_iter().map(of);
+        needed
+            .find(|needed| !needed.has(from))
+            .unwrap_or(Answerers::All)
+    }
+
+    /// Returns the open request for one member that has this id, with its chain.
+    fn asked_by_id(&self, mid: &Mid) -> Option<(&Mid, &Asked)> {
+        let near = self.open.get_key_value(self.chain_of(mid));
+        // An `aid` cannot name all frames of a member, but it can name all its open requests.
+        let mut chains = near.into_iter().chain(&self.open);
+        chains.find_map(|(chain, open)| {
+            let mut asked = open.asked.iter();
+            Some((chain, asked.find(|asked| asked.mid == *mid)?))
+        })
     }
 
     /// Returns whether this frame is an open request that this member alone has to answer.
@@ -228,7 +232,7 @@ impl Chains {
         }
         match frame.intent {
             Intent::CANCEL => self.cancel(chain, sender),
-            Intent::DONE | Intent::FAIL | Intent::END => self.end(frame, chain),
+            Intent::DONE | Intent::FAIL | Intent::END => self.end(frame, chain, sender),
             Intent::REQ | Intent::QRY | Intent::STREAM => {
                 self.begin(frame, chain, sender, position);
                 if let (Some(to), Some(mid)) = (entry.to, frame.mid())
@@ -326,19 +330,19 @@ impl Chains {
         }
     }
 
-    /// Ends the requests that a frame answers, and also the chain unless it still has requests for one member.
-    /// Among the requests for one member, the frame answers the request that it names, or else all requests of the
-    /// member that began the chain.
-    fn end(&mut self, frame: &Scanned<'_>, chain: &Mid) {
-        let answered = frame.aid();
+    /// Ends the requests that a frame answers, as their askers read it, and their chain, unless the chain still has
+    /// requests for one member.
+    fn end(&mut self, frame: &Scanned<'_>, chain: &Mid, sender: MemberId) {
+        let aid = frame.aid();
+        let named = aid.as_ref().and_then(|aid| self.asked_by_id(aid));
+        let chain = named.map_or(chain, |(chain, _)| chain).clone();
         let taken = &mut self.taken;
         let is_left = |open: &mut Chain| {
-            let starter = open.starter;
-            let by_id = open.asked_by_id(frame).is_some();
+            let is_starter = open.starter == sender;
             open.asked.retain(|asked| {
-                let stays = match (by_id, &answered) {
-                    (true, Some(aid)) => asked.mid != *aid,
-                    _ => asked.by != starter,
+                let stays = match &aid {
+                    Some(aid) => asked.mid != *aid,
+                    None => asked.by == sender && !is_starter,
                 };
                 if !stays {
                     asked.ends(taken);
@@ -347,8 +351,8 @@ impl Chains {
             });
             !open.asked.is_empty()
         };
-        if !self.open.get_mut(chain).is_some_and(is_left) {
-            self.close(chain);
+        if !self.open.get_mut(&chain).is_some_and(is_left) {
+            self.close(&chain);
         }
     }
 

@@ -8,7 +8,7 @@ mod signals;
 use std::sync::Arc;
 use std::time::Duration;
 
-use accp_client::{Agent, Cx};
+use accp_client::{Agent, Cx, Error};
 use accp_frame::{AgentId, DynamicFrame, ErrorCode, profiles::ErrorFail};
 use accp_session::{Options, Outbound, Session};
 use accp_tokens::Bpe;
@@ -140,6 +140,7 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
     let registry = cx.agent()?.registry().await?;
     let inbound = cx.inbound();
     let request = inbound.message(&registry)?.into_owned();
+    let text = inbound.text().to_owned();
     if !matches!(request.intent.as_str(), "req" | "qry") {
         return Ok(());
     }
@@ -168,7 +169,17 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
         ));
         return fail(cx, &request, "the command prints a frame of another agent").await;
     }
-    Ok(cx.reply_with(Outbound::owned_message(message)).await?)
+    let replied = cx.reply_kept(Outbound::owned_message(message)).await?;
+    let request = twin(&text, &registry);
+    // The next request need not wait for the hub.
+    tokio::spawn(async move {
+        if let Err(error @ (Error::Refused(_) | Error::Expired)) = replied.accepted().await {
+            note(format_args!(
+                "error: the hub has not taken the answer to {request}: {error}"
+            ));
+        }
+    });
+    Ok(())
 }
 
 /// Answers that the command has failed (draft section 10.2), with the tool if one was called.

@@ -71,11 +71,16 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
         note(SILENT);
         return Ok(Verdict::AtFault);
     };
+    let waits = answer.waits().unwrap_or(args.timeout);
     let last = each(answer, |frame, intent| {
         if intent == "ack" {
+            let limit = if waits < args.timeout {
+                ", the longest that this hub waits; `accp tail` shows a later answer"
+            } else {
+                ""
+            };
             output::error(format_args!(
-                "E3001: nobody has answered within {} s",
-                args.timeout
+                "E3001: nobody has answered within {waits} s{limit}"
             ));
             return Ok(());
         }

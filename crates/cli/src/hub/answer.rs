@@ -18,16 +18,25 @@ use accp_console::output::on_one_line;
 const LINE: usize = 4 << 20;
 
 /// The frames with which a hub answers, as they come.
-pub(crate) struct Answer(pub(super) Lines);
+pub(crate) struct Answer {
+    pub(super) lines: Lines,
+    /// How many seconds the hub waits for the answer to a question, if it says so.
+    pub(super) waits: Option<u64>,
+}
 
 impl Answer {
+    /// Returns how many seconds the hub waits for an answer. It may wait for less time than it was asked to.
+    pub(crate) fn waits(&self) -> Option<u64> {
+        self.waits
+    }
+
     /// Returns the next frame with its intent; `None` after the last.
     pub(crate) fn next(&mut self) -> Result<Option<(String, String)>, Failure> {
-        let Some(line) = self.0.next()? else {
+        let Some(line) = self.lines.next()? else {
             return Ok(None);
         };
         let frame = Frame::parse_with(&line, &UNLIMITED);
-        let frame = frame.map_err(|_| not_a_hub(&self.0.base, &line))?;
+        let frame = frame.map_err(|_| not_a_hub(&self.lines.base, &line))?;
         let intent = frame.intent.into_owned();
         Ok(Some((line, intent)))
     }
@@ -35,14 +44,14 @@ impl Answer {
     /// Makes the failure for an answer that ended too early.
     pub(crate) fn is_not_whole(&self) -> Failure {
         not_whole(
-            &self.0.base,
+            &self.lines.base,
             &"it has no end; `accp tail` shows what comes later",
         )
     }
 
     /// Makes the failure for an empty answer, which no hub gives.
     pub(crate) fn is_empty(&self) -> Failure {
-        not_a_hub(&self.0.base, "an empty body")
+        not_a_hub(&self.lines.base, "an empty body")
     }
 }
 

@@ -282,3 +282,42 @@ fn a_frame_of_another_agent_is_an_error_for_both() {
         assert!(told[1].contains("this agent is cook"), "{told:?}");
     }
 }
+
+/// Nobody waits in vain for an answer that the hub refuses, and an agent that begins anew makes no id again.
+#[test]
+fn an_answer_that_the_hub_refuses_is_answered_with_an_error() {
+    let refused = "echo '@cook>done:chat{content:$cold.k999_9|schema:CH}'";
+    let mut kitchen = Kitchen::open("", refused);
+    for _ in 0..2 {
+        let asked = run(["ask", "--hub", &kitchen.url, QUESTION]);
+        asked
+            .code_is(1)
+            .stdout_has("fail:error{code:E9999|msg:the_answer_of_the_handler_was_refused");
+        let told = (0..9).map(|_| kitchen.cook.line());
+        let mut told =
+            told.filter(|line| line.contains("the hub has not taken the answer to guest"));
+        assert!(
+            told.next().is_some_and(|line| line.contains("E2002")),
+            "{told:?}"
+        );
+    }
+    let (url, folder) = (kitchen.url.clone(), kitchen.folder.path());
+    kitchen.cook = cook(&url, folder, "", "echo soup");
+    assert!(kitchen.ask().contains("content:soup"));
+}
+
+#[test]
+fn a_name_that_no_session_has_is_refused_before_it_reaches_a_hub() {
+    for name in ["main#x", "%6dain", "b.1&agent=ann", "Buero 1", ""] {
+        for command in ["send", "ask", "tail", "agent", "erase"] {
+            let args = match command {
+                "tail" => vec![],
+                "agent" => vec!["cook", "--", "true"],
+                "erase" => vec!["--from", "dev"],
+                _ => vec![QUESTION],
+            };
+            let asked = run((command, ["--session", name], args.as_slice()));
+            asked.code_is(2).stderr_has("1 to 128 letters, digits");
+        }
+    }
+}

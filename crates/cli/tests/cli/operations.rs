@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::hub::Running;
+use super::hub::{Running, run};
 use super::{command, finish, workspace};
 
 /// A text that may occur only in frames, values, tokens and paths, and never in a log.
@@ -269,4 +269,81 @@ fn the_log_of_a_hub_holds_no_payload() {
             assert_eq!(line["message"], "files were read again", "{line}");
         }
     }
+}
+
+/// Calls `accp recover` until it succeeds: the agent first has to connect to the hub and show what it has seen.
+fn decide(url: &str, how: &str) -> String {
+    let mut said = String::new();
+    for _ in 0..2_000 {
+        let asked = run(("recover --hub", url, how));
+        if asked.code == Some(0) {
+            return asked.stdout;
+        }
+        said = asked.stderr;
+    }
+    panic!("the hub does not recover: {said}");
+}
+
+/// The store is replaced by a copy while an agent goes on that has seen more. The registry is not the standard one.
+#[test]
+fn a_session_goes_on_after_its_store_was_replaced_by_an_older_copy() {
+    const REGISTRY: &str = r#"{ "schemas": { "order": { "code": "OR", "fields": ["dish"],
+        "frames": [{ "intent": "req", "operation": "order" }, { "intent": "done", "operation": "order" }] } } }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("menu.json"), REGISTRY).unwrap();
+    let (mut hub, url) = Running::hub("hub.accp --registry menu.json", folder.path());
+    let address = url.trim_start_matches("http://").to_owned();
+    let start = || {
+        let args = ("serve hub.accp --registry menu.json --listen", &*address);
+        let mut hub = Running::start_with(args, folder.path(), &[]);
+        assert_eq!(hub.url(), url);
+        hub
+    };
+    let cook = || {
+        let answer = ["--", "echo", "@cook>done:order{dish:soup|schema:OR}"];
+        let args = ("agent cook --registry menu.json --hub", &*url, answer);
+        let mut cook = Running::start_with(args, folder.path(), &[]);
+        assert!(cook.line().starts_with("cook is in session main"));
+        cook
+    };
+    let order = |dish: &str| {
+        let frame = format!("@guest>req:order{{dish:{dish}|schema:OR}}");
+        let menu = at("menu.json");
+        run((
+            "ask --hub",
+            &*url,
+            ["--registry", menu.to_str().unwrap(), &frame],
+        ))
+        .code_is(0)
+        .stdout_starts("@cook>done:order{dish:soup|schema:OR}");
+    };
+    let log = || run(["tail", "--hub", &url, "--no-follow"]).stdout;
+    let mut first = cook();
+    order("bread");
+    for (how, told) in [("", "are back"), ("--fork", "the log goes on after")] {
+        assert_eq!(hub.stop().0, Some(0));
+        std::fs::copy(at("hub.accp"), at("copy")).unwrap();
+        hub = start();
+        order("rice");
+        assert_eq!(hub.stop().0, Some(0));
+        std::fs::copy(at("copy"), at("hub.accp")).unwrap();
+        hub = start();
+        assert!(decide(&url, how).contains(told));
+        let rice = log().matches("dish:rice").count();
+        assert_eq!(
+            rice, 1,
+            "{how}: what was recovered once is not lost by a fork"
+        );
+        if how == "--fork" {
+            drop(first);
+            first = cook();
+        }
+        order("fish");
+    }
+    // A log that lacks nothing is not forked by mistake.
+    run(["recover", "--hub", &url, "--fork"])
+        .code_is(1)
+        .stderr_has("lacks nothing");
+    drop(first);
 }

@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::error::Error as StdError;
 use std::future::Future;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, Weak};
@@ -98,6 +99,11 @@ pub(crate) enum Command {
         schemas: Box<Registry>,
         done: Done<()>,
     },
+    /// Of a host whose store is an old copy: takes what the copy lacks from the member that has it. Answered with the
+    /// positions.
+    Recover(Done<RangeInclusive<u64>>),
+    /// Of a host: gives the log a new identity, and so goes on without what an old copy lacks.
+    Fork(Done<()>),
     /// Of a host: ping a member.
     Ping(MemberId),
     /// Of a member: the link to the host was made again.
@@ -221,7 +227,8 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Search { done, .. } => drop(done.send(Err(ended))),
         Command::Joined(done) | Command::Drain { done, .. } => drop(done.send(Err(ended))),
         Command::Phase(done) => drop(done.send(Err(ended))),
-        Command::Register { done, .. } => drop(done.send(Err(ended))),
+        Command::Register { done, .. } | Command::Fork(done) => drop(done.send(Err(ended))),
+        Command::Recover(done) => drop(done.send(Err(ended))),
         Command::Remove { done, .. } => drop(done.send(Err(ended))),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)

@@ -1,6 +1,7 @@
 //! The host of a session in this process.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -215,6 +216,49 @@ impl Hub {
             .host
             .call(|done| Command::Remove { agent, done })
             .await
+    }
+
+    /// Takes what the store lacks from the member that has it, if the store is an older copy than a member has seen
+    /// ([`Event::RolledBack`](accp_session::Event::RolledBack)). The session has stopped then. Returns the positions of the
+    /// entries that are back, and the session goes on.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the store lacks nothing, if no such member is here, or if only a [fork](Self::fork) helps;
+    /// [`Error::Ended`].
+    ///
+    /// ```
+    /// # use accp_client::Hub;
+    /// # use accp_store::MemoryStore;
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// let error = hub.recover().await.unwrap_err();
+    /// assert!(error.to_string().contains("this host has lost no time"));
+    /// # Ok::<(), accp_client::Error>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn recover(&self) -> Result<RangeInclusive<u64>, Error> {
+        self.shared.host.call(Command::Recover).await
+    }
+
+    /// Gives the log a new identity, and so goes on without what an older copy of the store lacks. Members that have
+    /// seen more are taken out; their sides have to be opened anew.
+    ///
+    /// # Errors
+    /// [`Error::Input`], [`Error::Ended`].
+    ///
+    /// ```
+    /// # use accp_client::Hub;
+    /// # use accp_store::MemoryStore;
+    /// # tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(async {
+    /// let hub = Hub::open("lunch", MemoryStore::new()).await?;
+    /// hub.fork().await?;
+    /// # Ok::<(), accp_client::Error>(())
+    /// # })?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn fork(&self) -> Result<(), Error> {
+        self.shared.host.call(Command::Fork).await
     }
 
     /// Registers the schemas of a registry while the session runs, all of them or none (`RegisterSchema`, draft

@@ -7,11 +7,13 @@ mod guests;
 mod open_question;
 mod outgoing;
 mod peers;
+mod restored;
 mod sender;
 mod work;
 
 use std::any::Any;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Weak;
 
 use accp_frame::{AgentId, Value};
@@ -72,6 +74,8 @@ pub(crate) struct Side {
     durable: Vec<OnDurable>,
     posted: Vec<(Posted, Done<Posted>)>,
     supplied: Vec<(Supplied, Done<Supplied>)>,
+    /// Calls that wait until a host whose store is an old copy has what the copy lacks.
+    recovering: Vec<Done<RangeInclusive<u64>>>,
     /// How far the log is durable.
     last: watch::Sender<u64>,
 }
@@ -108,6 +112,7 @@ impl Side {
             durable: Vec::new(),
             posted: Vec::new(),
             supplied: Vec::new(),
+            recovering: Vec::new(),
             last,
         }
     }
@@ -148,6 +153,9 @@ impl Side {
             let _ = done.send(Err(ended()));
         }
         for (_, done) in self.supplied.drain(..) {
+            let _ = done.send(Err(ended()));
+        }
+        for done in self.recovering.drain(..) {
             let _ = done.send(Err(ended()));
         }
         for done in self.joining.drain(..) {
@@ -199,11 +207,13 @@ impl Side {
             guest: None,
             durable,
         };
-        let has_cancelled = self.work.follow(&mut own, &outcome.events)?;
+        let has_cancelled = self.work.follow(&mut own, &outcome.events)?
+            | self.work.make_up_for_replies(&mut own, &outcome.events)?;
         let has_sent = self.work.send_early(&mut own)? | has_cancelled;
         self.inbox.extend(outcome.inbound);
         self.catch_up().await?;
         self.tell_refused(&outcome.events);
+        self.tell_restored(&outcome.events);
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
         if outcome.events.iter().any(is_news) {
             for (key, done) in std::mem::take(&mut self.readings) {
@@ -352,6 +362,8 @@ impl Side {
             Command::Phase(done) => self.end_phase(done)?,
             Command::Register { schemas, done } => self.register(&schemas, done)?,
             Command::Remove { agent, done } => self.remove(&agent, done)?,
+            Command::Recover(done) => self.recover(done)?,
+            Command::Fork(done) => self.fork(done)?,
             Command::Ping(member) => self.input(Input::Ping(member))?,
             Command::Connected => {
                 self.input(Input::Connected(MemberId::HOST))?;

@@ -104,7 +104,7 @@ impl Authenticated {
                 if is_open_question {
                     sleep(ASKS_AGAIN).await;
                 } else {
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
             };
             let expires = async {

@@ -1,8 +1,9 @@
-//! The changes that a harness may make in a session: it ends phases, registers schemas, and removes agents.
+//! The changes that a harness may make in a session: it ends phases, registers schemas, removes agents, and decides how
+//! a session goes on whose store is an old copy.
 
-use accp_client::Error;
+use accp_client::{Error, Hub};
 use accp_frame::Registry;
-use accp_session::InputError;
+use accp_session::{InputError, Session};
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{Path, State};
@@ -40,6 +41,16 @@ pub(crate) async fn remove(
     answer(&app, take_out(&app, &caller, &name).await)
 }
 
+/// `POST /accp/v1/sessions/{session}/recover`: takes what the store lacks from the member that has it.
+pub(crate) async fn recover(State(app): State<Shared>, caller: Authorized) -> Response {
+    answer(&app, take_back(&app, &caller).await)
+}
+
+/// `POST /accp/v1/sessions/{session}/fork`: goes on without what the store lacks.
+pub(crate) async fn fork(State(app): State<Shared>, caller: Authorized) -> Response {
+    answer(&app, go_on_without(&app, &caller).await)
+}
+
 fn answer(app: &App, answer: Result<Json_, Refused>) -> Response {
     match answer {
         Ok(outcome) => Json(outcome).into_response(),
@@ -65,6 +76,39 @@ async fn end_phase(app: &App, caller: &Authorized) -> Result<Json_, Refused> {
     Ok(json!({ "session": caller.session(), "checkpoint": name }))
 }
 
+/// Opens a session whose store may be an old copy, for an administrator; without tokens, for everybody.
+async fn to_decide(app: &App, caller: &Authorized) -> Result<Hub, Refused> {
+    if !app.access.is_open() {
+        caller.check_admin()?;
+    }
+    app.check_able()?;
+    caller.takes(1, 0)?;
+    caller.open_existing().await
+}
+
+async fn take_back(app: &App, caller: &Authorized) -> Result<Json_, Refused> {
+    let recovered = to_decide(app, caller).await?.recover().await;
+    let recovered = recovered.map_err(|error| Refused::client(&error))?;
+    let positions = [recovered.start(), recovered.end()];
+    Ok(json!({ "session": caller.session(), "recovered": positions }))
+}
+
+async fn go_on_without(app: &App, caller: &Authorized) -> Result<Json_, Refused> {
+    let hub = to_decide(app, caller).await?;
+    let state = |session: &Session| (session.rolled_back(), session.position());
+    let looked = hub.look(state).await;
+    let (lost, position) = looked.map_err(|error| Refused::client(&error))?;
+    let Some(lost) = lost else {
+        // A fork takes out all members, so it must not happen by mistake.
+        return Err(Refused::invalid(
+            "a session whose store is an old copy; this one lacks nothing that a member has shown",
+        ));
+    };
+    let forked = hub.fork().await;
+    forked.map_err(|error| Refused::client(&error))?;
+    Ok(json!({ "session": caller.session(), "position": position, "lost_until": lost }))
+}
+
 async fn take_out(app: &App, caller: &Authorized, name: &str) -> Result<Json_, Refused> {
     let is_own = caller.speaker().is_ok_and(|speaker| speaker == name);
     if !is_own {
@@ -86,7 +130,7 @@ async fn take_schemas(app: &App, caller: &Authorized, body: Body) -> Result<Json
     let body = body.whole(Vec::new()).await?;
     caller.takes(1, body.len())?;
     let wrong =
-        |why: String| Refused::invalid(format!("a registry, as `accp lint` checks it: {why}"));
+        |why: String| Refused::invalid(format!("a registry, as `accp registry lint` checks it: {why}"));
     let text = std::str::from_utf8(&body).map_err(|error| wrong(error.to_string()))?;
     let schemas = Registry::from_json(text).map_err(|error| wrong(error.to_string()))?;
     let registered = hub.register(schemas).await;

@@ -32,6 +32,8 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
             get(reads::registry).post(harness::register),
         )
         .route(&of("phase"), post(harness::phase))
+        .route(&of("recover"), post(harness::recover))
+        .route(&of("fork"), post(harness::fork))
         .route(&of("agents/{name}"), delete(harness::remove))
         .route(&of("values/{key}"), get(reads::value).put(puts::put))
         .route(&of("erase"), post(erase::erase))

@@ -166,7 +166,10 @@ async fn a_right_ends_even_if_the_service_was_away_when_it_was_withdrawn() {
     let plan = frame("@dev>req:plan{goal:x}", "abc101000001", 1, "sid:lunch");
     let sent = hub.http.post(hub.url("/accp/v1/frames"));
     let sent = sent.header("content-type", "application/accp").body(plan);
-    assert_eq!(sent.send().await.expect("an answer").status(), StatusCode::OK);
+    assert_eq!(
+        sent.send().await.expect("an answer").status(),
+        StatusCode::OK
+    );
     let frames = hub.url("/accp/v1/sessions/lunch/frames?follow=true");
     let open = hub.http.get(frames).send().await.expect("an answer");
     assert_eq!(open.status(), StatusCode::OK);

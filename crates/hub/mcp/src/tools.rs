@@ -171,7 +171,7 @@ fn frame_properties(own: Json) -> Json {
             "type": "string",
             "description": "Instead of the parts: the text of the frame without its metadata, such as @me>req:schedule{asgn:dev|task:impl_auth|schema:TA}.",
         },
-        "to": { "type": "string", "description": "The agent that a req or a qry is for. Leave it out to ask all." },
+        "to": { "type": "string", "description": "The agent that a req or a qry is for. Without it, accp_ask goes to one agent that takes such frames, and accp_send to all." },
         "chain": { "type": "string", "description": "The chain that the frame continues. Leave it out to begin one." },
         "ttl": { "type": "integer", "minimum": 0, "description": "Seconds after which nobody needs the frame any more; 0 or absent for never." },
     });

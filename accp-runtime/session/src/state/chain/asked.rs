@@ -48,6 +48,16 @@ pub(crate) enum Answerers {
     Only(Vec<MemberId>),
 }
 
+impl Answerers {
+    /// Returns whether a member is one of them.
+    pub(crate) fn has(&self, member: MemberId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(members) => members.contains(&member),
+        }
+    }
+}
+
 impl Asked {
     /// Updates the counter of the taker when this request ends.
     pub(super) fn ends(&self, taken: &mut ByMember<usize>) {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::open_question::{OnItsWay, OpenQuestion};
 use super::sender::SessionSender;
-use super::work::Work;
+use super::work::{Work, instead_of_reply};
 use crate::command::{Asking, Command, Posting};
 use crate::error::{Done, Error};
 use crate::sent::Sent;
@@ -85,8 +85,9 @@ impl Work {
     /// Reports the fate of frames to the program. The frames of a guest are accepted once the log of the host has
     /// them. For the frames of a member, the session reports events.
     pub(super) fn settle(&mut self, is_guest: bool, entries: &[Entry], events: &[Event]) {
-        if self.sent.is_empty() {
-            return;
+        if is_guest {
+            // The log has judged the replies of a guest before they were kept.
+            self.replies.clear();
         }
         for entry in entries {
             let Some(sent) = self.sent.get_mut(&entry.mid) else {
@@ -106,15 +107,27 @@ impl Work {
         }
         for event in events {
             match event {
-                Event::Acknowledged(mid) => self.accepted(mid),
+                Event::Acknowledged(mid) => {
+                    self.replies.remove(mid);
+                    self.accepted(mid);
+                }
                 Event::Retried { old, new, .. } => {
                     if let Some(sent) = self.sent.remove(old) {
                         self.sent.insert(new.clone(), sent);
                     }
+                    if let Some(to) = self.replies.remove(old) {
+                        self.replies.insert(new.clone(), to);
+                    }
                 }
                 Event::Refused(mid, error) => self.lost(mid, Error::Refused(error.clone())),
-                Event::Cancelled(mid) => self.lost(mid, Error::Cancelled),
-                Event::Expired(mid) => self.lost(mid, Error::Expired),
+                Event::Cancelled(mid) => {
+                    self.replies.remove(mid);
+                    self.lost(mid, Error::Cancelled);
+                }
+                Event::Expired(mid) => {
+                    self.replies.remove(mid);
+                    self.lost(mid, Error::Expired);
+                }
                 _ => {}
             }
         }
@@ -195,6 +208,28 @@ impl Work {
             }
         }
         Ok(has_sent)
+    }
+
+    /// Answers frames whose replies the host has refused. Returns whether there are any.
+    pub(super) fn make_up_for_replies(
+        &mut self,
+        sender: &mut SessionSender<'_>,
+        events: &[Event],
+    ) -> Result<bool, DriverError> {
+        let mut any = false;
+        for event in events {
+            if let Event::Refused(mid, error) = event
+                && let Some(to) = self.replies.remove(mid)
+            {
+                let why = &error.message;
+                tracing::warn!(agent = &*self.name, %mid, code = %error.code, why, "the hub has refused a reply");
+                if let Some(answer) = instead_of_reply(&to, error) {
+                    self.tell(sender, Posting::unwatched(answer))?;
+                    any = true;
+                }
+            }
+        }
+        Ok(any)
     }
 
     /// Cancels the chain of a question that nobody waits for any more.

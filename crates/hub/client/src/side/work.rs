@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use accp_frame::{DynamicFrame, ErrorCode, Frame, Intent, Registry};
-use accp_session::{Inbound, MemberId, Mid, Outbound, Session};
+use accp_session::{Inbound, MemberId, Mid, Outbound, PeerError, Session};
 use accp_store::DriverError;
 use futures_util::FutureExt as _;
 use tokio::sync::oneshot;
@@ -45,6 +45,8 @@ pub(super) struct Work {
     pub(super) questions: Vec<OpenQuestion>,
     /// Frames that the program has sent, while it waits until the host accepts or refuses them.
     pub(super) sent: BTreeMap<Mid, OnItsWay>,
+    /// The frames to which replies are under way, by the ids of the replies.
+    pub(super) replies: BTreeMap<Mid, Inbound>,
     /// Frames that wait until the session takes them.
     pub(super) early: VecDeque<Command>,
     /// Marks that wait until the session takes their answers.
@@ -90,6 +92,7 @@ impl Work {
             begun: BTreeSet::new(),
             questions: Vec::new(),
             sent: BTreeMap::new(),
+            replies: BTreeMap::new(),
             early: VecDeque::new(),
             late: VecDeque::new(),
             draining: None,
@@ -310,15 +313,8 @@ impl Work {
         handled: &mut impl FnMut(&Inbound, Vec<Outbound<'static>>) -> Result<Option<Mid>, DriverError>,
     ) -> Result<Option<Marked>, DriverError> {
         let inbound = &marked.inbound;
-        // An answer never gets an answer, because two agents could answer each other without end.
-        // The intent tells whether the frame is an answer, and can be read even without the schema
-        // of the frame.
-        let asks = || {
-            Frame::parse_with(inbound.text(), &DELIVERED)
-                .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))
-        };
         let fault = |code, text: String| {
-            asks().then(|| match unread(code, &text, inbound, registry) {
+            takes_answer(inbound).then(|| match unread(code, &text, inbound, registry) {
                 Some(why) => {
                     let why = format!("{} cannot read this frame: {why}", self.name);
                     Outbound::error(ErrorCode::UNKNOWN_SCHEMA, why)
@@ -350,6 +346,9 @@ impl Work {
             }
         }
         self.begun.remove(&inbound.position());
+        if let (Ok(Some(mid)), Some(Reply::Frame(_))) = (&replied, &marked.reply) {
+            self.replies.insert(mid.clone(), inbound.clone());
+        }
         match (replied, marked.done) {
             (Ok(mid), Some(done)) => {
                 let (fate, known) = oneshot::channel();
@@ -364,6 +363,21 @@ impl Work {
         }
         Ok(None)
     }
+}
+
+/// Returns whether a frame may get an answer. An answer never gets one, because two agents could answer each other without
+/// end. The intent tells whether a frame is an answer, and can be read even without the schema of the frame.
+fn takes_answer(inbound: &Inbound) -> bool {
+    Frame::parse_with(inbound.text(), &DELIVERED)
+        .is_ok_and(|frame| !matches!(&*frame.intent, "done" | "fail" | "end"))
+}
+
+/// Returns the error that answers a frame in the place of a reply that the host has refused.
+pub(super) fn instead_of_reply(to: &Inbound, error: &PeerError) -> Option<Outbound<'static>> {
+    let PeerError { code, message, .. } = error;
+    let text = format!("the answer of the handler was refused: {code}: {message}");
+    let answer = takes_answer(to).then(|| Outbound::error(ErrorCode::INTERNAL_ERROR, text));
+    answer?.answering(to).ok()
 }
 
 /// Returns the frame that ends a request without an answer.

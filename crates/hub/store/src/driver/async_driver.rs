@@ -148,6 +148,15 @@ impl<L: Link, T: ?Sized + 'static> AsyncDriver<L, T> {
         self.machine.join(agent, now)
     }
 
+    /// Gives the log of a host a new identity, under a new secret; see [`Input::Fork`](accp_session::Input::Fork). A host
+    /// that was restored from an older copy goes on so without what the copy lacks.
+    ///
+    /// # Errors
+    /// [`DriverError::Input`], [`DriverError::Failed`], and [`DriverError::Store`] if the system gives no random bytes.
+    pub fn fork(&mut self, now: Time) -> Result<(), DriverError> {
+        self.machine.fork(now)
+    }
+
     /// Sends a frame, and returns its message id; see [`Session::send`]. The frame leaves with the
     /// next [`carry_out`](Self::carry_out).
     ///

@@ -224,6 +224,13 @@ impl Machine {
         Ok(self.session_mut()?.join(agent, now)?)
     }
 
+    /// Gives the log a new identity.
+    pub(super) fn fork(&mut self, now: Time) -> Result<(), DriverError> {
+        let fork = Input::Fork(draw_key()?);
+        self.session_mut()?.handle(fork, now)?;
+        Ok(())
+    }
+
     /// Sends a frame.
     pub(super) fn send(&mut self, outbound: &Outbound<'_>, now: Time) -> Result<Mid, DriverError> {
         let sent = self.session_mut()?.send(outbound, now);
