@@ -299,6 +299,9 @@ proptest! {
             let chain = chain.map(|chain| ["plan", "lunch"][chain]);
             let cause = cause.and_then(|back| open.iter().rev().nth(back));
             let cause = cause.map(|cause| cause.mid.clone());
+            if to == Some(by) {
+                continue;
+            }
             let mut outbound = match to {
                 Some(to) => soup().to(AGENTS[to]),
                 None => Outbound::owned(ChatDone::new("rye")),
