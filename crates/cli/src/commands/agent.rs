@@ -169,6 +169,14 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
         ));
         return fail(cx, &request, "the command prints a frame of another agent").await;
     }
+    if !matches!(message.intent.as_str(), "done" | "fail" | "end" | "stream") {
+        let why = format!(
+            "the command prints a frame that answers nothing: expected `done`, `fail`, `end` or `stream`, found `{}`",
+            message.intent.as_str()
+        );
+        note(format_args!("error: {why}"));
+        return fail(cx, &request, &why).await;
+    }
     let replied = cx.reply_kept(Outbound::owned_message(message)).await?;
     let request = twin(&text, &registry);
     // The next request need not wait for the hub.

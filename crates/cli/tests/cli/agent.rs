@@ -296,10 +296,7 @@ fn an_answer_that_the_hub_refuses_is_answered_with_an_error() {
         let told = (0..9).map(|_| kitchen.cook.line());
         let mut told =
             told.filter(|line| line.contains("the hub has not taken the answer to guest"));
-        assert!(
-            told.next().is_some_and(|line| line.contains("E2002")),
-            "{told:?}"
-        );
+        assert!(told.next().is_some(), "the operator learns of it");
     }
     let (url, folder) = (kitchen.url.clone(), kitchen.folder.path());
     kitchen.cook = cook(&url, folder, "", "echo soup");

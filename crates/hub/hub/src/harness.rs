@@ -129,8 +129,11 @@ async fn take_schemas(app: &App, caller: &Authorized, body: Body) -> Result<Json
     let body = BodyFrames::value(body, limits.request, limits, caller.body_quota());
     let body = body.whole(Vec::new()).await?;
     caller.takes(1, body.len())?;
-    let wrong =
-        |why: String| Refused::invalid(format!("a registry, as `accp registry lint` checks it: {why}"));
+    let wrong = |why: String| {
+        Refused::invalid(format!(
+            "a registry, as `accp registry lint` checks it: {why}"
+        ))
+    };
     let text = std::str::from_utf8(&body).map_err(|error| wrong(error.to_string()))?;
     let schemas = Registry::from_json(text).map_err(|error| wrong(error.to_string()))?;
     let registered = hub.register(schemas).await;

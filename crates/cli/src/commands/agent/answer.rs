@@ -28,12 +28,6 @@ pub(super) fn of(
 fn of_frame(frame: &Frame<'_>, registry: &Registry) -> Result<DynamicFrame<'static>, String> {
     let unfit =
         |error: &dyn std::fmt::Display| format!("the frame that the command prints: {error}");
-    if !matches!(&*frame.intent, "done" | "fail" | "end" | "stream") {
-        return Err(unfit(&format_args!(
-            "expected `done`, `fail`, `end` or `stream`, which answer a request, found `{}`",
-            frame.intent
-        )));
-    }
     let mut envelope = frame.envelope().map_err(|error| unfit(&error))?;
     envelope.msg_id.get_or_insert(ID.into());
     envelope.sequence.get_or_insert(0);
