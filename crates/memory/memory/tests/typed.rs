@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod answered;
 mod corpus;
 mod harness;
 mod person;

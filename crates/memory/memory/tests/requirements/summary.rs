@@ -189,7 +189,7 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
     }
     let facts = section(&summary, "Critical Facts");
     assert!(
-        facts.contains("- Never paint the door. (message 4)"),
+        facts.contains("- Never paint the door. (message 5)"),
         "{facts}"
     );
 }
