@@ -158,7 +158,6 @@ impl Code {
                 | Self::ResultsNotFirst
                 | Self::Role
                 | Self::FirstNotUser
-                | Self::TextBlank
                 | Self::SystemInside
                 | Self::ReasoningSplit
                 | Self::NotAList
