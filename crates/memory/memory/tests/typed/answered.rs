@@ -84,10 +84,10 @@ proptest! {
             typed.push(filled(request, number));
             messages.push(named(user(form, &typed[number]), names[1]));
         }
-        for number in 0..5 {
+        for number in 0..7 {
             let id = format!("c{number}");
             messages.push(call(form, &id, "look", &json!({ "part": number })));
-            messages.push(result(form, &id, &"lamp ".repeat(600)));
+            messages.push(result(form, &id, &format!("lamp{number} ").repeat(500)));
         }
         let texts: Vec<_> = messages.iter().map(Json::to_string).collect();
         let list = MessageList::of(form, texts.iter().map(String::as_str)).unwrap();
