@@ -1,7 +1,6 @@
 //! What a person typed, among the messages with the role of the user.
 //!
-//! Programs also write messages with the role of the user: results of actions, words of other agents, blocks beside a
-//! request. They are recognised by their structure, in any language. A doubtful message counts as typed, because the
+//! Programs also write messages with the role of the user: results of actions, and words of other agents. They are recognised by their structure, in any language. A doubtful message counts as typed, because the
 //! words of a person take few tokens and matter most.
 
 mod block;
@@ -19,8 +18,8 @@ use speaker::Persons;
 /// How many messages have to begin or end in the same way before they count as a program's.
 const ALIKE: usize = 3;
 
-/// Returns what persons typed, in order: each message without the blocks that a program has added to it. The first
-/// message of the user is whole.
+/// Returns what persons typed, in order. The first message of the user is whole. In each later one, a mark stands for a
+/// block that an earlier one has.
 pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     let speaks = |message: &&Parsed| message.role == Role::User && !message.text.trim().is_empty();
     let users: Vec<&Parsed> = messages.iter().filter(speaks).collect();
@@ -36,10 +35,8 @@ pub(crate) fn typed(messages: &[Parsed]) -> Vec<Item> {
     };
     let later: Vec<_> = later.iter().copied().filter(is_typed).collect();
     let added = Added::of(std::iter::once(*first).chain(later.iter().copied()));
-    let later = later.iter().filter_map(|message| {
-        let text = added.without(message);
-        (!text.trim().is_empty()).then(|| Item::new(message.index, text))
-    });
+    let later = later.iter();
+    let later = later.map(|message| Item::new(message.index, added.without(message)));
     let first = Item::new(first.index, &*first.text);
     std::iter::once(first).chain(later).collect()
 }
