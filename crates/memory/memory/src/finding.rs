@@ -158,6 +158,7 @@ impl Code {
                 | Self::ResultsNotFirst
                 | Self::Role
                 | Self::FirstNotUser
+                | Self::TextBlank
                 | Self::SystemInside
                 | Self::ReasoningSplit
                 | Self::NotAList
