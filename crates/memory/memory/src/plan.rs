@@ -43,6 +43,12 @@ pub trait FileLookup {
 
     /// Returns the text of a file that the program wrote, if it can be read.
     fn written(&self, path: &str) -> Option<String>;
+
+    /// Returns the root, as commands in the texts of a list have to name it. `None` if the commands take this root by
+    /// themselves.
+    fn root(&self) -> Option<String> {
+        None
+    }
 }
 
 impl FileLookup for () {

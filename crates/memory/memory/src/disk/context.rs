@@ -48,6 +48,8 @@ pub struct Compressed {
 pub struct Context<F = Private> {
     root: PathBuf,
     work: PathBuf,
+    /// The root as commands in the texts of a list name it.
+    named: Option<String>,
     id: SessionId,
     files: F,
     /// `None` until something was kept below the root.
@@ -119,6 +121,7 @@ impl<F: Files> Context<F> {
         let mut context = Self {
             root: root.into(),
             work: PathBuf::new(),
+            named: None,
             id,
             files,
             held: None,
@@ -134,6 +137,13 @@ impl<F: Files> Context<F> {
     #[must_use]
     pub fn with_work(mut self, work: impl Into<PathBuf>) -> Self {
         self.work = work.into();
+        self
+    }
+
+    /// Sets the root that the commands in the texts of a list name. Without it, they name none, and take their own.
+    #[must_use]
+    pub fn with_root_in_commands(mut self, root: impl Into<String>) -> Self {
+        self.named = Some(root.into());
         self
     }
 
@@ -297,6 +307,7 @@ impl<F: Files> Context<F> {
             root: &self.root,
             work: &self.work,
             files: &self.files,
+            named: self.named.as_deref(),
         }
     }
 
