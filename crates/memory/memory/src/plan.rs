@@ -1,5 +1,6 @@
 //! What has to happen to a list, tier by tier.
 
+mod bound;
 mod media;
 mod planner;
 mod tier1;
@@ -170,6 +171,8 @@ pub struct ListPlan {
     pub state: State,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
+    /// The thoughts that the provider may refuse, because they stand behind another list now.
+    pub bound: Vec<Finding>,
 }
 
 impl ListPlan {
@@ -192,6 +195,7 @@ impl ListPlan {
             after: 0,
             state: State::Green,
             advice: None,
+            bound: Vec::new(),
         }
     }
 
@@ -245,7 +249,10 @@ impl ListSession {
             &update,
         );
         planner.run(hooks)?;
-        Ok(planner.finish(update.new))
+        planner.leave_out_thoughts(&update.slots);
+        let plan = planner.finish(update.new);
+        let bound = bound::bound(plan.form, &update.slots, &plan.slots);
+        Ok(ListPlan { bound, ..plan })
     }
 
     /// Plans a checkpoint of the list as it is, or the shortest list for a fresh start: system messages, a summary,

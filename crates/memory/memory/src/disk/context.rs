@@ -11,6 +11,7 @@ use super::error::{ContextError, failed};
 use super::writer::{DiskLookup, Writer};
 use crate::drift::DriftEvent;
 use crate::event::Event;
+use crate::finding::Finding;
 use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
@@ -41,6 +42,8 @@ pub struct Compressed {
     pub drift: Vec<DriftEvent>,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
+    /// The thoughts that the provider may refuse, because they stand behind another list now.
+    pub bound: Vec<Finding>,
 }
 
 /// A session below its root.
@@ -229,6 +232,7 @@ impl<F: Files> Context<F> {
             events: plan.events,
             drift: plan.drift,
             advice: plan.advice,
+            bound: plan.bound,
         })
     }
 

@@ -466,6 +466,7 @@ impl<'p> Planner<'p> {
             after,
             state,
             advice,
+            bound: Vec::new(),
         }
     }
 }
