@@ -8,7 +8,7 @@ pub(crate) fn without_padding(lines: &mut [&str]) {
     let mut from = 0;
     while from < lines.len() {
         let run = run(&lines[from..]);
-        if run.iter().any(|number| number.is_padded()) && is_padding(&run) {
+        if run.iter().any(Number::is_padded) && is_padding(&run) {
             for line in &mut lines[from..from + run.len()] {
                 *line = line.trim_start_matches(' ');
             }

@@ -148,7 +148,9 @@ fn cut_or_known(list: &MessageList, given: &[String], root: &Path) -> Result<(),
         prop_assert!(
             is_cut
                 || given.contains(&message.raw().to_owned())
-                || given.iter().any(|given| without_thoughts(given) == *message.json()),
+                || given
+                    .iter()
+                    .any(|given| without_thoughts(given) == *message.json()),
             "{}",
             message.raw()
         );

@@ -222,26 +222,14 @@ fn standing(writes: &[(&str, &str)]) -> Vec<bool> {
 fn an_input_that_was_written_over_stays_in_the_list() {
     let wrote = "File written successfully";
     let failed = "Error: the disk is full";
-    let cases: [(&[(&str, &str)], &[bool]); 4] = [
-        (
-            &[("/gone/a.py", wrote), ("/gone/b.py", wrote)],
-            &[false, false],
-        ),
-        (
-            &[
-                ("/gone/a.py", wrote),
-                ("/gone/a.py", wrote),
-                ("/gone/b.py", wrote),
-            ],
-            &[true, false, false],
-        ),
-        (&[("/gone/a.py", wrote), ("./a.py", wrote)], &[true, false]),
-        (
-            &[("/gone/a.py", wrote), ("/gone/a.py", failed)],
-            &[false, true],
-        ),
+    let [a, b] = [("/gone/a.py", wrote), ("/gone/b.py", wrote)];
+    let cases = [
+        (vec![a, b], vec![false, false]),
+        (vec![a, a, b], vec![true, false, false]),
+        (vec![a, ("./a.py", wrote)], vec![true, false]),
+        (vec![a, ("/gone/a.py", failed)], vec![false, true]),
     ];
     for (writes, expected) in cases {
-        assert_eq!(standing(writes), expected, "{writes:?}");
+        assert_eq!(standing(&writes), expected, "{writes:?}");
     }
 }

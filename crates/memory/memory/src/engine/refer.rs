@@ -22,7 +22,7 @@ impl Memory {
         for (at, known) in self.state.messages.iter_mut().enumerate().skip(end) {
             let mut changes = false;
             for result in known.results.iter_mut().filter(|result| result.is_formed()) {
-                if result.rewrite(|text| rewritten(text, &is_gone)) {
+                if result.rewrite(|text| rewritten(text, is_gone)) {
                     changes = true;
                     let tokens = self.counter.count(result.now()) as u64;
                     known.tokens_sent = (known.tokens_sent + tokens).saturating_sub(result.tokens);

@@ -41,10 +41,10 @@ fn words(state: &str) -> Option<String> {
     {
         return None;
     }
-    let is_rate = |part: &&&str| part.contains('/') && part.starts_with(char::is_alphabetic);
+    let is_rate = |part: &&str| part.contains('/') && part.starts_with(char::is_alphabetic);
     let words = parts.iter().enumerate().filter(|(at, part)| {
         let is_number = part.chars().all(|c| c.is_ascii_digit());
-        let has_unit = parts.get(at + 1).filter(is_rate).is_some();
+        let has_unit = parts.get(at + 1).is_some_and(is_rate);
         !(is_number && has_unit || !is_number && is_amount(part))
     });
     let words: Vec<&str> = words.map(|(_, part)| *part).collect();
