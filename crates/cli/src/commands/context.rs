@@ -123,7 +123,8 @@ impl ContextArgs {
 
     /// Opens the session.
     fn open(&self) -> Result<Context, Failure> {
-        Context::open(&self.root, self.session.clone()).map_err(failure)
+        let context = Context::open(&self.root, self.session.clone());
+        Ok(self.named(context.map_err(failure)?))
     }
 
     /// Returns a note if sessions go into the default folder and it does not exist yet.
@@ -138,7 +139,16 @@ impl ContextArgs {
 
     /// Opens the session, which has to be there already.
     fn open_existing(&self) -> Result<Context, Failure> {
-        Context::open_existing(&self.root, self.session.clone()).map_err(failure)
+        let context = Context::open_existing(&self.root, self.session.clone());
+        Ok(self.named(context.map_err(failure)?))
+    }
+
+    /// Lets the commands in the texts of lists name the root, unless they take it by themselves.
+    fn named(&self, context: Context) -> Context {
+        if self.root == Path::new(ROOT) {
+            return context;
+        }
+        context.with_root_in_commands(self.root.to_string_lossy())
     }
 }
 

@@ -76,6 +76,27 @@ fn a_screenshot_that_left_comes_back_whole() {
 }
 
 #[test]
+fn a_line_names_the_root_that_the_command_needs() {
+    let all = messages(20);
+    let folder = Folder::with(&[("messages.json", &all.to_string())]);
+    let list = &compressed(&folder, "26000", "--root kept/here").json()[0];
+    let line = list[2]["content"][0]["content"][0]["text"]
+        .as_str()
+        .unwrap();
+    let command = line
+        .split('`')
+        .nth(1)
+        .unwrap()
+        .strip_prefix("accp ")
+        .unwrap();
+    assert_eq!(
+        command,
+        "context restore --session trip --root kept/here --message 2"
+    );
+    assert_eq!(folder.run(command, "").json(), [all[2].clone()]);
+}
+
+#[test]
 fn a_substitute_is_named_in_the_report_and_in_the_status() {
     let folder = Folder::with(&[("messages.json", &messages(1).to_string())]);
     let run = compressed(

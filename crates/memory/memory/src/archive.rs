@@ -22,6 +22,8 @@ use std::fmt;
 use time::OffsetDateTime;
 
 use crate::list::MessageList;
+use crate::media::Way;
+use crate::names::CommandOptions;
 use crate::parsed::{Parsed, parse};
 use fence::Lines;
 
@@ -44,7 +46,11 @@ pub struct Archived {
 impl Archived {
     /// Returns the messages of a list as the archive has them. The first one has the number 0.
     pub fn of(list: &MessageList, time: Option<OffsetDateTime>) -> Vec<Self> {
-        let all = parse(list.form(), None, list.messages());
+        let all = parse(
+            list.form(),
+            Way::Command(&CommandOptions::default()),
+            list.messages(),
+        );
         all.iter()
             .map(|message| Self::of_parsed(message, time))
             .collect()

@@ -85,7 +85,10 @@ fn lone_surrogates(list: &MessageList, found: &mut Vec<Finding>) {
 /// Returns the faults for which a compression refuses a list.
 pub(crate) fn broken(list: &MessageList) -> Vec<Finding> {
     let mut found = check(list);
-    found.retain(|finding| !finding.code.is_warning());
+    // Servers that people host take a message of chat without a content. A list of Anthropic may not leave with a blank
+    // text (CTX-67).
+    let is_taken = |code: Code| code == Code::TextBlank && list.form() == Form::OpenAi;
+    found.retain(|finding| !finding.code.is_warning() && !is_taken(finding.code));
     found
 }
 

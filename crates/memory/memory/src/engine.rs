@@ -15,6 +15,7 @@ mod mark;
 mod prices;
 mod promise;
 mod read;
+mod refer;
 mod report;
 mod result;
 mod shapes;
@@ -287,6 +288,9 @@ impl Memory {
         let form = list.form();
         let new = list.messages().iter().enumerate();
         let (mut given_tokens, mut sent_tokens) = (self.state.given(), self.state.sent());
+        let before = list.messages().iter().take(self.state.messages.len());
+        let before = before.map(|message| Given::count(message, &self.named));
+        let mut results: usize = before.sum();
         for (at, message) in new.skip(self.state.messages.len()) {
             let given = Given::of(message, &self.named);
             let billed = message.billed(form);
@@ -297,7 +301,7 @@ impl Memory {
             self.calls.see(message);
             given_tokens += tokens;
             for (index, given) in given.into_iter().enumerate() {
-                let name = self.names.take(&given.id);
+                let name = self.names.take(&given.id, results + given.at + 1);
                 let mut result = KnownResult::of(name, &given);
                 let before = self.counter.count(&given.text) as u64;
                 result.tokens = before;
@@ -320,6 +324,7 @@ impl Memory {
                 }
                 known.results.push(result);
             }
+            results += Given::count(message, &self.named);
             sent_tokens += known.tokens_sent;
             self.state.messages.push(known);
         }

@@ -22,7 +22,7 @@ macro_rules! codes {
 
         impl Code {
             /// All codes.
-            pub const ALL: [Self; 49] = [$(Self::$code),+];
+            pub const ALL: [Self; 50] = [$(Self::$code),+];
 
             /// Returns the code as reports have it.
             pub const fn as_str(self) -> &'static str {
@@ -93,6 +93,8 @@ codes! {
     Signature = "signature",
     /// A turn ends with a thought, or does not begin with the thought that it needs.
     ThinkingPlace = "thinking-place",
+    /// A thought stands behind another list than the one that it was made behind.
+    ThinkingBound = "thinking-bound",
     /// The budget for thoughts is too small, or not smaller than the whole answer.
     ThinkingBudget = "thinking-budget",
     /// A setting of sampling is not allowed together with thinking.

@@ -11,7 +11,7 @@ use accp_tokens::{Detail, MediaPrices, Medium};
 use serde_json::{Map, Value as Json, json};
 
 use crate::form::Form;
-use crate::names::SessionId;
+use crate::names::CommandOptions;
 use crate::raw::Pointer;
 use bytes::{Bytes, size};
 
@@ -61,21 +61,38 @@ impl Found {
         format!("[{}]", self.what)
     }
 
-    /// Returns the line that describes the medium, with the command that gets it from the conversation.
-    pub(crate) fn line_of(&self, session: Option<&SessionId>, message: usize) -> String {
-        format!("[{}; {}]", self.what, recovered(session, message))
+    /// Returns the line that describes the medium of a message, with how a reader gets it.
+    pub(crate) fn line_of(&self, way: Way<'_>, message: usize) -> String {
+        format!("[{}; {}]", self.what, way.to(message))
     }
 
     /// Returns the part that takes the medium's place after it has left the list.
-    pub(crate) fn left(&self, form: Form, session: &SessionId, message: usize) -> Json {
-        let how = recovered(Some(session), message);
+    pub(crate) fn left(&self, form: Form, way: Way<'_>, message: usize) -> Json {
+        let how = way.to(message);
         text_part(form, &format!("[{}; left this list; {how}]", self.what))
     }
 }
 
-fn recovered(session: Option<&SessionId>, message: usize) -> String {
-    let session = session.map_or(String::new(), SessionId::option);
-    format!("`accp context restore{session} --message {message}` gives it")
+/// How a reader gets a medium that is not in the list.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way<'o> {
+    /// By a command with these options.
+    Command(&'o CommandOptions),
+    /// Only from who gave it: the tool of a [`Memory`](crate::Memory) reads texts.
+    Asking,
+}
+
+impl Way<'_> {
+    fn to(self, message: usize) -> String {
+        match self {
+            Self::Command(options) => {
+                format!("`accp context restore{options} --message {message}` gives it")
+            }
+            Self::Asking => {
+                format!("it was in message {message}, and is to be asked for if it is needed again")
+            }
+        }
+    }
 }
 
 /// Returns a part of a content with a text.

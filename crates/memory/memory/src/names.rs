@@ -1,5 +1,7 @@
 //! Names of files below the root (CTX-34, CTX-35).
 
+use std::fmt;
+
 /// The most bytes of a tool's name within the name of a file.
 const TOOL: usize = 64;
 
@@ -53,11 +55,6 @@ impl SessionId {
         &self.0
     }
 
-    /// Returns the option of the command line that names the session.
-    pub(crate) fn option(&self) -> String {
-        format!(" --session {}", self.0)
-    }
-
     /// Returns the path of the archive.
     pub(crate) fn archive(&self) -> String {
         format!("{CONVERSATIONS}/{}_full.md", self.0)
@@ -67,6 +64,43 @@ impl SessionId {
     pub(crate) fn checkpoint(&self, number: u64) -> String {
         format!("{CHECKPOINTS}/{}_{number}.json", self.0)
     }
+}
+
+/// The options with which commands find a session, as the texts of a list name them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct CommandOptions {
+    session: String,
+    /// Empty for the root that commands take by themselves.
+    root: String,
+}
+
+impl CommandOptions {
+    /// Returns the options for a session below a root. `None` is the root that commands take by themselves.
+    pub(crate) fn of(session: &SessionId, root: Option<&str>) -> Self {
+        Self {
+            session: format!(" --session {}", session.0),
+            root: root.map_or(String::new(), |root| format!(" --root {}", quoted(root))),
+        }
+    }
+
+    /// Returns the option for commands that need only the root.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
+    }
+}
+
+impl fmt::Display for CommandOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.session, self.root)
+    }
+}
+
+/// Returns a word as a shell takes it.
+fn quoted(word: &str) -> String {
+    if word.chars().all(|c| is_plain(c) || c == '/' || c == '.') {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn is_plain(c: char) -> bool {
@@ -92,6 +126,18 @@ pub(crate) fn offloaded(stamp: &str, tool: &str, is_taken: impl Fn(&str) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn commands_name_a_root_that_they_would_not_take() {
+        let options =
+            |root: Option<&str>| CommandOptions::of(&SessionId::named("trip"), root).to_string();
+        assert_eq!(options(None), " --session trip");
+        assert_eq!(options(Some("../kept")), " --session trip --root ../kept");
+        assert_eq!(
+            options(Some("Kim's box")),
+            r" --session trip --root 'Kim'\''s box'"
+        );
+    }
 
     #[test]
     fn a_name_of_a_tool_cannot_lead_out() {

@@ -9,7 +9,7 @@ use crate::event::Thousands;
 use crate::form::Form;
 use crate::media::text_part;
 use crate::message::{Answer, ListMessage};
-use crate::names::SessionId;
+use crate::names::CommandOptions;
 use crate::window::Window;
 pub(crate) use preview::is_error;
 use preview::{head, rest};
@@ -29,7 +29,7 @@ pub(crate) struct Offloaded {
 
 /// Moves the text of a result of a session to the file at `path`. Pictures, documents and sounds stay. `None` if that saves nothing.
 pub(crate) fn offload(
-    (form, session): (Form, &SessionId),
+    (form, commands): (Form, &CommandOptions),
     message: &ListMessage,
     answer: &Answer,
     path: &str,
@@ -68,7 +68,7 @@ pub(crate) fn offload(
     // settles in a few rounds.
     let mut best = None;
     for _ in 0..8 {
-        let reference = reference(session, (path, lines), saved, &preview, &more);
+        let reference = reference(commands, (path, lines), saved, &preview, &more);
         let new = message.with(form, &[(answer.content.clone(), content(&reference)?)])?;
         let now = before
             .checked_sub(window.tokens(&new, counter))
@@ -84,13 +84,13 @@ pub(crate) fn offload(
 
 /// Returns the reference, which stays in the list. The specification prescribes its form.
 fn reference(
-    session: &SessionId,
+    commands: &CommandOptions,
     (path, lines): (&str, usize),
     saved: u64,
     preview: &str,
     more: &str,
 ) -> String {
-    let (saved, session) = (Thousands(saved), session.option());
+    let (saved, root) = (Thousands(saved), commands.root());
     format!(
         "{HEADING}\n\
          **File:** {path}\n\
@@ -99,7 +99,7 @@ fn reference(
          {preview}\n\
          \n\
          {more}\
-         **Read:** `accp context read {path} --lines 1-{lines}` gives lines; `accp context recover{session} WORDS` \
+         **Read:** `accp context read{root} {path} --lines 1-{lines}` gives lines; `accp context recover{commands} WORDS` \
          searches\n\
          *Full content available via file read*"
     )
@@ -108,6 +108,8 @@ fn reference(
 #[cfg(test)]
 mod tests {
     use accp_tokens::Bpe;
+
+    use crate::names::SessionId;
 
     use super::*;
 
@@ -123,7 +125,10 @@ mod tests {
         let window = Window::of(4_000).unwrap();
         let counter = Bpe::o200k_base();
         let moved = offload(
-            (Form::OpenAi, &SessionId::named("trip")),
+            (
+                Form::OpenAi,
+                &CommandOptions::of(&SessionId::named("trip"), None),
+            ),
             &message,
             &message.answers[0],
             "cache/offloaded/20260129_142530_stock.md",

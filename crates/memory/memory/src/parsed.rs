@@ -8,8 +8,8 @@ use crate::policy;
 use serde_json::{Value as Json, json};
 
 use crate::form::Form;
+use crate::media::Way;
 use crate::message::{ListMessage, Role};
-use crate::names::SessionId;
 
 /// A message as rules read it.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,11 +75,11 @@ impl Parsed {
     }
 }
 
-/// Reads the messages of a conversation, beginning with the first. `session` is the session that keeps them, if there
-/// is one.
+/// Reads the messages of a conversation, beginning with the first. `way` says how a reader gets their pictures, documents
+/// and sounds.
 pub(crate) fn parse<'m>(
     form: Form,
-    session: Option<&SessionId>,
+    way: Way<'_>,
     messages: impl IntoIterator<Item = &'m ListMessage>,
 ) -> Vec<Parsed> {
     let mut tools = BTreeMap::new();
@@ -106,7 +106,7 @@ pub(crate) fn parse<'m>(
             let numbered = |text: String| {
                 let media = message.media.iter();
                 media.fold(text, |text, found| {
-                    text.replacen(&found.line(), &found.line_of(session, index), 1)
+                    text.replacen(&found.line(), &found.line_of(way, index), 1)
                 })
             };
             let results = message.answers.iter().map(|answer| ParsedResult {

@@ -1,5 +1,6 @@
 //! What has to happen to a list, tier by tier.
 
+mod bound;
 mod media;
 mod planner;
 mod tier1;
@@ -43,6 +44,12 @@ pub trait FileLookup {
 
     /// Returns the text of a file that the program wrote, if it can be read.
     fn written(&self, path: &str) -> Option<String>;
+
+    /// Returns the root, as commands in the texts of a list have to name it. `None` if the commands take this root by
+    /// themselves.
+    fn root(&self) -> Option<String> {
+        None
+    }
 }
 
 impl FileLookup for () {
@@ -164,6 +171,8 @@ pub struct ListPlan {
     pub state: State,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
+    /// The thoughts that the provider may refuse, because they stand behind another list now.
+    pub bound: Vec<Finding>,
 }
 
 impl ListPlan {
@@ -186,6 +195,7 @@ impl ListPlan {
             after: 0,
             state: State::Green,
             advice: None,
+            bound: Vec::new(),
         }
     }
 
@@ -239,7 +249,10 @@ impl ListSession {
             &update,
         );
         planner.run(hooks)?;
-        Ok(planner.finish(update.new))
+        planner.leave_out_thoughts(&update.slots);
+        let plan = planner.finish(update.new);
+        let bound = bound::bound(plan.form, &update.slots, &plan.slots);
+        Ok(ListPlan { bound, ..plan })
     }
 
     /// Plans a checkpoint of the list as it is, or the shortest list for a fresh start: system messages, a summary,

@@ -10,8 +10,9 @@ use crate::event::Event;
 use crate::finding::Finding;
 use crate::form::Form;
 use crate::list::MessageList;
+use crate::media::Way;
 use crate::message::ListMessage;
-use crate::names::SessionId;
+use crate::names::{CommandOptions, SessionId};
 use crate::parsed::parse;
 use crate::summary::Content;
 use crate::writes::Writes;
@@ -238,7 +239,8 @@ impl ListSession {
 
     /// Returns, verbatim, the first message of the user and each later one that begins as a new objective.
     pub fn intent(&self) -> Vec<String> {
-        let all = parse(self.form, Some(&self.id), &self.originals);
+        let options = CommandOptions::of(&self.id, None);
+        let all = parse(self.form, Way::Command(&options), &self.originals);
         let content = Content::of(&all, &BTreeSet::new(), &Writes::default());
         content.intent.into_iter().map(|item| item.text).collect()
     }

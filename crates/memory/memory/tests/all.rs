@@ -14,6 +14,7 @@ mod rounds;
 mod rules;
 mod second;
 mod sent;
+mod thoughts;
 mod tools;
 mod typed;
 mod views;

@@ -351,3 +351,28 @@ fn who_opens_where_nothing_is_yet_goes_on_from_what_another_has_begun() {
     let lists = undisturbed().lists;
     assert_eq!([one, two].map(|done| done.list.to_string()), lists[..2]);
 }
+
+#[test]
+fn texts_of_a_list_name_the_root_that_was_set() {
+    let root = tempfile::tempdir().expect("a folder");
+    let rows = (0..900).map(|row| format!("row {row}: {row} bags of rye"));
+    let rows = rows.collect::<Vec<_>>().join("\n");
+    let list = serde_json::json!([
+        { "role": "user", "content": "Rye?" },
+        { "role": "assistant", "content": null, "tool_calls": [
+            { "id": "c1", "type": "function", "function": { "name": "stock", "arguments": "{}" } }] },
+        { "role": "tool", "tool_call_id": "c1", "content": rows },
+    ]);
+    let list = MessageList::read(&list.to_string(), None).expect("a list");
+    let window = Window::of(8_000).expect("a window");
+    let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
+    let context = open(root.path(), Os).expect("a session");
+    let mut context = context.with_root_in_commands("../kept");
+    let done = context.compress(&list, &options, &mut ()).expect("a list");
+    let text = done.list.to_string();
+    assert!(
+        text.contains("`accp context read --root ../kept cache/"),
+        "{text}"
+    );
+    assert!(text.contains("--root ../kept WORDS`"), "{text}");
+}

@@ -181,3 +181,55 @@ fn a_compression_that_does_not_look_at_the_disk_is_seen() {
         session(Form::OpenAi, seed, false, &mut Cut::default());
     }
 }
+
+/// Writes a file with texts in order, none of which can be read, and returns the texts that stand in the list.
+fn standing(writes: &[(&str, &str)]) -> Vec<bool> {
+    let root = tempfile::tempdir().expect("a folder");
+    let form = Form::OpenAi;
+    let text = |number: usize| format!("state {number} of the lamp\n").repeat(260);
+    let mut messages = vec![user(form, "Write it, please.")];
+    for (number, (path, said)) in writes.iter().enumerate() {
+        let id = format!("c{number}");
+        let input = json!({ "path": path, "content": text(number) });
+        messages.push(call(form, &id, "write_file", &input));
+        messages.push(result(form, &id, said));
+    }
+    for number in 0..8 {
+        messages.push(assistant(form, &format!("Step {number}.")));
+        messages.push(user(form, "Go on."));
+    }
+    let texts: Vec<_> = messages.iter().map(Json::to_string).collect();
+    let window = Window::of(20_000).expect("a window");
+    let options = Options {
+        force: true,
+        ..Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH)
+    };
+    let context = Context::open(root.path(), SessionId::new("s").expect("an id"));
+    let list = MessageList::of(form, texts.iter().map(String::as_str)).expect("a list");
+    let mut context = context.expect("a session").with_work(root.path());
+    let done = context.compress(&list, &options, &mut ()).expect("a list");
+    let shown = done.list.to_string();
+    let stands = |number: usize| {
+        shown
+            .matches(&format!("state {number} of the lamp"))
+            .count()
+            > 200
+    };
+    (0..writes.len()).map(stands).collect()
+}
+
+#[test]
+fn an_input_that_was_written_over_stays_in_the_list() {
+    let wrote = "File written successfully";
+    let failed = "Error: the disk is full";
+    let [a, b] = [("/gone/a.py", wrote), ("/gone/b.py", wrote)];
+    let cases = [
+        (vec![a, b], vec![false, false]),
+        (vec![a, a, b], vec![true, false, false]),
+        (vec![a, ("./a.py", wrote)], vec![true, false]),
+        (vec![a, ("/gone/a.py", failed)], vec![false, true]),
+    ];
+    for (writes, expected) in cases {
+        assert_eq!(standing(&writes), expected, "{writes:?}");
+    }
+}

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod lines;
+mod marks;
 mod rules;
 mod saves;
 mod window;

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
+mod answered;
+mod blocks;
 mod corpus;
 mod harness;
 mod person;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use accp_memory::disk::ContextError;
-use accp_memory::{MessageList, Options, Severity, Writes, check};
+use accp_memory::{MessageList, Options, Severity, Writes};
 
 use super::{ContextArgs, ListForm, Summary, WindowArgs, at_fault, failure, report, text};
 use accp_console::choices::Format;
@@ -113,7 +113,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if let Some(advice) = &done.advice {
         output::note(advice);
     }
-    let warnings = check(&done.list);
+    let warnings = report::warnings(&done);
     if let Some(first) = warnings.first() {
         let more = match warnings.len() - 1 {
             0 => String::new(),

@@ -29,13 +29,20 @@ pub(super) fn report(
         "events": done.events,
         "drift": done.drift,
         "advice": done.advice,
-        "warnings": check(&done.list),
+        "warnings": warnings(done),
         "intent": intent(&done.events),
     });
     if let Some(note) = counter.substitute() {
         report["note"] = note.into();
     }
     report
+}
+
+/// Returns what a provider may refuse in the list.
+pub(super) fn warnings(done: &Compressed) -> Vec<Finding> {
+    let mut all = check(&done.list);
+    all.extend(done.bound.iter().cloned());
+    all
 }
 
 fn intent(events: &[Event]) -> &'static str {

@@ -11,6 +11,7 @@ use super::error::{ContextError, failed};
 use super::writer::{DiskLookup, Writer};
 use crate::drift::DriftEvent;
 use crate::event::Event;
+use crate::finding::Finding;
 use crate::form::Form;
 use crate::hooks::Hooks;
 use crate::list::MessageList;
@@ -41,6 +42,8 @@ pub struct Compressed {
     pub drift: Vec<DriftEvent>,
     /// What the caller should do, if anything.
     pub advice: Option<String>,
+    /// The thoughts that the provider may refuse, because they stand behind another list now.
+    pub bound: Vec<Finding>,
 }
 
 /// A session below its root.
@@ -48,6 +51,8 @@ pub struct Compressed {
 pub struct Context<F = Private> {
     root: PathBuf,
     work: PathBuf,
+    /// The root as commands in the texts of a list name it.
+    named: Option<String>,
     id: SessionId,
     files: F,
     /// `None` until something was kept below the root.
@@ -119,6 +124,7 @@ impl<F: Files> Context<F> {
         let mut context = Self {
             root: root.into(),
             work: PathBuf::new(),
+            named: None,
             id,
             files,
             held: None,
@@ -134,6 +140,13 @@ impl<F: Files> Context<F> {
     #[must_use]
     pub fn with_work(mut self, work: impl Into<PathBuf>) -> Self {
         self.work = work.into();
+        self
+    }
+
+    /// Sets the root that the commands in the texts of a list name. Without it, they name none, and take their own.
+    #[must_use]
+    pub fn with_root_in_commands(mut self, root: impl Into<String>) -> Self {
+        self.named = Some(root.into());
         self
     }
 
@@ -219,6 +232,7 @@ impl<F: Files> Context<F> {
             events: plan.events,
             drift: plan.drift,
             advice: plan.advice,
+            bound: plan.bound,
         })
     }
 
@@ -297,6 +311,7 @@ impl<F: Files> Context<F> {
             root: &self.root,
             work: &self.work,
             files: &self.files,
+            named: self.named.as_deref(),
         }
     }
 

@@ -187,6 +187,8 @@ pub(super) struct DiskLookup<'h, F> {
     pub(super) root: &'h Path,
     pub(super) work: &'h Path,
     pub(super) files: &'h F,
+    /// The root as commands in the texts of a list name it.
+    pub(super) named: Option<&'h str>,
 }
 
 impl<F: Files> FileLookup for DiskLookup<'_, F> {
@@ -196,5 +198,9 @@ impl<F: Files> FileLookup for DiskLookup<'_, F> {
 
     fn written(&self, path: &str) -> Option<String> {
         String::from_utf8(self.files.read(&self.work.join(path)).ok()?).ok()
+    }
+
+    fn root(&self) -> Option<String> {
+        self.named.map(str::to_owned)
     }
 }

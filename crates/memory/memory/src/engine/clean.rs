@@ -1,87 +1,78 @@
 //! Removes from results what only a terminal needs: codes for colours, progress bars, spaces before line numbers.
 
+mod bar;
+mod code;
+
+use std::borrow::Cow;
+
 use crate::layout::without_padding;
 
-/// The character that begins a code of a terminal.
-const ESCAPE: char = '\u{1b}';
-/// A line that is written over this often is a progress bar.
-const BAR: usize = 3;
-
-/// Returns a result as a person finally sees it on a terminal. Only codes, overwritten text and padding are left out.
+/// Returns a result as a person finally sees it on a terminal. Only codes, overwritten bars and padding are left out.
 pub(super) fn clean(text: &str) -> String {
-    let plain = without_codes(text);
-    let mut lines: Vec<&str> = plain.split('\n').map(last_written).collect();
+    let plain = code::without_codes(text);
+    let lines: Vec<Cow<'_, str>> = plain.split('\n').map(bar::last_written).collect();
+    let mut lines: Vec<&str> = lines.iter().map(|line| &**line).collect();
     without_padding(&mut lines);
     lines.join("\n")
 }
 
-/// Returns the final text of a line: the text behind the last carriage return of a progress bar.
-fn last_written(line: &str) -> &str {
-    let shown = line.strip_suffix('\r').unwrap_or(line);
-    if shown.matches('\r').count() < BAR {
-        return line;
-    }
-    shown.rsplit('\r').next().unwrap_or(shown)
-}
-
-/// Returns the text without the codes with which a program moves the cursor and sets colours.
-fn without_codes(text: &str) -> String {
-    if !text.contains(ESCAPE) {
-        return text.to_owned();
-    }
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(at) = rest.find(ESCAPE) {
-        let (before, code) = rest.split_at(at);
-        out.push_str(before);
-        rest = behind_code(code);
-    }
-    out.push_str(rest);
-    out
-}
-
-/// Returns what stands behind a code: `ESC [` numbers and a letter, `ESC ]` up to a bell, or `ESC` and one character.
-fn behind_code(code: &str) -> &str {
-    let body = code.get(1..).unwrap_or_default();
-    if let Some(inside) = body.strip_prefix('[') {
-        let is_final = |character: char| ('@'..='~').contains(&character);
-        return match inside.find(|character| is_final(character) || character == '\n') {
-            Some(at) if inside[at..].starts_with(is_final) => &inside[at + 1..],
-            Some(at) => &inside[at..],
-            None => "",
-        };
-    }
-    if let Some(inside) = body.strip_prefix(']') {
-        let end = inside.find(['\u{7}', ESCAPE, '\n']);
-        return match end {
-            Some(at) if inside[at..].starts_with('\u{7}') => &inside[at + 1..],
-            Some(at) if inside[at..].starts_with("\u{1b}\\") => &inside[at + 2..],
-            Some(at) => &inside[at..],
-            None => "",
-        };
-    }
-    let mut characters = body.chars();
-    match characters.next() {
-        Some('\n') | None => body,
-        Some(_) => characters.as_str(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::clean;
 
     #[test]
     fn codes_and_bars_leave_and_words_stay() {
         assert_eq!(clean("\u{1b}[1;31merror\u{1b}[0m: no"), "error: no");
-        assert_eq!(clean("\u{1b}]0;title\u{7}ready\u{1b}(B"), "readyB");
-        assert_eq!(clean("10%\r50%\r90%\r100% done\nnext"), "100% done\nnext");
+        assert_eq!(clean("\u{1b}]0;title\u{7}ready\u{1b}(B"), "ready");
+        assert_eq!(clean("10%\r50%\r90%\r100%\rdone\nnext"), "100%\rdone\nnext");
         // A carriage return before a line feed only ends the line. Another single one is not a progress bar.
         assert_eq!(clean("a\r\nb\rc"), "a\r\nb\rc");
         assert_eq!(clean("   1\ta\n   2\t  b\n   3\tc"), "1\ta\n2\t  b\n3\tc");
         assert_eq!(clean("cut \u{1b}[3"), "cut ");
         for text in ["", "    fn a() {}\n", "ä\u{1b}", "\u{1b}\n\u{1b}["] {
             assert!(clean(text).len() <= text.len());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn lines_that_end_with_a_carriage_return_stay(
+            rows in prop::collection::vec("[a-z]{0,3}[0-9]{1,3}(, ?[a-z0-9.]{1,5}){0,3}( FAILED| ok)?", 1..20),
+            done in prop::collection::vec(0..100_u8, 20),
+            says_percent in any::<bool>(),
+        ) {
+            let rows = rows.iter().zip(done).enumerate().map(|(at, (row, done))| {
+                if says_percent { format!("{done}% of it, part{at} {row}") } else { row.clone() }
+            });
+            let text = format!("{}\r", rows.collect::<Vec<_>>().join("\r"));
+            prop_assert_eq!(clean(&text), text);
+        }
+
+        #[test]
+        fn a_text_without_codes_and_bars_stays(text in "[a-z0-9,;: \r\n]{0,120}") {
+            prop_assert_eq!(clean(&text), text);
+        }
+
+        #[test]
+        fn codes_leave_nothing_and_take_nothing(
+            words in prop::collection::vec("[A-Za-z0-9%;()]{1,6}", 1..8),
+            codes in prop::collection::vec(prop::sample::select(vec![
+                "\u{1b}(B", "\u{1b})0", "\u{1b}*A", "\u{1b}-A", "\u{1b}#8", "\u{1b}%G", "\u{1b} F", "\u{1b}7", "\u{1b}=",
+                "\u{1b}c", "\u{1b}[m", "\u{1b}[1;31m", "\u{1b}[?25l", "\u{1b}[2 q", "\u{1b}]0;t\u{7}",
+                "\u{1b}]8;;x\u{1b}\\", "\u{1b}Pq1\u{1b}\\",
+            ]), 8),
+        ) {
+            let pairs = words.iter().zip(&codes);
+            let text: String = pairs.flat_map(|(word, code)| [*code, word]).collect();
+            prop_assert_eq!(clean(&text), words.concat());
+        }
+
+        #[test]
+        fn a_code_without_an_end_takes_no_words(opening in prop::sample::select(vec!["]", "P", "_", "^", "X"])) {
+            let text = format!("before \u{1b}{opening}0;behind\nnext");
+            prop_assert_eq!(clean(&text), "before 0;behind\nnext");
         }
     }
 }

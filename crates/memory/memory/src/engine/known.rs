@@ -168,11 +168,10 @@ impl Names {
         Self(results.map(|result| result.name.clone()).collect())
     }
 
-    /// Returns a new name for a result: the id of its call, or else a number. The number is used if another result
-    /// has this id, or if the id is long: providers make ids of twenty tokens.
-    pub(super) fn take(&mut self, id: &str) -> String {
+    /// Returns a new name for a result: the id of its call, or else its number among all results of the list, from 1.
+    /// The number is used if another result has this id, or if the id is long: providers make ids of twenty tokens.
+    pub(super) fn take(&mut self, id: &str, mut number: usize) -> String {
         let mut name = id.to_owned();
-        let mut number = self.0.len() + 1;
         while name.is_empty() || name.len() > ID || self.0.contains(&name) {
             name = number.to_string();
             number += 1;
@@ -380,6 +379,23 @@ impl KnownResult {
     pub(super) fn cut(&mut self, text: Option<String>) {
         self.is_lined = text.is_some() && self.has_long_lines();
         self.now = text;
+    }
+
+    /// Replaces the form of the text and the text in the list by what `rewrite` makes of them. Returns whether one
+    /// changed.
+    pub(super) fn rewrite(&mut self, rewrite: impl Fn(&str) -> Option<String>) -> bool {
+        let first = self.first.as_deref().and_then(&rewrite);
+        let now = self.now.as_deref().and_then(&rewrite);
+        let changes = first.is_some() || now.is_some();
+        if let Some(first) = first {
+            self.form(first);
+            self.ends = OnceLock::new();
+            self.gone = OnceLock::new();
+        }
+        if now.is_some() {
+            self.now = now;
+        }
+        changes
     }
 
     pub(super) fn is_cut(&self) -> bool {

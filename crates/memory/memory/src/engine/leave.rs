@@ -6,6 +6,7 @@ use super::mark::{MESSAGE, TOOL};
 use super::result::Given;
 use super::{Memory, cut};
 use crate::list::MessageList;
+use crate::media::Way;
 use crate::message::Role;
 use crate::parsed::{Parsed, parse};
 use crate::summary::{Item, clipped, quoted, typed};
@@ -27,7 +28,7 @@ impl Memory {
     pub(super) fn leave(&mut self, list: &MessageList, limit: u64) -> bool {
         let units = units(list);
         let newest = last(&units);
-        let all = parse(list.form(), None, list.messages());
+        let all = parse(list.form(), Way::Asking, list.messages());
         let before = self.state.end();
         let aim = limit * GOAL / 100;
         let room = limit * SUMMARY / 100;
@@ -61,7 +62,7 @@ impl Memory {
         let Some(left) = self.state.left.as_ref().filter(|_| over > 0) else {
             return;
         };
-        let all = parse(list.form(), None, list.messages());
+        let all = parse(list.form(), Way::Asking, list.messages());
         let [most, room] = if cuts_words {
             [left.tokens.saturating_sub(over + SEAM), 0]
         } else {

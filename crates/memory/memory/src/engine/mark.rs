@@ -61,6 +61,15 @@ pub(super) struct Named {
     pub(super) to: usize,
 }
 
+/// What stands behind the name of a result in the two kinds of marks.
+const LEFT_OUT: &str = " left out; ";
+const AGAIN: &str = " again, from \"";
+
+/// Returns whether a mark refers to lines that stand in another result.
+pub(super) fn is_again(mark: &str) -> bool {
+    mark.contains(AGAIN) && !mark.contains(LEFT_OUT)
+}
+
 /// Reads a line that is a mark.
 pub(super) fn read(line: &str) -> Option<Named> {
     let inner = line.strip_prefix('[')?.strip_suffix(']')?;
@@ -69,7 +78,7 @@ pub(super) fn read(line: &str) -> Option<Named> {
         None => inner.strip_prefix("line ")?.split_once(" of result ")?,
     };
     let (from, to) = numbers.split_once('-').unwrap_or((numbers, numbers));
-    let ends = [" left out; ", " again, from \""];
+    let ends = [LEFT_OUT, AGAIN];
     let (result, _) = ends.iter().find_map(|end| rest.split_once(end))?;
     Some(Named {
         result: result.to_owned(),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use super::Memory;
 use super::mark::MESSAGE;
+use crate::media::Way;
 use crate::ranked::{Searched, search};
 
 /// Lines that a search found.
@@ -114,6 +115,13 @@ impl Memory {
         let at: usize = name.strip_prefix(MESSAGE)?.parse().ok()?;
         let known = self.state.messages.get(at)?;
         let given = known.given.as_ref()?;
-        Some(given.billed(self.form?).text)
+        let text = given.billed(self.form?).text;
+        // The tool answers with texts, so a line says what else the message has.
+        let media = given.media.iter();
+        let media = media.map(|found| found.line_of(Way::Asking, at));
+        let words = Some(text.clone()).filter(|text| !text.trim().is_empty());
+        let lines: Vec<String> = words.into_iter().chain(media).collect();
+        let has_lines = !given.media.is_empty();
+        Some(if has_lines { lines.join("\n") } else { text })
     }
 }

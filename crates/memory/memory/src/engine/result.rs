@@ -17,6 +17,8 @@ const WORD: usize = 5;
 pub(super) struct Given {
     /// The id of the call; empty if the result has none.
     pub(super) id: String,
+    /// The place among all results of the message, from 0.
+    pub(super) at: usize,
     pub(super) text: String,
     pub(super) place: Pointer,
     /// Whether the text may get another form.
@@ -30,10 +32,11 @@ impl Given {
     pub(super) fn of(message: &ListMessage, named: &BTreeSet<String>) -> Vec<Self> {
         let is_kept = has_member(message.json(), &KEPT);
         let mut found = Vec::new();
-        for answer in &message.answers {
+        for (at, answer) in message.answers.iter().enumerate() {
             if let Some((place, text)) = text_at(message.json(), &answer.content) {
                 found.push(Self {
                     id: answer.id.clone(),
+                    at,
                     text: text.to_owned(),
                     place,
                     may_change: !answer.failed && !is_kept,
@@ -41,12 +44,12 @@ impl Given {
                 });
             }
         }
-        let is_named = message.name().is_some_and(|name| named.contains(name));
-        if message.role == Role::User && message.answers.is_empty() && is_named {
+        if message.answers.is_empty() && Self::count(message, named) > 0 {
             let content = Pointer::of(["content".into()]);
             if let Some((place, text)) = text_at(message.json(), &content) {
                 found.push(Self {
                     id: String::new(),
+                    at: 0,
                     text: text.to_owned(),
                     place,
                     may_change: !is_kept,
@@ -55,6 +58,13 @@ impl Given {
             }
         }
         found
+    }
+
+    /// Returns how many results a message has, also those that are not texts.
+    pub(super) fn count(message: &ListMessage, named: &BTreeSet<String>) -> usize {
+        let is_named = message.name().is_some_and(|name| named.contains(name));
+        let is_result = message.role == Role::User && is_named;
+        message.answers.len().max(usize::from(is_result))
     }
 }
 

@@ -330,6 +330,7 @@ impl Memory {
             result.cut(Some(cut.text));
         }
         self.state.needs_tool = true;
+        self.refer();
         self.stand();
         step
     }

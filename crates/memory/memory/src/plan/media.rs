@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::planner::Planner;
 use crate::event::Tier;
 use crate::hooks::Hooks;
+use crate::media::Way;
 use crate::message::ListMessage;
 use crate::raw::Pointer;
 
@@ -94,7 +95,7 @@ impl Planner<'_> {
                 form,
                 &[(
                     found.part.clone(),
-                    found.left(form, &self.session.id, index),
+                    found.left(form, Way::Command(&self.commands), index),
                 )],
             )
         });

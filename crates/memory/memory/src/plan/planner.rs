@@ -12,8 +12,9 @@ use crate::event::{Event, Intent, Tier};
 use crate::finding::{Code, Finding};
 use crate::hooks::{Hooks, Verdict};
 use crate::list::MessageList;
+use crate::media::Way;
 use crate::message::{ListMessage, Role};
-use crate::names;
+use crate::names::{self, CommandOptions};
 use crate::parsed::{Parsed, parse};
 use crate::session::{Covers, ListSession, ListUpdate, Slot, SlotKind, Usage};
 use crate::summary::quoted;
@@ -28,6 +29,8 @@ pub(super) struct Planner<'p> {
     pub(super) session: &'p ListSession,
     pub(super) options: &'p Options<'p>,
     pub(super) lookup: &'p dyn FileLookup,
+    /// The options of the commands that texts in the list name.
+    pub(super) commands: CommandOptions,
     given: &'p MessageList,
     /// The whole conversation.
     pub(super) all: Vec<Parsed>,
@@ -71,9 +74,11 @@ impl<'p> Planner<'p> {
         given: &'p MessageList,
         update: &ListUpdate,
     ) -> Self {
+        let root = lookup.root();
+        let commands = CommandOptions::of(&session.id, root.as_deref());
         let mut all = parse(
             session.form,
-            Some(&session.id),
+            Way::Command(&commands),
             session.originals.iter().chain(&update.new),
         );
         for message in &mut all {
@@ -83,6 +88,7 @@ impl<'p> Planner<'p> {
             session,
             options,
             lookup,
+            commands,
             given,
             all,
             beside: given.beside(options.counter),
@@ -435,8 +441,8 @@ impl<'p> Planner<'p> {
             }
             let number = self.draft.checkpoints;
             advice = Some(format!(
-                "begin a fresh session: `accp context resume --session {} --checkpoint {number}` gives its list",
-                self.session.id.as_str()
+                "begin a fresh session: `accp context resume{} --checkpoint {number}` gives its list",
+                self.commands
             ));
         }
         ListPlan {
@@ -460,6 +466,7 @@ impl<'p> Planner<'p> {
             after,
             state,
             advice,
+            bound: Vec::new(),
         }
     }
 }

@@ -123,7 +123,7 @@ impl Planner<'_> {
         let path = self.path(tool.as_deref().unwrap_or_default());
         let (window, counter) = (self.options.window, self.options.counter);
         let moved = offload(
-            (self.session.form, &self.session.id),
+            (self.session.form, &self.commands),
             &message,
             answer,
             &path,

@@ -1,6 +1,7 @@
 //! Tier 2: large inputs of calls that wrote files.
 
 use std::cmp::Reverse;
+use std::path::Path;
 
 use super::planner::Planner;
 use crate::event::Tier;
@@ -59,11 +60,13 @@ impl Planner<'_> {
     fn written(&self) -> Vec<Found> {
         let least = INPUT.min(self.options.window.large_result());
         let mut all = Vec::new();
+        let paths = self.written_paths();
         for (slot, place) in self.draft.slots[..self.newest(NEWEST)].iter().enumerate() {
             if self.draft.tokens[slot] <= least {
                 continue;
             }
             let message = &place.message;
+            let at = place.covers.first().map_or(0, |range| range.start);
             for (index, call) in message.calls.iter().enumerate() {
                 let Some(arguments) = message.arguments(call) else {
                     continue;
@@ -82,7 +85,16 @@ impl Planner<'_> {
                 }
                 let success = self.result(slot, &call.id).and_then(reported);
                 let read = |path: &str| self.lookup.written(path);
-                if let Some(persisted) = persisted(&write, &arguments, success, &read) {
+                // A report says what the file was then. A later call may have written over it.
+                let is_over = || {
+                    let later = paths.iter().filter(|(place, _)| *place > (at, index));
+                    later
+                        .into_iter()
+                        .any(|(_, path)| names_one_of(path, &write.paths))
+                };
+                let persisted = persisted(&write, &arguments, success, &read);
+                let persisted = persisted.filter(|how| *how == Persisted::Seen || !is_over());
+                if let Some(persisted) = persisted {
                     all.push(Found {
                         slot,
                         call: index,
@@ -96,9 +108,33 @@ impl Planner<'_> {
         all
     }
 
+    /// Returns the paths that calls of the conversation write, each with its message and its call there. A call that
+    /// reports a failure is left out.
+    fn written_paths(&self) -> Vec<((usize, usize), String)> {
+        let mut all = Vec::new();
+        for message in &self.all {
+            for (index, call) in message.calls.iter().enumerate() {
+                let Some(write) = self.options.writes.of(&call.tool, &call.arguments) else {
+                    continue;
+                };
+                let result = self.result_behind(message.index, &call.id);
+                if result.and_then(reported) != Some(false) {
+                    let paths = write.paths.into_iter();
+                    all.extend(paths.map(|path| ((message.index, index), path)));
+                }
+            }
+        }
+        all
+    }
+
     /// Returns the result of a call in the conversation.
     fn result(&self, slot: usize, id: &str) -> Option<&crate::parsed::ParsedResult> {
         let index = self.draft.slots[slot].covers.first()?.start;
+        self.result_behind(index, id)
+    }
+
+    /// Returns the first result of a call behind a message of the conversation.
+    fn result_behind(&self, index: usize, id: &str) -> Option<&crate::parsed::ParsedResult> {
         let later = self
             .all
             .get(index + 1..)?
@@ -106,4 +142,14 @@ impl Planner<'_> {
             .flat_map(|message| &message.results);
         later.into_iter().find(|result| result.id == id)
     }
+}
+
+/// Returns whether a path may name the file of one of these paths. One of two paths may begin at another folder.
+fn names_one_of(path: &str, paths: &[String]) -> bool {
+    let plain = |path: &str| path.trim_start_matches("./").to_owned();
+    let path = plain(path);
+    paths.iter().any(|other| {
+        let other = plain(other);
+        Path::new(&path).ends_with(&other) || Path::new(&other).ends_with(&path)
+    })
 }

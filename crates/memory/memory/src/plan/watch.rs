@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::planner::Planner;
 use crate::drift::{Case, DriftEvent, Sign, judged};
+use crate::media::Way;
 use crate::message::{ListMessage, Role};
 use crate::parsed::parse;
 use crate::session::{Covers, Slot, SlotKind};
@@ -65,7 +66,7 @@ impl Planner<'_> {
         let stays: BTreeSet<usize> = shown.cloned().flatten().collect();
         let list = parse(
             self.session.form,
-            Some(&self.session.id),
+            Way::Command(&self.commands),
             slots.iter().map(|slot| &slot.message),
         );
         let case = Case {

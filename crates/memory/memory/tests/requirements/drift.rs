@@ -18,6 +18,7 @@ fn summed_up(session: &TestSession, summarizer: &dyn Summarizer) -> Compressed {
     let list = Talk::begun()
         .user("My customer number is K-118. The height of the shed is 2.4 metres.")
         .agent(CONSTRAINT)
+        .user("Go on.")
         .assistant("I'll use larch for the walls because it lasts longer.")
         .up_to(7_600, &session.window)
         .list();

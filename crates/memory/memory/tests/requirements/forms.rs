@@ -81,6 +81,21 @@ fn ctx_66_refuses_calls_and_results_of_chat_that_do_not_pair() {
 }
 
 #[test]
+fn a_message_of_chat_without_a_content_is_only_warned_of() {
+    let form = Form::OpenAi;
+    let call = crate::common::forms::call(form, "a", "stock", &json!({}));
+    let empty = json!({ "role": "tool", "tool_call_id": "a", "content": null });
+    let silent = json!({ "role": "user", "content": null });
+    let messages = [user("Rye?"), call, empty, silent];
+    assert_eq!(
+        faults(form, &messages),
+        [(Code::TextBlank, Some(2)), (Code::TextBlank, Some(3))]
+    );
+    let done = TestSession::of(10_000).attempt(&list(form, &messages));
+    assert_eq!(done.unwrap().list.messages().len(), messages.len());
+}
+
+#[test]
 fn ctx_67_accepts_lists_of_anthropic_that_leave_as_such() {
     leaves_valid(Form::Anthropic);
 }

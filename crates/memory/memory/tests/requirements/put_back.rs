@@ -24,6 +24,7 @@ impl Summarizer for Forgetful {
 fn forgot(session: &TestSession, said: &str) -> Talk {
     let list = Talk::begun()
         .agent(said)
+        .user("Go on.")
         .up_to(7_600, &session.window)
         .list();
     let done = session.summed_up(&list, &Forgetful);

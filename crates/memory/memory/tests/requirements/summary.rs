@@ -178,7 +178,8 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
         .user("The timber must never touch the ground. My customer number is K-118.")
         .user("The budget is at most 900 euros.")
         .user("Go on.")
-        .agent("Never paint the door."));
+        .agent("Never paint the door.")
+        .user("Thanks."));
     // The summary has the user's words whole. Obligations in the words of others are facts.
     let intent = section(&summary, "Session Intent");
     for words in [
@@ -189,7 +190,7 @@ fn ctx_30_accepts_constraints_and_facts_verbatim() {
     }
     let facts = section(&summary, "Critical Facts");
     assert!(
-        facts.contains("- Never paint the door. (message 4)"),
+        facts.contains("- Never paint the door. (message 5)"),
         "{facts}"
     );
 }

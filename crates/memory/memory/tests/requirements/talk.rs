@@ -39,9 +39,10 @@ impl Talk {
         self.add(&json!({ "role": "user", "content": text }))
     }
 
-    /// Adds a message of another agent, which has a name.
+    /// Adds two messages of another agent. The role of the first one tells that the name is an agent's.
     pub(crate) fn agent(self, text: &str) -> Self {
-        self.add(&json!({ "role": "user", "name": "manager", "content": text }))
+        self.add(&json!({ "role": "assistant", "name": "manager", "content": "I lead." }))
+            .add(&json!({ "role": "user", "name": "manager", "content": text }))
     }
 
     pub(crate) fn assistant(self, text: &str) -> Self {

@@ -10,10 +10,20 @@ use crate::typed::shown::Shown;
 
 /// Returns the requests in the summary of a conversation that goes on for long.
 fn intent(form: Form, mut messages: Vec<Json>) -> String {
+    let agent = messages.iter().rev().find(|one| one["role"] == "assistant");
+    let name = agent.and_then(|agent| agent.get("name")).cloned();
+    let end = messages.len();
     messages.push(assistant(form, &"rye ".repeat(2_500)));
     messages.push(call(form, "c", "look", &json!({})));
     messages.push(result(form, "c", "done"));
     messages.push(assistant(form, "Done."));
+    // The agent keeps its name.
+    let own = messages[end..].iter_mut();
+    for message in own.filter(|one| one["role"] == "assistant") {
+        if let Some(name) = &name {
+            message["name"] = name.clone();
+        }
+    }
     let texts: Vec<_> = messages.iter().map(Json::to_string).collect();
     let list = MessageList::of(form, texts.iter().map(String::as_str)).unwrap();
     let window = Window::of(3_400).unwrap();
@@ -23,46 +33,89 @@ fn intent(form: Form, mut messages: Vec<Json>) -> String {
     Shown::of(&plan.list(&list)).intent
 }
 
-/// Returns a conversation in which an agent acts in text, and a program answers; a person speaks in between.
-fn acting(form: Form, action: fn(usize) -> String, result: fn(usize) -> String) -> Vec<Json> {
-    let mut messages = vec![user(form, "Mend the build.")];
-    for number in 0..6 {
-        messages.push(assistant(form, &action(number)));
-        messages.push(user(form, &result(number)));
-        if number == 2 {
-            messages.push(assistant(form, &action(number)));
-            messages.push(user(form, "Nicht ohne Tests, bitte."));
-        }
-    }
-    messages
+/// A conversation in which an agent acts in text, as its instructions say, and a program answers.
+struct Harness {
+    instructions: &'static str,
+    action: Words,
+    result: Words,
 }
 
 /// Words of a message with this number.
 type Words = fn(usize) -> String;
 
+impl Harness {
+    /// Returns the messages. A person speaks in between and at the end.
+    fn messages(&self, form: Form) -> Vec<Json> {
+        let task = format!("Mend the build.\n{}", self.instructions);
+        let mut messages = vec![user(form, &task)];
+        for number in 0..6 {
+            messages.push(assistant(form, &(self.action)(number)));
+            messages.push(user(form, &(self.result)(number)));
+            if number == 2 {
+                messages.push(assistant(form, &(self.action)(number)));
+                messages.push(user(form, "Nicht ohne Tests, bitte."));
+            }
+        }
+        messages.push(assistant(form, "It is mended."));
+        messages.push(user(form, "Danke, und nun die Doku."));
+        messages
+    }
+}
+
+const BASH: &str = "Write one command:\n```bash\nls\n```";
+
+fn bash(number: usize) -> String {
+    format!("THOUGHT: look.\n\n```bash\nls {number}\n```")
+}
+
+/// Harnesses as programs that are in use have them.
+fn harnesses() -> [Harness; 6] {
+    [
+        Harness {
+            instructions: BASH,
+            action: bash,
+            result: |n| {
+                format!(
+                    "<returncode>{}</returncode>\n<output>\nfile-{n}\n</output>",
+                    n / 5 * 127
+                )
+            },
+        },
+        Harness {
+            instructions: "Answer so:\nThought: your thought\nAction: a tool\nAction Input: its input\nObservation: what it says",
+            action: |n| format!("Thought: look\nAction: search\nAction Input: {{\"q\": {n}}}"),
+            result: |n| format!("Observation: file-{n}\nand more"),
+        },
+        Harness {
+            instructions: "For example:\n<execute_bash>\nls\n</execute_bash>\nUSER: EXECUTION RESULT of [bash]:\nsrc",
+            action: |n| format!("I look.\n<execute_bash>\nls {n}\n</execute_bash>"),
+            result: |n| format!("EXECUTION RESULT of [bash]:\nfile-{n}"),
+        },
+        Harness {
+            instructions: BASH,
+            action: bash,
+            result: |n| format!("[Command finished with exit code {}]\nfile-{n}", n % 2),
+        },
+        Harness {
+            instructions: BASH,
+            action: bash,
+            result: |n| format!("exitcode: {} (as it was)\nCode output: file-{n}", n % 2),
+        },
+        Harness {
+            instructions: BASH,
+            action: bash,
+            result: |n| {
+                format!("file-{n}\n(Open file: n/a)\n(Current directory: /src/{n})\nbash-$")
+            },
+        },
+    ]
+}
+
 #[test]
 fn results_in_the_users_place_are_no_requests() {
-    let bash = |number| format!("THOUGHT: look.\n\n```bash\nls {number}\n```");
-    let react =
-        |number| format!("Thought: look\nAction: search\nAction Input: {{\"q\": {number}}}");
-    let tagged = |number| format!("I look.\n<execute_bash>\nls {number}\n</execute_bash>");
-    let kinds: [(Words, Words); 6] = [
-        (bash, |n| {
-            format!("<returncode>0</returncode>\n<output>\nfile-{n}\n</output>")
-        }),
-        (react, |n| format!("Observation: file-{n}\nand more")),
-        (tagged, |n| format!("EXECUTION RESULT of [bash]:\nfile-{n}")),
-        (bash, |n| {
-            format!("[Command finished with exit code {n}]\nfile-{n}")
-        }),
-        (bash, |n| format!("```\nfile-{n}\n```")),
-        (bash, |n| {
-            format!("file-{n}\n(Open file: n/a)\n(Current directory: /src/{n})\nbash-$")
-        }),
-    ];
     for form in Form::ALL {
-        for (action, result) in kinds {
-            let intent = intent(form, acting(form, action, result));
+        for harness in harnesses() {
+            let intent = intent(form, harness.messages(form));
             assert!(!intent.contains("file-"), "{intent}");
             assert!(intent.contains("\n> Nicht ohne Tests, bitte."), "{intent}");
         }
@@ -70,9 +123,50 @@ fn results_in_the_users_place_are_no_requests() {
 }
 
 #[test]
+fn the_newest_message_of_the_user_is_a_request() {
+    for form in Form::ALL {
+        for harness in harnesses() {
+            let mut messages = harness.messages(form);
+            messages.truncate(messages.len() - 2);
+            messages.push(assistant(form, &(harness.action)(9)));
+            messages.push(user(form, &(harness.result)(9)));
+            let intent = intent(form, messages);
+            assert!(intent.contains("file-9"), "{intent}");
+            assert!(!intent.contains("file-4"), "{intent}");
+        }
+    }
+}
+
+#[test]
+fn without_instructions_no_message_is_a_result() {
+    for form in Form::ALL {
+        for harness in harnesses() {
+            let harness = Harness {
+                instructions: "",
+                ..harness
+            };
+            let intent = intent(form, harness.messages(form));
+            for number in 0..6 {
+                assert!(intent.contains(&format!("file-{number}")), "{intent}");
+            }
+        }
+    }
+}
+
+/// Returns a conversation of a person who writes alike, and of an agent that answers alike.
+fn talk(form: Form, answer: fn(usize) -> String, wish: Words) -> Vec<Json> {
+    let mut messages = vec![user(form, "Mend the build.")];
+    for number in 0..6 {
+        messages.push(assistant(form, &answer(number)));
+        messages.push(user(form, &wish(number)));
+    }
+    messages
+}
+
+#[test]
 fn a_person_who_writes_alike_beside_an_agent_that_calls_tools_is_heard() {
     for form in Form::ALL {
-        let messages = acting(
+        let messages = talk(
             form,
             |number| format!("Issue {number} is fixed."),
             |number| format!("Issue {number}: the export is empty in <b>{number}</b>"),
@@ -86,49 +180,7 @@ fn a_person_who_writes_alike_beside_an_agent_that_calls_tools_is_heard() {
 }
 
 #[test]
-fn a_block_that_a_program_adds_is_no_part_of_a_request() {
-    let kinds: [fn(usize) -> String; 4] = [
-        |n| {
-            format!(
-                "Wish {n}.\n<environment_details>\n# Open files\nsrc/{n}.rs\n# Time\n{n}:00\n</environment_details>"
-            )
-        },
-        |n| {
-            format!(
-                "<system-reminder>\nThe list of tasks is empty. Leave it so.\n</system-reminder>\nWish {n}."
-            )
-        },
-        |n| format!("<context>\nsrc/main.rs\nsrc/lib.rs\n</context>\nWish {n}.\n\nAnd {n} more."),
-        |n| format!("Wish {n}.\n```state\nopen: src/main.rs\n```"),
-    ];
-    for form in Form::ALL {
-        for kind in kinds {
-            let messages = acting(form, |n| format!("Wish {n} is done."), kind);
-            let intent = intent(form, messages);
-            for number in 0..6 {
-                assert!(intent.contains(&format!("> Wish {number}.")), "{intent}");
-            }
-            for added in ["Open files", "system-reminder", "src/", "Time"] {
-                assert!(!intent.contains(added), "{intent}");
-            }
-        }
-        // The intent keeps a person's own words that have a tag around them.
-        let wrapped = |n| format!("<user_query>\nWish {n}, as I said.\n</user_query>");
-        let intent = intent(
-            form,
-            acting(form, |n| format!("Wish {n} is done."), wrapped),
-        );
-        for number in 0..6 {
-            assert!(
-                intent.contains(&format!("> Wish {number}, as I said.")),
-                "{intent}"
-            );
-        }
-    }
-}
-
-#[test]
-fn named_messages_beside_unnamed_ones_are_another_speakers() {
+fn names_of_agents_and_tools_are_not_persons() {
     let named = |name: &str, text: &str| json!({ "role": "user", "name": name, "content": text });
     let messages = vec![
         user(Form::OpenAi, "Mend the build."),
@@ -138,28 +190,34 @@ fn named_messages_beside_unnamed_ones_are_another_speakers() {
         named("reviewer", "I would rewrite it."),
         assistant(Form::OpenAi, "Done."),
     ];
+    // A name alone does not tell a person from a program.
     let intent = self::intent(Form::OpenAi, messages);
-    assert!(intent.contains("\n> Only on the branch."), "{intent}");
-    assert!(
-        !intent.contains("token") && !intent.contains("rewrite"),
-        "{intent}"
-    );
-    // If all speakers have names, their behaviour tells persons from agents.
+    for words in [
+        "Only on the branch.",
+        "The token is in",
+        "I would rewrite it.",
+    ] {
+        assert!(intent.contains(&format!("\n> {words}")), "{intent}");
+    }
+    // A speaker whose name is that of an agent or of a tool is not a person.
     let messages = vec![
         named("ann", "Mend the build."),
         json!({ "role": "assistant", "name": "planner", "content": "I look." }),
         named("bob", "Only on the branch."),
         named("planner", "I would rewrite it."),
+        named("look", "rye: 4"),
         named("coder", "```sh\nmake\n```\nand\n```sh\nmake install\n```"),
     ];
     let intent = self::intent(Form::OpenAi, messages);
     assert!(intent.contains("\n> Only on the branch."), "{intent}");
     assert!(
-        !intent.contains("rewrite") && !intent.contains("make"),
+        !intent.contains("rewrite") && !intent.contains("rye: 4"),
         "{intent}"
     );
-    // A speaker counts as an agent if another speaker calls it before each of its messages, or if
-    // many of its messages begin in the same way. A person also speaks without a call.
+    assert!(intent.contains("make install"), "{intent}");
+    // In a group whose speakers all have names, a speaker counts as an agent if another speaker
+    // calls it before each of its messages, or if many of its messages have the same first line. A
+    // person also speaks without a call.
     let own = |text: &str| json!({ "role": "assistant", "name": "lead", "content": text });
     let mut messages = vec![named("ann", "Mend the build.")];
     for number in 0..4 {

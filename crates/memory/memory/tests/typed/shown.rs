@@ -61,4 +61,11 @@ impl Shown {
             .map(|at| (0, at))
             .or_else(|| message().map(|at| (1, at)))
     }
+
+    /// Returns whether a text stands whole in any message, or is quoted there.
+    pub(crate) fn stands(&self, text: &str) -> bool {
+        let wanted = format!("\n{}\n", quoted(text));
+        let mut texts = self.texts.iter();
+        texts.any(|one| one == text || format!("\n{one}\n").contains(&wanted))
+    }
 }

@@ -1,93 +1,76 @@
-//! Blocks that a program adds to what a person typed. They stand in tags or fences, and other messages have them with
-//! the same content.
+//! Blocks that a person or a program has put into several messages. They stand in tags or fences. Where a block comes
+//! again, a mark stands for it, which says where the block is.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::opening::tag;
+use super::super::item::clipped;
+use super::opening::{first_line, tag};
 use crate::parsed::Parsed;
 
-/// A block that stands in at least this many messages comes from a program.
-const MESSAGES: usize = 3;
+/// The most characters of a line that a mark quotes.
+const QUOTED: usize = 40;
 
 /// A block of a text: whole lines, from the one that opens it to the one that closes it.
 struct Block<'t> {
-    /// The tag or the fence that opens the block.
-    mark: Cow<'t, str>,
     /// The bytes of the text.
     range: Range<usize>,
     inside: &'t str,
 }
 
 impl Block<'_> {
-    /// Returns whether a tag of joined words opens the block.
-    fn is_joined(&self) -> bool {
-        self.mark.starts_with('<') && self.mark.contains(['-', '_'])
+    /// Returns the mark for a block that stands in an earlier message.
+    fn again(&self, message: usize) -> String {
+        let first = clipped(first_line(self.inside).unwrap_or_default(), QUOTED);
+        format!("[block of message {message} again, from \"{first}\"]")
     }
 }
 
-/// The lines of all blocks, to find the blocks that several messages have.
-pub(super) struct Added {
-    /// For each opening mark, the lines inside such blocks, each with the messages that have it.
-    lines: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>>,
+/// The blocks of all messages.
+pub(super) struct Added<'s> {
+    /// The first message that has each block.
+    first: BTreeMap<&'s str, usize>,
 }
 
-impl Added {
-    /// Reads the blocks of the messages of a user.
-    pub(super) fn of<'s>(users: impl Iterator<Item = &'s Parsed>) -> Self {
-        let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<usize>>> = BTreeMap::new();
+impl<'s> Added<'s> {
+    /// Reads the blocks of the messages of a user, the first message first.
+    pub(super) fn of(users: impl Iterator<Item = &'s Parsed>) -> Self {
+        let mut first = BTreeMap::new();
         for message in users {
             for block in blocks(&message.text) {
-                let lines = found.entry(block.mark.into_owned()).or_default();
-                for line in lines_of(block.inside) {
-                    lines.entry(line).or_default().insert(message.index);
-                }
+                let text = message.text.get(block.range).unwrap_or_default();
+                first.entry(text.trim()).or_insert(message.index);
             }
         }
-        Self { lines: found }
+        Self { first }
     }
 
-    /// Returns the text of a message without the blocks of a program; nothing if the program wrote all of it.
+    /// Returns the text of a message with a mark for each block that an earlier message has to the letter, if the mark
+    /// is shorter.
     pub(super) fn without(&self, message: &Parsed) -> String {
         let mut out = String::new();
         let mut at = 0;
-        let mut is_sure = true;
-        for block in blocks(&message.text).filter(|block| self.has(block)) {
-            out.push_str(message.text.get(at..block.range.start).unwrap_or_default());
-            at = block.range.end;
-            is_sure &= block.is_joined();
+        for block in blocks(&message.text) {
+            let text = message.text.get(block.range.clone()).unwrap_or_default();
+            let first = self.first.get(text.trim());
+            let Some(first) = first.filter(|first| **first < message.index) else {
+                continue;
+            };
+            let mark = block.again(*first);
+            if mark.len() < text.trim().len() {
+                out.push_str(message.text.get(at..block.range.start).unwrap_or_default());
+                out.push_str(&mark);
+                let ends_line = text.ends_with('\n');
+                out.push_str(if ends_line { "\n" } else { "" });
+                at = block.range.end;
+            }
         }
-        out.push_str(message.text.get(at..).unwrap_or_default());
-        if at == 0 || out.trim().is_empty() && !is_sure {
+        if at == 0 {
             return message.text.clone();
         }
+        out.push_str(message.text.get(at..).unwrap_or_default());
         out.trim().to_owned()
     }
-
-    /// Returns whether several messages have a block. What a person quotes or sends again changes, so most lines of
-    /// the block have to be in other messages, too. People seldom type a tag of joined words, so there the first line
-    /// is enough.
-    fn has(&self, block: &Block<'_>) -> bool {
-        let Some(known) = self.lines.get(&*block.mark) else {
-            return false;
-        };
-        let again = |line: &String| {
-            known
-                .get(line)
-                .is_some_and(|messages| messages.len() >= MESSAGES)
-        };
-        let lines: Vec<_> = lines_of(block.inside).collect();
-        let count = lines.iter().filter(|line| again(line)).count();
-        let is_alike = 4 * count >= 3 * lines.len();
-        count > 0 && (is_alike || block.is_joined() && lines.first().is_some_and(again))
-    }
-}
-
-/// Returns the lines inside a block, as they are compared.
-fn lines_of(inside: &str) -> impl Iterator<Item = String> {
-    let lines = inside.lines().map(str::trim);
-    lines.filter(|line| !line.is_empty()).map(str::to_owned)
 }
 
 /// Returns the blocks of a text, without the blocks inside them.
@@ -110,14 +93,13 @@ fn blocks(text: &str) -> impl Iterator<Item = Block<'_>> {
 fn block(text: &str, start: usize, line_end: usize) -> Option<Block<'_>> {
     let line = text.get(start..line_end)?;
     let opens = line.trim();
-    if let Some(info) = opens.strip_prefix("```") {
+    if opens.starts_with("```") {
         let rest = text.get(line_end..)?;
         let mut at = 0;
         for line in rest.split_inclusive('\n') {
             let end = at + line.len();
             if line.trim() == "```" {
                 return Some(Block {
-                    mark: format!("```{}", info.trim()).into(),
                     range: start..line_end + end,
                     inside: rest.get(..at)?,
                 });
@@ -136,9 +118,5 @@ fn block(text: &str, start: usize, line_end: usize) -> Option<Block<'_>> {
     let rest = text.get(end..)?;
     let line = rest.split('\n').next().unwrap_or_default();
     let range = start..(end + line.len() + 1).min(text.len());
-    line.trim().is_empty().then(|| Block {
-        mark: format!("<{name}").into(),
-        range,
-        inside,
-    })
+    line.trim().is_empty().then_some(Block { range, inside })
 }

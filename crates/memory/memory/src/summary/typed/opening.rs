@@ -1,54 +1,75 @@
-//! Recognises a text that a program wrote, by its beginning or end: a tag, a bracket, a label or a fence.
-
-use std::collections::BTreeMap;
-
-use crate::message::Role;
-use crate::parsed::Parsed;
+//! The beginnings and ends of texts by which programs frame them: a tag, a bracket, a label, a prompt.
 
 /// A label has at most this many characters.
 const LABEL: usize = 40;
 /// A label has at most this many words.
 const WORDS: usize = 4;
-/// If at least this many messages of the assistant have a label, the label marks actions.
-const ACTIONS: usize = 3;
 
-/// Returns the mark with which a text begins, if programs write such marks: a tag, a bracket, a fence, or a label
-/// before a colon. All digits become `0`, so that marks with other numbers are equal.
-pub(super) fn opening(text: &str) -> Option<String> {
-    let line = text.lines().map(str::trim).find(|line| !line.is_empty())?;
-    if line.starts_with("```") {
-        return Some("```".to_owned());
-    }
-    if let Some(name) = tag(line) {
-        return Some(format!("<{name}"));
-    }
-    if let Some(inside) = line.strip_prefix('[') {
-        let word: String = inside.chars().take_while(|c| is_name(*c)).collect();
-        return (!word.is_empty()).then(|| format!("[{}", without_numbers(&word)));
-    }
-    label(line).map(|label| without_numbers(label) + ":")
+/// The tag or the label with which a text begins.
+pub(super) struct Mark {
+    /// The tag without its attributes, or the label with its colon. All numbers are `0`, so that marks with other
+    /// numbers are equal.
+    pub(super) name: String,
+    pub(super) is_tag: bool,
+    /// Whether nothing follows a label on its line.
+    pub(super) is_alone: bool,
 }
 
-/// Returns the mark with which a text ends, if programs write such marks in its last two lines: a label in brackets,
-/// or the prompt of a shell. All digits become `0`, so that marks with other numbers are equal.
-pub(super) fn closing(text: &str) -> Option<String> {
-    let foot = |line: &str| {
-        if let Some(inside) = line
-            .strip_prefix('(')
-            .and_then(|rest| rest.strip_suffix(')'))
-        {
-            return label(inside).map(|label| format!("({label}:"));
-        }
-        let is_prompt = line.ends_with(['$', '#']) && !line.contains(char::is_whitespace);
-        is_prompt.then(|| line.to_owned())
+/// Returns the mark with which a text begins.
+pub(super) fn mark(text: &str) -> Option<Mark> {
+    let line = first_line(text)?;
+    if let Some(name) = tag(line) {
+        return Some(Mark {
+            name: format!("<{}", without_numbers(name)),
+            is_tag: true,
+            is_alone: false,
+        });
+    }
+    let label = label(line)?;
+    Some(Mark {
+        name: without_numbers(label) + ":",
+        is_tag: false,
+        is_alone: line.len() == label.len() + 1,
+    })
+}
+
+/// Returns the first line of a text if it is a status and text follows it. A status has a number, such as the exit code
+/// of a command: in an element, in brackets, or right behind a label.
+pub(super) fn status(text: &str) -> Option<&str> {
+    let line = first_line(text)?;
+    let is_element = || {
+        let end = tag(line).map(|name| format!("</{name}>"));
+        end.is_some_and(|end| line.ends_with(&end))
     };
+    let is_bracket = line.starts_with('[') && line.ends_with(']');
+    let is_number = |c: char| c.is_ascii_digit();
+    let is_labelled = || {
+        let behind = label(line).and_then(|label| line.get(label.len() + 1..));
+        behind.is_some_and(|behind| behind.trim_start().starts_with(is_number))
+    };
+    let is_status = line.contains(is_number) && (is_bracket || is_element() || is_labelled());
+    (is_status && goes_on(text, line)).then_some(line)
+}
+
+/// Returns the mark with which a text ends, if its last two lines are a label in brackets and the prompt of a shell.
+/// All numbers become `0`, so that marks with other numbers are equal.
+pub(super) fn closing(text: &str) -> Option<String> {
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let (last, before) = (lines.next_back()?, lines.next_back()?);
-    Some(without_numbers(&format!(
-        "{} {}",
-        foot(before)?,
-        foot(last)?
-    )))
+    let (prompt, before) = (lines.next_back()?, lines.next_back()?);
+    let is_prompt = prompt.ends_with(['$', '#']) && !prompt.contains(char::is_whitespace);
+    let inside = before.strip_prefix('(')?.strip_suffix(')')?;
+    let label = label(inside).filter(|_| is_prompt)?;
+    Some(without_numbers(&format!("({label}: {prompt}")))
+}
+
+/// Returns the first line of a text that is not blank.
+pub(super) fn first_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
+/// Returns whether text follows the first line.
+pub(super) fn goes_on(text: &str, first_line: &str) -> bool {
+    text.trim().len() > first_line.len()
 }
 
 /// Returns the name of the tag that a line begins with.
@@ -74,61 +95,24 @@ fn label(line: &str) -> Option<&str> {
     (is_mark && is_short && is_words).then_some(label)
 }
 
-/// Returns a text in which each digit is `0`.
-fn without_numbers(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_ascii_digit() { '0' } else { c })
-        .collect()
-}
-
-/// Returns whether a text ends in a fenced block, or with the end of a tag.
-pub(super) fn ends_in_block(text: &str) -> bool {
-    let last = text.trim_end().lines().next_back().unwrap_or_default();
-    let last = last.trim();
-    let is_tag = last.ends_with('>') && last.rfind("</").is_some();
-    is_tag || last.ends_with("```") && text.matches("```").count() > 1
-}
-
-/// Recognises the messages in which an assistant writes an action as text.
-pub(super) struct Actions {
-    /// The labels that most messages of the assistant have.
-    labels: Vec<String>,
-}
-
-impl Actions {
-    pub(super) fn of(messages: &[Parsed]) -> Self {
-        let speaks =
-            |message: &&Parsed| message.role == Role::Assistant && !message.text.trim().is_empty();
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        let mut all = 0;
-        for message in messages.iter().filter(speaks) {
-            all += 1;
-            let mut labels: Vec<_> = labels(&message.text).collect();
-            labels.sort();
-            labels.dedup();
-            for label in labels {
-                *counts.entry(label).or_default() += 1;
-            }
-        }
-        let is_usual = |count: usize| count >= ACTIONS && 2 * count >= all;
-        let labels = counts.into_iter().filter(|(_, count)| is_usual(*count));
-        Self {
-            labels: labels.map(|(label, _)| label).collect(),
-        }
-    }
-
-    /// Returns whether a message of the assistant has an action in its text: it ends in a block, or has a usual label.
-    pub(super) fn has(&self, message: &Parsed) -> bool {
-        message.role == Role::Assistant
-            && message.calls.is_empty()
-            && (ends_in_block(&message.text)
-                || labels(&message.text).any(|label| self.labels.contains(&label)))
-    }
-}
-
 /// Returns the labels of lines.
-fn labels(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn labels(text: &str) -> impl Iterator<Item = String> {
     text.lines()
         .filter_map(|line| label(line.trim()))
         .map(without_numbers)
+}
+
+/// Returns a text in which each number is `0`.
+pub(super) fn without_numbers(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut is_number = false;
+    for c in text.chars() {
+        let was_number = std::mem::replace(&mut is_number, c.is_ascii_digit());
+        if !is_number {
+            out.push(c);
+        } else if !was_number {
+            out.push('0');
+        }
+    }
+    out
 }

@@ -1,0 +1,93 @@
+//! Thoughts of a model that are bound to the exact list before them: Anthropic refuses them behind another one.
+
+use serde_json::Value as Json;
+
+use super::planner::Planner;
+use crate::finding::{Code, Finding};
+use crate::form::Form;
+use crate::message::{ListMessage, Role};
+use crate::raw::{Pointer, replaced};
+use crate::session::{Slot, SlotKind};
+
+impl Planner<'_> {
+    /// Leaves out the thoughts behind the first message that differs from the list as it stood. The turn under way keeps
+    /// its thoughts, because the provider wants them there.
+    pub(super) fn leave_out_thoughts(&mut self, stood: &[Slot]) {
+        let form = self.session.form;
+        let slots = &self.draft.slots;
+        let under_way = slots.iter().rposition(|slot| speaks(&slot.message));
+        let behind = behind(stood, slots)..under_way.unwrap_or(0);
+        for at in behind {
+            let slot = &self.draft.slots[at];
+            let is_said = matches!(slot.kind, SlotKind::Original | SlotKind::Cut);
+            if form == Form::Anthropic
+                && is_said
+                && let Some(message) = without_thoughts(&slot.message)
+            {
+                self.replace(at, message);
+            }
+        }
+    }
+}
+
+/// Returns a finding for each message with a thought that stands behind another list than it was thought behind.
+pub(super) fn bound(form: Form, stood: &[Slot], slots: &[Slot]) -> Vec<Finding> {
+    let first = changed(stood, slots);
+    let behind = slots.iter().enumerate().skip(behind(stood, slots));
+    let is_bound =
+        |slot: &Slot| form == Form::Anthropic && slot.message.blocks().iter().any(is_thought);
+    let bound = behind.filter(|(_, slot)| is_bound(slot));
+    let bound = bound.map(|(at, _)| {
+        let text = format!(
+            "the thought was made behind another list, which differs from message {first} on; a provider that binds \
+             thoughts refuses it; drop it with its turn, or let the provider drop it"
+        );
+        Finding::at(Code::ThinkingBound, at, text)
+    });
+    bound.collect()
+}
+
+/// Returns the first message that differs from the list as it stood.
+fn changed(stood: &[Slot], slots: &[Slot]) -> usize {
+    let pairs = stood.iter().zip(slots);
+    let same = pairs.take_while(|(one, other)| one.message.digest() == other.message.digest());
+    same.count()
+}
+
+/// Returns the first message that stands behind a change. The thoughts of a message stand before its own calls, so those
+/// of the first message that was cut still stand behind the same list.
+fn behind(stood: &[Slot], slots: &[Slot]) -> usize {
+    let first = changed(stood, slots);
+    let is_cut = slots
+        .get(first)
+        .is_some_and(|slot| slot.kind == SlotKind::Cut);
+    first + usize::from(is_cut)
+}
+
+/// Returns whether a person speaks in a message, which is more than results of calls.
+fn speaks(message: &ListMessage) -> bool {
+    let is_result = |block: &Json| block["type"] == "tool_result";
+    let blocks = message.blocks();
+    message.role == Role::User && (blocks.is_empty() || !blocks.iter().all(is_result))
+}
+
+fn is_thought(block: &Json) -> bool {
+    let kind = block["type"].as_str();
+    matches!(kind, Some("thinking" | "redacted_thinking"))
+}
+
+/// Returns the message without its thoughts, and with all other blocks as they were written. `None` if it has no
+/// thoughts, or nothing else.
+fn without_thoughts(message: &ListMessage) -> Option<ListMessage> {
+    let content = Pointer::of(["content".into()]);
+    let raw = message.raw();
+    let blocks = message.blocks().iter().enumerate();
+    let others = blocks.filter(|(_, block)| !is_thought(block));
+    let others = others.map(|(at, _)| raw.get(content.inside(at).range(raw)?));
+    let others: Vec<&str> = others.collect::<Option<_>>()?;
+    if others.is_empty() || others.len() == message.blocks().len() {
+        return None;
+    }
+    let text = replaced(raw, &[(content, format!("[{}]", others.join(",")))])?;
+    ListMessage::read(Form::Anthropic, 0, &text).ok()
+}
