@@ -405,6 +405,27 @@ fn frames() {
 }
 
 #[test]
+fn the_addressee_is_a_field_that_the_frame_carries() {
+    let frame = |keys: &str| {
+        format!(
+            r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["who", "task"], "types": {{ "who": "agent" }},
+            "frames": [{{ "intent": "req", "operation": "run", "to": "who" {keys} }}] }} }} }}"#
+        )
+    };
+    assert_snapshot!(problems(&frame(r#", "fields": ["task"]"#)), @"
+    registry:2:63 at /schemas/a/frames/0/to: req:run has no field `who`, so it cannot name an agent
+        add `who` to the `fields` of req:run
+    ");
+    for carries in [
+        "",
+        r#", "fields": ["who"]"#,
+        r#", "fields": ["task"], "required": ["who"]"#,
+    ] {
+        assert!(Registry::from_json(&frame(carries)).is_ok(), "{carries}");
+    }
+}
+
+#[test]
 fn all_at_once_in_the_order_of_the_text() {
     assert_snapshot!(problems(r#"{
   "version": true,
