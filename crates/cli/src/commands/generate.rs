@@ -206,7 +206,9 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
         frames,
         ..Options::default()
     };
-    let export = Export::of(&registry, &options).map_err(|error| export::failure(&error))?;
+    let failure = |error| export::failure(&error);
+    let export = Export::of(&registry, &options).map_err(failure)?;
+    export.check_tools().map_err(failure)?;
     Ok(export.tools(match api {
         Api::Openai => ToolForm::OpenAi,
         Api::Anthropic => ToolForm::Anthropic,
