@@ -47,7 +47,7 @@ use keys::{before, by_keys, named, renamed, under_new_names};
 /// | enum value removed | the new reader: as above |
 /// | symbol of an enum value changed | a reader that does not know the text of the other side |
 /// | default added, removed or changed | both: a field left out means another value |
-/// | frame added | the old reader, if it takes fewer defaults in a frame that it does not list, or requires more (E1004) |
+/// | frame added | the old reader, if it requires a field that the frame may leave out (E1004); else none: it takes no defaults in a frame that it does not list, and nobody relies on such a frame |
 /// | frame removed | the new reader: the other side still sends the frame |
 /// | first frame added, last frame removed | a reader that takes other defaults in the frames that only the other side lists: a schema without `frames` lists every frame |
 /// | required fields of a frame or its envelope | as for `required` |

@@ -218,6 +218,10 @@ fn reads_all(
             Ok(found) => found,
             Err(error) => return Err(TestCaseError::fail(format!("{text}: {error}"))),
         };
+        // A reader takes no defaults in a frame that it does not list, and nobody relies on such a frame.
+        if !schema(reader).lists(head) && !schema(writer).frames.is_empty() {
+            continue;
+        }
         for field in &schema(writer).fields {
             let Some(other) = same(&field.name) else {
                 continue;

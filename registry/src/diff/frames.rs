@@ -41,14 +41,15 @@ impl Changes {
             if old.frames.is_empty() {
                 self.push(at.clone(), description, None);
                 self.frame(&at, (old, &FrameSpec::new(&frame.head)), (new, frame));
-            } else {
-                let rule = misread(old, new, &frame.head);
-                self.push(
-                    at,
-                    description,
-                    rule.and_then(|rule| breaks(Broken::Old, rule)),
-                );
+                continue;
             }
+            // The old reader takes no defaults in a frame that it does not list, and nobody relies on such a frame.
+            let is_refused = refuses(old, new, &frame.head);
+            let breaking = is_refused.then_some(Breaking {
+                reader: Broken::Old,
+                rule: REFUSED_FIELD,
+            });
+            self.push(at, description, breaking);
         }
         self.every_frame(&at, old, new);
     }
@@ -57,23 +58,17 @@ impl Changes {
     /// two schemas lists are read in another way.
     fn every_frame(&mut self, at: &str, old: &Schema, new: &Schema) {
         let noun = self.protocol.noun;
-        // No entry of `frames` has this head, so it stands for each frame that is not listed.
-        let other = &["", ""];
-        let (reader, rule, description) = match (old.frames.is_empty(), new.frames.is_empty()) {
-            (true, false) => (
-                Broken::New,
-                misread(new, old, other),
-                format!("a {noun} without an entry takes no defaults any more"),
-            ),
-            (false, true) => (
-                Broken::Old,
-                misread(old, new, other),
-                format!("every {noun} takes the defaults now"),
-            ),
+        let (reader, description) = match (old.frames.is_empty(), new.frames.is_empty()) {
+            (true, false) => {
+                let description = format!("a {noun} without an entry takes no defaults any more");
+                (Broken::New, description)
+            }
+            (false, true) => (Broken::Old, format!("every {noun} takes the defaults now")),
             _ => return,
         };
-        if let Some(rule) = rule {
-            self.push(at.to_string(), description, breaks(reader, rule));
+        // No entry of `frames` has this head, so it stands for each frame that is not listed.
+        if fills_differ(old, new, &["", ""]) {
+            self.push(at.to_string(), description, breaks(reader, OTHER_VALUE));
         }
     }
 
@@ -154,30 +149,35 @@ impl Changes {
     }
 }
 
-/// Returns what becomes of a frame with this head that a reader does not list as the writer does; `None` if the
-/// reader reads it alike. What changed in all frames is reported elsewhere.
-fn misread<S: AsRef<str>>(reader: &Schema, writer: &Schema, head: &[S]) -> Option<&'static str> {
-    let common = || {
-        let fields = reader.fields.iter().enumerate();
-        fields.filter_map(|(index, field)| {
-            let is_it = |other: &Field| other.name == field.name;
-            let at = writer.fields.iter().position(is_it)?;
-            Some(((index, field), (at, &writer.fields[at])))
-        })
-    };
-    let is_refused = common().any(|((_, field), (_, written))| {
+/// A field that both schemas have: its index and itself, in the one and in the other schema.
+type Pair<'s> = [(usize, &'s Field); 2];
+
+/// Returns the fields that both schemas have.
+fn common<'s>(one: &'s Schema, other: &'s Schema) -> impl Iterator<Item = Pair<'s>> {
+    one.fields.iter().enumerate().filter_map(|(index, field)| {
+        let is_it = |field_there: &Field| field_there.name == field.name;
+        let at = other.fields.iter().position(is_it)?;
+        Some([(index, field), (at, &other.fields[at])])
+    })
+}
+
+/// Returns whether a reader refuses a frame with this head, because it wants a field there that the writer may leave
+/// out. A field that is required in all frames of one schema only is reported elsewhere.
+fn refuses<S: AsRef<str>>(reader: &Schema, writer: &Schema, head: &[S]) -> bool {
+    common(reader, writer).any(|[(_, field), (_, written)]| {
         field.required == written.required
             && reader.requires(field, head)
             && !writer.requires(written, head)
-    });
-    if is_refused {
-        return Some(REFUSED_FIELD);
-    }
-    let is_another = common().any(|((index, field), (at, written))| {
-        field.default_wire == written.default_wire
-            && reader.has_default(index, head) != writer.has_default(at, head)
-    });
-    is_another.then_some(OTHER_VALUE)
+    })
+}
+
+/// Returns whether one of two schemas fills in a default in a frame with this head, and the other one does not. A
+/// default that only one of them has is reported elsewhere.
+fn fills_differ<S: AsRef<str>>(one: &Schema, other: &Schema, head: &[S]) -> bool {
+    common(one, other).any(|[(index, field), (at, field_there)]| {
+        field.default_wire == field_there.default_wire
+            && one.has_default(index, head) != other.has_default(at, head)
+    })
 }
 
 /// Returns the names that only the first list holds.
