@@ -52,11 +52,10 @@ impl Reader<'_> {
 
     /// Returns why a key cannot be an alias of a field, and the cure.
     fn clash(&self, alias: &str, of: &str, fields: &[&mut Field]) -> Option<(String, String)> {
-        if self.protocol.schema_key == Some(alias) {
-            let noun = self.protocol.noun;
+        if let Some(use_of) = self.protocol.reserved(alias) {
             return Some((
                 format!("an alias cannot be `{alias}`"),
-                format!("`{alias}` names the schema of a {noun}; remove the alias"),
+                format!("`{alias}` {use_of}; remove the alias"),
             ));
         }
         let (field, what) = meaning(alias, fields)?;

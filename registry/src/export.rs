@@ -87,12 +87,13 @@ impl<'r> Export<'r> {
     pub const DEPTH: u32 = Limits::DEFAULT.depth;
     /// The usual number of levels in a regular expression: each level makes it four times as long.
     pub const REGEX_DEPTH: u32 = 2;
+    /// The most characters that the APIs of all providers take as the name of a tool.
+    pub const TOOL_NAME: usize = 64;
 
     /// Chooses the frames.
     ///
     /// # Errors
-    /// [`ExportError::UnknownFrame`], [`ExportError::NoFrames`] and
-    /// [`ExportError::Underscore`].
+    /// [`ExportError::UnknownFrame`] and [`ExportError::NoFrames`].
     pub fn of(registry: &'r Registry, options: &Options) -> Result<Self, ExportError> {
         let frames = frames::choose(registry, options)?;
         Ok(Self { registry, frames })
@@ -176,13 +177,34 @@ impl<'r> Export<'r> {
     /// # Ok::<(), accp_registry::export::ExportError>(())
     /// ```
     pub fn tools(&self, form: ToolForm) -> String {
+        tools::write(self.registry, &self.chosen(), form)
+    }
+
+    /// Checks that every API takes the names of the tools: they have at most [`Export::TOOL_NAME`] characters.
+    ///
+    /// # Errors
+    /// [`ExportError::LongToolName`] for the first name that is longer.
+    pub fn check_tools(&self) -> Result<(), ExportError> {
+        let is_long = |tool: &Tool<'_>| tool.name.chars().count() > Self::TOOL_NAME;
+        match self.chosen().into_iter().find(is_long) {
+            None => Ok(()),
+            Some(tool) => Err(ExportError::LongToolName {
+                frame: self.registry.protocol().title(&tool.frame.head),
+                code: tool.schema.code.clone(),
+                name: tool.name,
+            }),
+        }
+    }
+
+    /// Returns the tools of the chosen frames.
+    fn chosen(&self) -> Vec<Tool<'r>> {
         let mut tools = self.registry.tools();
         let is_chosen = |tool: &Tool<'_>| {
             let mut frames = self.frames.iter();
             frames.any(|frame| frame.code == tool.schema.code && frame.head == tool.frame.head)
         };
         tools.retain(is_chosen);
-        tools::write(self.registry, &tools, form)
+        tools
     }
 
     fn check_depth(&self, depth: u32) -> Result<(), ExportError> {
@@ -244,14 +266,19 @@ pub enum ExportError {
          \"frames\": [{{ \"intent\": \"req\", \"operation\": \"plan\" }}]"
     )]
     NoFrames,
-    /// A field has the key `_` on the wire, under which a map has its pairs.
+    /// A frame gives a tool a name that is longer than providers take.
     #[error(
-        "the field `{field}` travels as `_`, the key under which a map has its pairs; give it \
-         another abbreviation"
+        "{frame} of schema {code} would be the tool `{name}`, but the name of a tool has at most {} characters; \
+         shorten the operation or the code",
+        Export::TOOL_NAME
     )]
-    Underscore {
-        /// The code of the schema and the name of the field.
-        field: String,
+    LongToolName {
+        /// The frame, as `req:schedule`.
+        frame: String,
+        /// The code of its schema.
+        code: String,
+        /// The name that the tool would have.
+        name: String,
     },
     /// A declared type nests deeper than the grammar does.
     #[error(

@@ -431,6 +431,11 @@ impl FrameSpec {
         self.is_about(name) && !self.required.iter().any(|other| other == name)
     }
 
+    /// Returns whether this frame has a field of its schema: it is about the field, or requires it.
+    pub(crate) fn carries(&self, name: &str) -> bool {
+        self.is_about(name) || self.required.iter().any(|other| other == name)
+    }
+
     /// Returns whether `fields` hold a field, or there are no `fields`.
     pub fn is_about(&self, name: &str) -> bool {
         let has = |names: &Vec<String>| names.iter().any(|other| other == name);

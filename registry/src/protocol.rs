@@ -261,6 +261,14 @@ impl Protocol {
         fields.find(|field| field.full == name || field.short == name)
     }
 
+    /// Returns what the protocol itself does with a key that no field of a schema can have; `None` for any other key.
+    pub(crate) fn reserved(&self, key: &str) -> Option<String> {
+        if self.schema_key == Some(key) {
+            return Some(format!("names the schema of a {}", self.noun));
+        }
+        (self.pairs_key == Some(key)).then(|| "is the key of the pairs in a map".into())
+    }
+
     /// Returns a head as an entry of `frames` has it, for examples in errors.
     pub(crate) fn example(&self) -> String {
         let parts = self.head.iter();

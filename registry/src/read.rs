@@ -152,14 +152,7 @@ impl Reader<'_> {
                     );
                     continue;
                 }
-                if let Some(key) = self.reserved(name) {
-                    let noun = self.protocol.noun;
-                    self.report(
-                        Problem::new(&at, format!("a field cannot be called `{key}`")).cure(
-                            format!("`{key}` names the schema of a {noun}; take another name"),
-                        ),
-                    );
-                }
+                self.unreserved(&at, "a field cannot be called", name);
                 self.name(&at, "field name", name);
                 let mut field = Field::of(self.protocol, name, Type::Any);
                 field.optional = optional;
@@ -232,14 +225,7 @@ impl Reader<'_> {
                 );
                 continue;
             }
-            if let Some(key) = self.reserved(&short) {
-                let noun = self.protocol.noun;
-                self.report(
-                    Problem::new(&at, format!("an abbreviation cannot be `{key}`")).cure(format!(
-                        "`{key}` names the schema of a {noun}; take another one"
-                    )),
-                );
-            } else {
+            if self.unreserved(&at, "an abbreviation cannot be", &short) {
                 self.name(&at, "abbreviation", &short);
             }
             fields[index].at = at;
@@ -321,9 +307,15 @@ impl Reader<'_> {
         Some(kept.into_iter().map(name).collect())
     }
 
-    /// Returns the key of the schema if `name` equals it: no field can have this name.
-    fn reserved(&self, name: &str) -> Option<&'static str> {
-        self.protocol.schema_key.filter(|key| *key == name)
+    /// Returns whether a field can have this key, and notes a key that the protocol keeps for itself. `cannot` begins
+    /// the message.
+    fn unreserved(&mut self, at: &str, cannot: &str, key: &str) -> bool {
+        let use_of = self.protocol.reserved(key);
+        if let Some(use_of) = &use_of {
+            let problem = Problem::new(at, format!("{cannot} `{key}`"));
+            self.report(problem.cure(format!("`{key}` {use_of}; take another name")));
+        }
+        use_of.is_none()
     }
 
     /// Reads an object whose keys are names of fields, and returns its values with the index of

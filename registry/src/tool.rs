@@ -1,9 +1,11 @@
 //! The frames of a registry as tools that a model calls.
 
 use alloc::borrow::ToOwned;
+use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::iter;
 
 use crate::model::{Field, FrameSpec, Registry, Schema};
 
@@ -11,8 +13,9 @@ use crate::model::{Field, FrameSpec, Registry, Schema};
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Tool<'r> {
-    /// The name of the tool: the operation of a `req`, and `operation_intent` of any other frame;
-    /// with the code of the schema where two frames would have one name.
+    /// The name of the tool: the operation of a `req`, and `operation_intent` of any other frame. Where two frames
+    /// would have one name, the code of the schema follows. Where that is not enough, the intent of a `req` stands
+    /// there too, then the code as it is spelt, and a number at last. No two tools of a registry have one name.
     pub name: String,
     /// The schema of the frame.
     pub schema: &'r Schema,
@@ -42,27 +45,23 @@ impl Registry {
                 frame,
             })
             .collect();
-        let names: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
-        for tool in &mut tools {
-            if names.iter().filter(|name| **name == tool.name).count() > 1 {
-                let code = tool.schema.code.to_ascii_lowercase();
-                tool.name = format!("{}_{code}", tool.name);
-            }
-        }
+        make_distinct(&mut tools);
         tools
     }
 }
 
 impl<'r> Tool<'r> {
     /// Returns the fields that are the arguments of the tool, each with whether it is required: the fields that the
-    /// `frames` entry lists or requires, or else the field set of the draft.
+    /// `frames` entry lists or requires, or else the field set of the draft and the addressee.
     pub fn arguments(&self) -> impl Iterator<Item = (&'r Field, bool)> + use<'r> {
         let (schema, frame) = (self.schema, self.frame);
         schema.fields.iter().filter_map(move |field| {
             let is_required = schema.requires(field, &frame.head);
+            // A caller that cannot name the addressee cannot send the frame to one agent.
+            let is_addressee = frame.to.as_ref() == Some(&field.name);
             let is_listed = match &frame.fields {
                 Some(names) => names.contains(&field.name),
-                None => !field.optional,
+                None => !field.optional || is_addressee,
             };
             (is_required || is_listed).then_some((field, is_required))
         })
@@ -74,4 +73,57 @@ fn name(frame: &FrameSpec) -> String {
         ("req", operation) => operation.to_owned(),
         (intent, operation) => format!("{operation}_{intent}"),
     }
+}
+
+/// Gives each tool a name of its own. A name that no other tool has stays as it is.
+fn make_distinct(tools: &mut [Tool<'_>]) {
+    let twice = repeated(tools);
+    for tool in tools.iter_mut().filter(|tool| twice.contains(&tool.name)) {
+        tool.name = format!("{}_{}", tool.name, tool.schema.code.to_ascii_lowercase());
+    }
+    let twice = repeated(tools);
+    let (mut open, fixed): (Vec<_>, Vec<_>) = tools
+        .iter_mut()
+        .partition(|tool| twice.contains(&tool.name));
+    let mut taken: BTreeSet<String> = fixed.into_iter().map(|tool| tool.name.clone()).collect();
+    for longer in [with_intent, with_exact_code] {
+        let names: Vec<String> = open.iter().map(|tool| longer(tool)).collect();
+        let mut still_open = Vec::new();
+        for (tool, name) in open.into_iter().zip(&names) {
+            let is_single = names.iter().filter(|other| *other == name).count() == 1;
+            if is_single && taken.insert(name.clone()) {
+                tool.name.clone_from(name);
+            } else {
+                still_open.push(tool);
+            }
+        }
+        open = still_open;
+    }
+    for tool in open {
+        let name = with_exact_code(tool);
+        let numbered = (2u64..).map(|number| format!("{name}_{number}"));
+        let mut names = iter::once(name.clone()).chain(numbered);
+        let free = names.find(|name| taken.insert(name.clone()));
+        tool.name = free.unwrap_or(name);
+    }
+}
+
+/// Returns the names that more than one tool has.
+fn repeated(tools: &[Tool<'_>]) -> BTreeSet<String> {
+    let mut seen = BTreeSet::new();
+    let names = tools.iter().map(|tool| &tool.name);
+    names.filter(|name| !seen.insert(*name)).cloned().collect()
+}
+
+fn with_intent(tool: &Tool<'_>) -> String {
+    full_name(tool, &tool.schema.code.to_ascii_lowercase())
+}
+
+fn with_exact_code(tool: &Tool<'_>) -> String {
+    full_name(tool, &tool.schema.code)
+}
+
+fn full_name(tool: &Tool<'_>, code: &str) -> String {
+    let frame = tool.frame;
+    format!("{}_{}_{code}", frame.operation(), frame.intent())
 }

@@ -11,4 +11,5 @@ mod nulls;
 mod problems;
 mod profiles;
 mod tables;
+mod tools;
 mod unions;

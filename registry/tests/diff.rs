@@ -114,9 +114,9 @@ fn renamed_fields() {
         "frames": [{ "intent": "req", "operation": "o", "required": ["y"], "fields": ["total"] }]"#;
     assert_snapshot!(changes(strict, lax), @"
     /schemas/a/fields: the field `amount` was renamed to `total`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it refuses a frame that needs the field (E1004)
     /schemas/a/fields: the field `x` was renamed to `y`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it refuses a frame that needs the field (E1004)
     /schemas/a/types/total: the type of `total` changed from any to integer
         breaks either reader: it refuses a value of the other type, or reads another value (E1004)
     /schemas/a/required: `total` is no longer required
@@ -127,7 +127,7 @@ fn renamed_fields() {
     /schemas/a/fields: the field `amount` was removed
         breaks the old reader: the value is lost
     /schemas/a/aliases/total: `amount` is now read as `total`
-        breaks the new reader: it refuses a frame with both keys as one field twice (E1001)
+        breaks the new reader: it reads the value of one field as that of another, and refuses a frame with both (E1001)
     ");
 }
 
@@ -187,10 +187,15 @@ fn frames() {
         format!(r#""fields": ["x", "y"], "defaults": {{ "y": 1 }}, "frames": [{frames}]"#)
     };
     let plain = r#"{ "intent": "req", "operation": "o" }"#;
-    assert_snapshot!(changes(&frames(""), &frames(plain)), @"/schemas/a/frames/0: the frame req:o was added");
+    assert_snapshot!(changes(&frames(""), &frames(plain)), @"
+    /schemas/a/frames/0: the frame req:o was added
+    /schemas/a/frames: a frame without an entry takes no defaults any more
+        breaks the new reader: a field left out means another value
+    ");
     assert_snapshot!(changes(&frames(plain), &frames("")), @"
     /schemas/a/frames: the frame req:o was removed
-        breaks the new reader: the other side still sends a frame that is no longer declared
+    /schemas/a/frames: every frame takes the defaults now
+        breaks the old reader: a field left out means another value
     ");
     let strict = r#"{ "intent": "req", "operation": "o", "required": ["x"], "envelope": ["cid"] }"#;
     assert_snapshot!(changes(&frames(plain), &frames(strict)), @"
@@ -213,6 +218,135 @@ fn frames() {
     ");
     assert_snapshot!(changes(&frames(plain), &frames(&about(r#""x", "y""#))), @"/schemas/a/frames/0/fields: the fields with defaults in req:o changed");
     assert_snapshot!(changes(&frames(&about(r#""x", "y""#)), &frames(&about(r#""y", "x""#))), @"");
+}
+
+#[test]
+fn a_key_that_stands_for_another_field_gives_another_value() {
+    // An alias is free again, and a new field takes it: as its name, or as its abbreviation.
+    let aliased = r#""fields": ["total"], "types": { "total": "decimal" }, "aliases": { "total": ["amount"] }"#;
+    assert_snapshot!(changes(aliased, r#""fields": ["total", "amount"], "types": { "total": "decimal" }"#), @"
+    /schemas/a/aliases/total: `amount` is no longer read as `total`
+    /schemas/a/fields: the field `amount` was added
+    /schemas/a/fields: the key `amount` stood for `total`, and now stands for `amount`
+        breaks either reader: it reads the value of one field as that of another
+    ");
+    assert_snapshot!(changes(aliased, r#""fields": ["total", "net"], "types": { "total": "decimal" }, "abbreviations": { "net": "amount" }"#), @"
+    /schemas/a/aliases/total: `amount` is no longer read as `total`
+    /schemas/a/fields: the field `net` was added
+    /schemas/a/fields: the key `amount` stood for `total`, and now stands for `net`
+        breaks either reader: it reads the value of one field as that of another
+    ");
+    // The key of a field that is gone.
+    assert_snapshot!(changes(r#""fields": ["id", "b"]"#, r#""fields": ["id", "colour"], "abbreviations": { "colour": "b" }"#), @"
+    /schemas/a/fields: the field `b` was removed
+        breaks the old reader: the value is lost
+    /schemas/a/fields: the field `colour` was added
+    /schemas/a/fields: the key `b` stood for `b`, and now stands for `colour`
+        breaks either reader: it reads the value of one field as that of another
+    ");
+    // Two fields swap their keys.
+    assert_snapshot!(changes(
+        r#""fields": ["x", "y"], "abbreviations": { "x": "xx", "y": "yy" }"#,
+        r#""fields": ["x", "y"], "abbreviations": { "x": "yy", "y": "xx" }"#,
+    ), @"
+    /schemas/a/abbreviations/x: the abbreviation of `x` changed from `xx` to `yy`
+        breaks either reader: it reads the value of one field as that of another
+    /schemas/a/abbreviations/y: the abbreviation of `y` changed from `yy` to `xx`
+        breaks either reader: it reads the value of one field as that of another
+    /schemas/a/fields: the key `yy` stood for `y`, and now stands for `x`
+        breaks either reader: it reads the value of one field as that of another
+    /schemas/a/fields: the key `xx` stood for `x`, and now stands for `y`
+        breaks either reader: it reads the value of one field as that of another
+    ");
+    // An alias moves to another field.
+    assert_snapshot!(changes(
+        r#""fields": ["x", "y"], "aliases": { "x": ["old"] }"#,
+        r#""fields": ["x", "y"], "aliases": { "y": ["old"] }"#,
+    ), @"
+    /schemas/a/aliases/x: `old` is no longer read as `x`
+    /schemas/a/aliases/y: `old` is now read as `y`
+        breaks the new reader: it reads the value of one field as that of another, and refuses a frame with both (E1001)
+    ");
+}
+
+#[test]
+fn a_required_field_under_a_key_that_the_reader_does_not_know() {
+    let named =
+        |name: &str, more: &str| format!(r#""fields": ["{name}"], "required": ["{name}"] {more}"#);
+    let reads = r#", "aliases": { "total": ["amount"] }"#;
+    assert_snapshot!(changes(&named("amount", ""), &named("total", reads)), @"
+    /schemas/a/fields: the field `amount` was renamed to `total`
+        breaks the old reader: it does not know the key, so it refuses a frame that needs the field (E1004)
+    ");
+    assert_snapshot!(changes(&named("amount", ""), &named("amount", r#", "abbreviations": { "amount": "a" }"#)), @"
+    /schemas/a/abbreviations/amount: the abbreviation of `amount` changed from `amount` to `a`
+        breaks the old reader: it does not know the key, so it refuses a frame that needs the field (E1004)
+    ");
+    assert_snapshot!(changes(&named("amount", ""), r#""fields": []"#), @"
+    /schemas/a/fields: the field `amount` was removed
+        breaks the old reader: it refuses a frame without the field (E1004)
+    ");
+    // One reader needs the field in a frame, the other one loses it.
+    assert_snapshot!(changes(
+        r#""fields": ["x"], "frames": [{ "intent": "req", "operation": "o" }]"#,
+        r#""fields": ["x"], "abbreviations": { "x": "y" }, "frames": [{ "intent": "req", "operation": "o", "required": ["x"] }]"#,
+    ), @"
+    /schemas/a/abbreviations/x: the abbreviation of `x` changed from `x` to `y`
+        breaks the old reader: it does not know the key, so the value is lost
+    /schemas/a/frames/0/required: `x` is now required in req:o
+        breaks the new reader: it refuses a frame without the field (E1004)
+    ");
+}
+
+#[test]
+fn a_schema_without_frames_takes_its_defaults_in_every_frame() {
+    let schema = |frames: &str| {
+        format!(r#""fields": ["id", "cur"], "defaults": {{ "cur": "USD" }} {frames}"#)
+    };
+    let (open, pay) = (
+        schema(""),
+        schema(r#", "frames": [{ "intent": "req", "operation": "pay" }]"#),
+    );
+    assert_snapshot!(changes(&open, &pay), @"
+    /schemas/a/frames/0: the frame req:pay was added
+    /schemas/a/frames: a frame without an entry takes no defaults any more
+        breaks the new reader: a field left out means another value
+    ");
+    assert_snapshot!(changes(&pay, &open), @"
+    /schemas/a/frames: the frame req:pay was removed
+    /schemas/a/frames: every frame takes the defaults now
+        breaks the old reader: a field left out means another value
+    ");
+    let both = schema(
+        r#", "frames": [{ "intent": "req", "operation": "pay" }, { "intent": "done", "operation": "pay" }]"#,
+    );
+    // Nobody relies on a frame that is not declared.
+    assert_snapshot!(changes(&pay, &both), @"/schemas/a/frames/1: the frame done:pay was added");
+    let about =
+        schema(r#", "frames": [{ "intent": "req", "operation": "pay", "fields": ["id"] }]"#);
+    assert_snapshot!(changes(&open, &about), @"
+    /schemas/a/frames/0: the frame req:pay was added
+    /schemas/a/frames/0/fields: the fields with defaults in req:pay changed
+        breaks either reader: a field left out means another value
+    /schemas/a/frames: a frame without an entry takes no defaults any more
+        breaks the new reader: a field left out means another value
+    ");
+    // Without defaults nothing is read in another way.
+    let plain = r#""fields": ["id"]"#;
+    assert_snapshot!(changes(plain, &format!(r#"{plain}, "frames": [{{ "intent": "req", "operation": "pay" }}]"#)), @"/schemas/a/frames/0: the frame req:pay was added");
+}
+
+#[test]
+fn an_added_frame_is_read_by_those_who_do_not_list_it() {
+    let schema = |frames: &str| {
+        format!(
+            r#""fields": ["id"], "required": ["id"], "frames": [{{ "intent": "req", "operation": "pay" }} {frames}]"#
+        )
+    };
+    assert_snapshot!(changes(&schema(""), &schema(r#", { "intent": "done", "operation": "pay", "fields": [] }"#)), @"
+    /schemas/a/frames/1: the frame done:pay was added
+        breaks the old reader: it refuses a frame without the field (E1004)
+    ");
 }
 
 #[test]

@@ -215,9 +215,9 @@ fn changes_of_a_union() {
     );
     assert_snapshot!(changes(&old, &renamed), @"
     /schemas/a/fields: the field `kind` was renamed to `way`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it refuses a frame that needs the field (E1004)
     /schemas/a/fields: the field `no` was renamed to `number`
-        breaks the old reader: it does not know the key, so the value is lost
+        breaks the old reader: it does not know the key, so it refuses a frame that needs the field (E1004)
     ");
     let plain = r#""fields": ["kind", "no", "sum"], "types": { "kind": "enum(card,cash)" }, "required": ["kind"]"#;
     assert_snapshot!(changes(plain, &old), @"

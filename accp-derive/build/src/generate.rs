@@ -1,6 +1,6 @@
 //! The generator: from a registry to the text of a Rust file.
 
-use accp_registry::{Protocol, Registry, Type};
+use accp_registry::{Protocol, Registry, SchemaRules, Type};
 use proc_macro2::{Ident, TokenStream};
 
 use crate::attributes::Attributes;
@@ -109,8 +109,8 @@ fn any_frame(options: &Options, protocol: &Protocol) -> Result<Option<Ident>, Er
     }
 }
 
-/// Returns the registry for frames that do not name their schema: no field has a default, and a
-/// type without its own spelling in an untyped place becomes `any`.
+/// Returns the registry for frames that do not name their schema: no field has a default, is an addressee or has a
+/// rule, and a type without its own spelling in an untyped place becomes `any`.
 fn untyped(registry: &Registry) -> Result<Registry, Error> {
     fn plain(ty: &Type) -> Type {
         match ty {
@@ -144,6 +144,9 @@ fn untyped(registry: &Registry) -> Result<Registry, Error> {
             field.ty = plain(&field.ty);
             (field.default, field.default_wire) = (None, None);
         }
+        // Only the host of a session looks at the addressee and at the rules, and both want types that are gone here.
+        schema.rules = SchemaRules::default();
+        schema.frames.iter_mut().for_each(|frame| frame.to = None);
         untyped.register(schema)?;
     }
     Ok(untyped)

@@ -29,7 +29,7 @@ mod workflows;
 
 pub use builder::Builder;
 pub use error::{AttributeFault, Error, NameFault};
-pub use file::{Stale, check, write};
+pub use file::{Stale, check, check_with, write};
 pub use generate::generate;
 pub use modules::include_file;
 pub use options::Options;

@@ -36,7 +36,7 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
         quote!(const _: () = { #shapes };)
     });
     let (name, by) = (&union.tag.name, format!("schema {code}"));
-    let keys = union.tag.keys();
+    let keys: Vec<&str> = union.tag.keys().collect();
     let names: Vec<&str> = union.records.iter().map(|record| &*record.name).collect();
     let expected = format!("a variant of {code}: {}", names.join(", "));
     let (encode_other, decode_other) = match union.other {
@@ -49,7 +49,10 @@ pub(super) fn expand(input: &Input<'_>, union: &Union<'_>) -> TokenStream {
             let read = type_to_read(input, ty);
             let owned = is_owned(ty).then(|| quote!(let map = _accp::IntoOwned::into_owned(map);));
             (
-                quote!(Self::#ident(map) => _accp::EncodeValue::<#any>::encode_value(map, w),),
+                quote! {
+                    Self::#ident(map) =>
+                        _p::write_other(w, map, #name, &[#(#keys),*], &[#(#names),*], #by),
+                },
                 quote!({
                     let map = <#read as _accp::DecodeValue<#lifetime, #any>>::decode_value(r)?;
                     #owned

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use accp_registry::{
-    ErrorCode, Field, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
+    ErrorCode, Field, Format, Registry, Schema, Type, abbreviate, expand, lexical, nearest,
 };
 
 use crate::error::{DecodeError, EncodeError};
@@ -405,16 +405,31 @@ pub trait TypeOf {
 }
 
 macro_rules! types {
-    ($($kind:ident),*) => {$(
+    ($($kind:ident is $ty:expr;)*) => {$(
         impl TypeOf for kind::$kind {
             fn ty() -> Type {
-                Type::$kind
+                $ty
             }
         }
     )*};
 }
 
-types!(String, Text, Integer, Decimal, Number, Boolean, Agent);
+types! {
+    String is Type::String;
+    Text is Type::Text;
+    Integer is Type::Integer;
+    Decimal is Type::Decimal;
+    Number is Type::Number;
+    Boolean is Type::Boolean;
+    Agent is Type::Agent;
+    Date is Type::Formatted(Format::Date);
+    Time is Type::Formatted(Format::Time);
+    Timestamp is Type::Formatted(Format::Timestamp);
+    Duration is Type::Formatted(Format::Duration);
+    Uuid is Type::Formatted(Format::Uuid);
+    Url is Type::Formatted(Format::Url);
+    Bytes is Type::Formatted(Format::Bytes);
+}
 
 impl<K: TypeOf> TypeOf for kind::List<K> {
     fn ty() -> Type {

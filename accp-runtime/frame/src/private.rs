@@ -42,7 +42,7 @@ pub use types::{Clash, clashes, first_taken, taken};
 pub use untyped::Untyped;
 pub use values::{
     Enumeration, MapReader, NameKind, Tag, decode_name, encode_name, no_such_variant, read_tag,
-    tag_ahead,
+    tag_ahead, write_other,
 };
 pub use with::{converted, or_default_with, preset_with, read_with};
 
@@ -280,7 +280,7 @@ fn unfit_default(r: &Reader<'_>, error: &DecodeError, name: &'static str) -> Dec
 #[cold]
 fn missing(r: &Reader<'_>, name: &'static str, by: &'static str) -> DecodeError {
     let expected = format!("the field `{name}`, which {by} requires");
-    DecodeError::new(ErrorCode::INVALID_TYPE, r.at() - 1, expected)
+    DecodeError::new(ErrorCode::INVALID_TYPE, r.at().saturating_sub(1), expected)
 }
 
 #[cold]

@@ -466,6 +466,11 @@ impl<'w, 'e> Writer<'w, 'e> {
         self.out.push_str(wire);
     }
 
+    /// Returns the limits that the reader of the frame will apply.
+    pub(crate) fn limits(&self) -> Limits {
+        self.options.limits
+    }
+
     /// Returns the text so far, for values that append themselves.
     #[inline]
     pub(crate) fn out(&mut self) -> &mut String {

@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use accp_runtime::{
-    AccpFrame, AgentId, DecodeValue, EncodeError, EncodeValue, Envelope, Typed, kind,
+    AccpFrame, AgentId, DecodeValue, EncodeError, EncodeValue, Envelope, Typed, Value, kind,
 };
 use serde_json::{Value as Json, json};
 
@@ -100,6 +100,39 @@ fn a_hash_map_takes_the_params_without_a_field() {
     let open = Typed::<Open>::decode(text).unwrap();
     assert_eq!(open.frame.more["b"], json!(["x"]));
     assert_eq!(open.encode().unwrap(), text);
+}
+
+/// A map of other fields holds a field of every type with a format, and refuses a text of another format.
+#[test]
+fn a_map_takes_the_fields_with_formats() {
+    #[derive(AccpFrame, Debug, PartialEq)]
+    #[accp(registry = "../../tests/registry/stamps.json")]
+    #[accp(schema = "SP", intent = "req", operation = "stamp")]
+    struct Stamped<'a> {
+        on: String,
+        #[accp(flatten)]
+        rest: accp_runtime::Map<'a>,
+    }
+
+    let text = r"@a>req:stamp{on:2026-11-28|at:09\:30\:00Z|when:2026-11-28T09\:30\:00Z|span:PT1H|key:67e55044-10b1-426f-9247-bb680e5fe0c8|link:https\://a.org/|raw:AQID|days:[2026-11-28]|keys:{a:AQ}|schema:SP}";
+    let stamped = Typed::<Stamped<'_>>::decode(text).unwrap();
+    let days = Value::Array(vec![Value::from("2026-11-28")]);
+    assert_eq!(stamped.frame.rest.get("days"), Some(&days));
+    assert_eq!(stamped.encode().unwrap(), text);
+    assert!(Typed::<Stamped<'_>>::decode(&text.replace("PT1H", "soon")).is_err());
+    let mut rest = accp_runtime::Map::new();
+    rest.insert("at", Value::from("now"));
+    let agent = AgentId::new("a").unwrap();
+    let error = Typed::new(
+        agent,
+        Stamped {
+            on: "2026-11-28".into(),
+            rest,
+        },
+        Envelope::default(),
+    )
+    .encode();
+    assert_eq!(error.unwrap_err().path(), "Stamped.at");
 }
 
 #[test]

@@ -175,6 +175,45 @@ fn a_record_of_a_newer_variant_is_kept_where_the_type_has_a_place_for_it() {
     }
 }
 
+/// A type does not write what it refuses to read.
+#[test]
+fn the_variant_for_other_records_needs_the_name_of_another_variant() {
+    let write = |record: Map<'static>| {
+        let frame = AnyOrder {
+            id: "a".into(),
+            pay: AnyPayment::Cash,
+            others: Some(vec![AnyPayment::Cash, AnyPayment::Other(record)]),
+        };
+        let typed = Typed::new(AgentId::new("shop").unwrap(), frame, Envelope::default());
+        let text = typed.encode()?;
+        assert_eq!(Typed::<AnyOrder<'_>>::decode(&text).unwrap(), typed);
+        Ok::<_, accp_runtime::EncodeError>(text)
+    };
+    let record = |key: &'static str, value: Value<'static>| {
+        let mut record = Map::new();
+        record.insert("coins", Value::from(2));
+        record.insert(key, value);
+        record
+    };
+    for key in ["k", "kind"] {
+        assert!(write(record(key, Value::from("coin"))).is_ok());
+        let error = write(record(key, Value::from("card"))).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::INVALID_TYPE);
+        assert_eq!(error.path(), "AnyOrder.others[1].kind");
+    }
+    for pay in [
+        Map::new(),
+        record("id", Value::from("x")),
+        record("k", Value::Null),
+        record("k", Value::Array(vec![Value::from("coin")])),
+    ] {
+        let error = write(pay).unwrap_err();
+        assert_eq!(error.path(), "AnyOrder.others[1].kind");
+    }
+    insta::assert_snapshot!(write(record("k", Value::from("cash"))).unwrap_err(), @"AnyOrder.others[1].kind: the variant `cash` is known here, so it cannot be the one for other records");
+    insta::assert_snapshot!(write(Map::new()).unwrap_err(), @"AnyOrder.others[1].kind: a record of schema PM has the name of its variant here, as a text");
+}
+
 #[test]
 fn no_frame_is_a_record_of_a_union() {
     let error = DynamicFrame::decode("@shop>req:pay{k:cash|schema:PM}", &registry()).unwrap_err();

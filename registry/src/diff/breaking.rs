@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::model::Field;
+use crate::model::{Field, Schema};
 use crate::types::{EnumValue, Type};
 
 /// How a change breaks a peer while both registries are in use.
@@ -56,8 +56,12 @@ impl fmt::Display for Breaking {
 pub(super) const UNKNOWN_CODE: &str =
     "it refuses frames with the code that it does not know (E1003)";
 pub(super) const UNKNOWN_KEY: &str = "it does not know the key, so the value is lost";
+pub(super) const UNKNOWN_REQUIRED: &str =
+    "it does not know the key, so it refuses a frame that needs the field (E1004)";
+pub(super) const OTHER_FIELD: &str = "it reads the value of one field as that of another";
 pub(super) const LOST: &str = "the value is lost";
-pub(super) const TWO_KEYS: &str = "it refuses a frame with both keys as one field twice (E1001)";
+pub(super) const TWO_KEYS: &str =
+    "it reads the value of one field as that of another, and refuses a frame with both (E1001)";
 pub(super) const REFUSED_FIELD: &str = "it refuses a frame without the field (E1004)";
 pub(super) const REFUSED_ENVELOPE: &str =
     "it refuses a frame without the envelope field (E1001, E1004)";
@@ -84,12 +88,10 @@ const fn broken(old_reads: bool, new_reads: bool) -> Option<Broken> {
     }
 }
 
-/// Returns how a change of the written key of a field breaks a reader.
-pub(super) fn by_keys(old: &Field, new: &Field) -> Option<Breaking> {
-    let old_reads = old.keys().any(|key| key == new.short);
-    let new_reads = new.keys().any(|key| key == old.short);
-    let reader = broken(old_reads, new_reads)?;
-    breaks(reader, UNKNOWN_KEY)
+/// Returns whether the schema, or one of its frames or variants, requires a field.
+pub(super) fn requires(schema: &Schema, field: &Field) -> bool {
+    let mut frames = schema.frames.iter().chain(&schema.variants);
+    field.required || frames.any(|frame| frame.required.contains(&field.name))
 }
 
 /// Returns how a change of type breaks a reader.

@@ -75,10 +75,6 @@ pub(super) fn choose<'r>(
         names.dedup();
         return Err(unknown_frame(unknown, &names));
     }
-    if let Some((schema, field)) = underscore(registry) {
-        let field = format!("{}.{}", schema.code, field.name);
-        return Err(ExportError::Underscore { field });
-    }
     Ok(specs()
         .filter(|(_, spec)| options.frames.is_empty() || options.frames.contains(&title(spec)))
         .map(|(schema, spec)| Frame {
@@ -156,13 +152,4 @@ fn unknown_frame(name: &str, names: &[String]) -> ExportError {
         name: name.to_owned(),
         cure,
     }
-}
-
-/// Finds a field that travels as `_`.
-fn underscore(registry: &Registry) -> Option<(&Schema, &Field)> {
-    let pairs = registry.protocol().pairs_key?;
-    registry.schemas().find_map(|schema| {
-        let field = schema.fields.iter().find(|field| field.short == pairs)?;
-        Some((schema, field))
-    })
 }

@@ -102,6 +102,10 @@ impl Reader<'_> {
                 format!("a frame with the intent `{}` is for all", frame.intent()),
             )
             .cure("remove `to`: only `req` and `qry` are for one agent")
+        } else if !frame.carries(&name) {
+            let title = self.protocol.title(&frame.head);
+            let message = format!("{title} has no field `{name}`, so it cannot name an agent");
+            Problem::new(at, message).cure(format!("add `{name}` to the `fields` of {title}"))
         } else {
             return Some(name);
         };

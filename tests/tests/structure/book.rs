@@ -262,6 +262,27 @@ fn the_readme_is_short() {
     );
 }
 
+/// A project with several programs needs the name of the one to run.
+#[test]
+fn the_readme_has_a_command_for_each_further_program() {
+    let readme = std::fs::read_to_string(workspace::top().join("README.md")).unwrap();
+    let (blocks, _) = split(&readme);
+    let shell = blocks.iter().filter(|block| block.info == "sh");
+    let shell = shell.flat_map(|block| &block.code).copied();
+    let shell = shell.collect::<Vec<_>>().join("\n");
+    let files = blocks.iter().filter_map(|block| block.from);
+    let programs = files.filter_map(|file| Some(file.split_once("/src/bin/")?.1));
+    for program in programs {
+        let name = program.trim_end_matches(".rs");
+        for said in [
+            format!("src/bin/{program}"),
+            format!("cargo run --bin {name}"),
+        ] {
+            assert!(shell.contains(&said), "no command has `{said}`");
+        }
+    }
+}
+
 /// The first command of the README takes a minute because it builds so few crates.
 #[test]
 fn the_first_command_builds_little() {

@@ -1,12 +1,13 @@
 //! Nested structs and enumerations.
 
 use alloc::borrow::Cow;
+use alloc::format;
 
 use accp_registry::{ErrorCode, lexical};
 
 use crate::error::{DecodeError, EncodeError};
 use crate::kind;
-use crate::reader::{Reader, Token};
+use crate::reader::{DecodeOptions, Reader, Token};
 use crate::typed::DecodeValue;
 use crate::value::at_pairs;
 use crate::writer::{EncodeValue, Writer};
@@ -109,6 +110,34 @@ pub fn no_such_variant<T>(
 ) -> Result<T, DecodeError> {
     let error = DecodeError::new(ErrorCode::INVALID_TYPE, r.at(), expected);
     Err(error.within(name))
+}
+
+/// Writes the record that a union holds for a variant that it does not know. The record must be one that the union
+/// reads as such: its tag, under one of the keys, is a name that is not among the known ones.
+pub fn write_other(
+    w: &mut Writer<'_, '_>,
+    record: &impl EncodeValue<kind::Any>,
+    name: &'static str,
+    keys: &[&str],
+    known: &[&str],
+    by: &'static str,
+) -> Result<(), EncodeError> {
+    let start = w.out().len();
+    record.encode_value(w)?;
+    let options = DecodeOptions {
+        limits: w.limits(),
+        marks: true,
+    };
+    let written = &w.out()[start..];
+    let tag = Reader::new(written, options).and_then(|r| tag_ahead(&r, name, keys, by));
+    let message = match tag {
+        Ok(tag) if known.contains(&&*tag) => {
+            format!("the variant `{tag}` is known here, so it cannot be the one for other records")
+        }
+        Ok(_) => return Ok(()),
+        Err(_) => format!("a record of {by} has the name of its variant here, as a text"),
+    };
+    Err(EncodeError::new(ErrorCode::INVALID_TYPE, message).within(name))
 }
 
 /// An enum without data.

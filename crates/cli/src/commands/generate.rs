@@ -137,20 +137,6 @@ impl Args {
                 .join(registry.strip_prefix(common).ok()?),
         )
     }
-
-    /// Replaces the command in a text about the output. The first line of the output has the command as it runs from
-    /// the folder of the crate. The user needs it as it runs from the current folder.
-    fn as_from_here(&self, text: &str) -> String {
-        let (Some(path), Some(registry)) = (self.registry_path(), &self.registry) else {
-            return text.to_owned();
-        };
-        let there = format!("accp generate {}", path.display());
-        let mut here = format!("accp generate {}", registry.display());
-        if let Some(path) = &self.registry_path {
-            here = format!("{here} --registry-path {}", path.display());
-        }
-        text.replacen(&there, &here, 1)
-    }
 }
 
 /// Returns a path without links among its folders. A link at its end stays, because the crate has that link too.
@@ -184,12 +170,30 @@ pub(crate) fn run(args: &Args) -> Outcome {
     };
     match &args.output {
         Some(path) if args.check => {
-            accp_build::check(path, &text)
-                .map_err(|stale| Failure::Input(args.as_from_here(&stale.to_string())))?;
+            accp_build::check_with(path, &text, &writing())
+                .map_err(|stale| Failure::Input(stale.to_string()))?;
         }
         path => Output::write(path.as_deref(), SHARED, text.as_bytes())?,
     }
     Ok(Verdict::Fine)
+}
+
+/// Returns the command that writes the file which this command checks: its words without `--check`.
+fn writing() -> String {
+    let words = env::args_os().skip(1);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let words = words.filter(|word| word != "--check");
+    let words: Vec<String> = words.map(|word| quoted(&word)).collect();
+    format!("accp {}", words.join(" "))
+}
+
+/// Returns a word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Returns the tool definitions.
@@ -206,7 +210,9 @@ fn tools(args: &Args, api: Api) -> Result<String, Failure> {
         frames,
         ..Options::default()
     };
-    let export = Export::of(&registry, &options).map_err(|error| export::failure(&error))?;
+    let failure = |error| export::failure(&error);
+    let export = Export::of(&registry, &options).map_err(failure)?;
+    export.check_tools().map_err(failure)?;
     Ok(export.tools(match api {
         Api::Openai => ToolForm::OpenAi,
         Api::Anthropic => ToolForm::Anthropic,

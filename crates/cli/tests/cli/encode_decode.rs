@@ -283,3 +283,52 @@ fn a_damaged_side_file_is_refused() {
         .code_is(1)
         .stderr_has("write the side file anew");
 }
+
+/// The tag of a union takes no reference, and it decides which fields a record has. So each mistake of a record is found
+/// with the tag in its place.
+#[test]
+fn each_mistake_of_a_record_of_a_union_has_its_own_place() {
+    let registry = r#"{ "schemas": {
+        "shape": { "code": "SH", "fields": ["kind", "r", "w", "h"], "types": { "r": "integer", "w": "integer", "h": "integer" },
+            "union": "kind", "variants": [{ "name": "circle", "required": ["r"] }, { "name": "box", "fields": ["w"], "required": ["h"] }] },
+        "drawing": { "code": "DR", "fields": ["shape", "more"], "types": { "shape": "SH", "more": "[SH]" },
+            "frames": [{ "intent": "req", "operation": "draw" }] } } }"#;
+    let folder = Folder::with(&[("registry.json", registry)]);
+    let encode = |payload: Json| {
+        let message = json!({ "agent": "a", "intent": "req", "operation": "draw", "schema": "DR", "payload": payload });
+        folder
+            .run("encode --registry registry.json", message.to_string())
+            .stderr
+    };
+    assert_eq!(encode(json!({ "shape": { "kind": "circle", "r": 1 } })), "");
+    let found = [
+        json!({ "kind": "circle", "r": 1, "w": 2 }),
+        json!({ "kind": "circle", "r": 1, "q": "x" }),
+        json!({ "kind": "circle", "r": "wide" }),
+        json!({ "kind": "circle" }),
+        json!({ "kind": "ring", "r": 1 }),
+        json!({ "r": 1 }),
+        json!({ "kind": "box", "w": "wide", "r": 1 }),
+    ];
+    let found: Vec<String> = found.map(|shape| encode(json!({ "shape": shape }))).into();
+    insta::assert_snapshot!(found.join("--\n"), @"
+    error: stdin:1:104: shape.w: the variant `circle` has no such field
+    --
+    --
+    error: stdin:1:98: shape.r: the registry declares integer, this is a string
+    --
+    error: stdin:1:73: shape.r: missing; schema SH requires it
+    --
+    error: stdin:1:82: shape.kind: this is not the name of a variant of SH
+    --
+    error: stdin:1:73: shape.kind: missing; schema SH requires it
+    --
+    error: stdin:1:73: shape.h: missing; schema SH requires it
+    error: stdin:1:95: shape.w: the registry declares integer, this is a string
+    error: stdin:1:106: shape.r: the variant `box` has no such field
+    ");
+    insta::assert_snapshot!(encode(json!({ "more": [{ "kind": "circle", "r": 1 }, { "kind": "box", "h": [], "r": 1 }] })), @"
+    error: stdin:1:119: more[1].h: the registry declares integer, this is an array
+    error: stdin:1:126: more[1].r: the variant `box` has no such field
+    ");
+}

@@ -32,6 +32,26 @@ fn generate_writes_what_check_accepts() {
     assert_eq!(folder.read("frames.rs"), "edited");
 }
 
+/// The cure of a stale file names all that the user asked for, in every kind of output.
+#[test]
+fn a_stale_file_is_written_again_by_the_command_of_its_cure() {
+    let folder = Folder::with(&[("reg.json", REGISTRY), ("out", "edited")]);
+    for check in [
+        "generate reg.json --tools openai --frame done:analyze -o out --check",
+        "generate --check -o out reg.json --tools mcp --all-frames",
+        "generate reg.json --schemaless --owned -o out --check",
+        "generate reg.json --type-attribute .=#[derive(Eq)] -o out --check",
+    ] {
+        let run = folder.run(check, "");
+        run.code_is(1);
+        let (_, cure) = run.stderr.split_once("run `accp ").unwrap();
+        // A shell takes the quotes away.
+        let cure = cure.trim_end().trim_end_matches('`').replace('\'', "");
+        folder.run(cure.as_str(), "").code_is(0);
+        folder.run(check, "").code_is(0);
+    }
+}
+
 /// The derive looks for the registry from the folder of the crate that compiles the text.
 #[test]
 fn the_registry_is_found_from_the_crate_around_the_output() {

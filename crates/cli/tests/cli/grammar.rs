@@ -334,7 +334,10 @@ fn a_registry_at_fault() {
     let underscore = REGISTRY
         .replace(r#""sure"]"#, r#""_"]"#)
         .replace(r#""sure":"#, r#""_":"#);
-    insta::assert_snapshot!(refused(&underscore, "--format gbnf"), @"1 error: the field `LN._` travels as `_`, the key under which a map has its pairs; give it another abbreviation");
+    insta::assert_snapshot!(refused(&underscore, "--format gbnf"), @"
+    1 error: ours.json:11:48 at /schemas/line/fields/1: a field cannot be called `_`
+        `_` is the key of the pairs in a map; take another name
+    ");
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! Each part of the message is tried alone, in a message that is valid otherwise. References replace all other
 //! values, because a reference fits each type. So no mistake hides another.
 
+use std::collections::BTreeSet;
+
 use accp_frame::{DynamicFrame, EncodeError, ErrorCode};
 use accp_registry::Registry;
 use accp_registry::checked::child;
@@ -173,31 +175,58 @@ impl Trial<'_> {
         let Json::Object(object) = value else {
             return;
         };
-        let keys = object.keys().map(|key| (key.clone(), reference()));
-        let mut hollow: Map<_, _> = keys.collect();
-        let mut before = None;
-        for _ in 0..MISSING {
-            let Some(error) = self.fault(&around(Json::Object(hollow.clone()))) else {
-                break;
-            };
-            // Adding the key has not changed the error, so no keys can make this object valid.
-            if before.replace(error.to_string()) == Some(error.to_string()) {
-                return;
-            }
-            let path = error.path();
-            let missing = path.rsplit('.').next().unwrap_or_default().to_owned();
-            self.note(pointer, error);
-            if missing.is_empty() || hollow.insert(missing, reference()).is_some() {
-                return;
-            }
-        }
-        for (key, value) in object {
+        let Some(hollow) = self.hollow(pointer, object, around) else {
+            return;
+        };
+        for (key, value) in object.iter().filter(|(key, _)| hollow.contains_key(*key)) {
             self.value(&child(pointer, key), value, &|value| {
                 let mut whole = hollow.clone();
                 whole.insert(key.clone(), value);
                 around(Json::Object(whole))
             });
         }
+    }
+
+    /// Returns an object without a mistake that has the keys of this one, with references as their values; `None` if
+    /// there is no such object. Notes the keys that are missing and those that do not belong there.
+    ///
+    /// The tag of a union takes no reference, and decides which keys belong to the record. So a key that the error
+    /// names gets its own value before it counts as a mistake.
+    fn hollow(
+        &mut self,
+        pointer: &str,
+        object: &Map<String, Json>,
+        around: &Around<'_>,
+    ) -> Option<Map<String, Json>> {
+        let keys = object.keys().map(|key| (key.clone(), reference()));
+        let mut hollow: Map<_, _> = keys.collect();
+        let mut missing = 0;
+        let mut with_value = BTreeSet::new();
+        while let Some(error) = self.fault(&around(Json::Object(hollow.clone()))) {
+            let path = error.path();
+            let key = path.rsplit('.').next().unwrap_or_default().to_owned();
+            if let Some(value) = object.get(&key) {
+                if with_value.insert(key.clone()) {
+                    hollow.insert(key, value.clone());
+                } else if hollow.remove(&key).is_some() {
+                    self.note(&child(pointer, &key), error);
+                } else {
+                    return None;
+                }
+                continue;
+            }
+            missing += 1;
+            // Adding the key has not changed the error, so no keys can make this object valid.
+            if missing > MISSING || hollow.contains_key(&key) {
+                return None;
+            }
+            self.note(pointer, error);
+            if key.is_empty() {
+                return None;
+            }
+            hollow.insert(key, reference());
+        }
+        Some(hollow)
     }
 
     /// Returns why a message cannot be encoded.

@@ -105,7 +105,9 @@ fn text(args: &Args, registry: &Registry) -> Result<String, ExportError> {
 /// Sorts errors: a fault of the registry is a fault of the input, other errors are misuse.
 pub(in crate::commands) fn failure(error: &ExportError) -> Failure {
     match error {
-        ExportError::NoFrames | ExportError::Underscore { .. } => Failure::Input(error.to_string()),
+        ExportError::NoFrames | ExportError::LongToolName { .. } => {
+            Failure::Input(error.to_string())
+        }
         _ => Failure::Misuse(error.to_string()),
     }
 }
