@@ -1,7 +1,7 @@
 //! Aliases of fields: how a document declares them, and what they leave unchanged.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use accp_registry::{Delta, DeltaPolicy, Registry, Schema, diff};
+use accp_registry::{Delta, DeltaPolicy, Field, Registry, Schema, Type, diff};
 use insta::assert_snapshot;
 
 fn registry(keys: &str) -> Registry {
@@ -113,4 +113,24 @@ fn clashes() {
     registry:2:31 at /schemas/a/aliases/x: expected an array, found the string "old"
         replace it with an array
     "#);
+}
+
+#[test]
+fn no_field_has_the_key_of_the_pairs_of_a_map() {
+    assert_snapshot!(problems(r#""fields": ["x", "priority"], "optional": ["_"], "abbreviations": { "x": "_" }, "aliases": { "priority": ["_"] }"#), @"
+    registry:2:43 at /schemas/a/optional/0: a field cannot be called `_`
+        `_` is the key of the pairs in a map; take another name
+    registry:2:68 at /schemas/a/abbreviations/x: an abbreviation cannot be `_`
+        `_` is the key of the pairs in a map; take another name
+    registry:2:68 at /schemas/a/abbreviations/x: the abbreviation `_` of `x` is the name of the field `_`
+        give `x` another abbreviation
+    registry:2:106 at /schemas/a/aliases/priority/0: an alias cannot be `_`
+        `_` is the key of the pairs in a map; remove the alias
+    ");
+    // A longer name may begin with the mark.
+    let text = r#"{ "schemas": { "a": { "code": "A", "fields": ["_x"] } } }"#;
+    assert!(Registry::from_json(text).is_ok());
+    let mut schema = Schema::new("a", "A");
+    schema.fields.push(Field::new("_", Type::Any));
+    assert!(Registry::empty().register(schema).is_err());
 }

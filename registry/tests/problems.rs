@@ -179,26 +179,6 @@ fn names() {
 }
 
 #[test]
-fn no_field_has_the_key_of_the_pairs_of_a_map() {
-    assert_snapshot!(with(r#""optional": ["_"], "abbreviations": { "x": "_" }, "aliases": { "priority": ["_"] }"#), @"
-    registry:2:14 at /schemas/a/optional/0: a field cannot be called `_`
-        `_` is the key of the pairs in a map; take another name
-    registry:2:39 at /schemas/a/abbreviations/x: an abbreviation cannot be `_`
-        `_` is the key of the pairs in a map; take another name
-    registry:2:39 at /schemas/a/abbreviations/x: the abbreviation `_` of `x` is the name of the field `_`
-        give `x` another abbreviation
-    registry:2:77 at /schemas/a/aliases/priority/0: an alias cannot be `_`
-        `_` is the key of the pairs in a map; remove the alias
-    ");
-    // A longer name may begin with the mark.
-    let text = r#"{ "schemas": { "a": { "code": "A", "fields": ["_x"] } } }"#;
-    assert!(Registry::from_json(text).is_ok());
-    let mut schema = Schema::new("a", "A");
-    schema.fields.push(Field::new("_", Type::Any));
-    assert!(Registry::empty().register(schema).is_err());
-}
-
-#[test]
 fn abbreviations() {
     assert_snapshot!(with(r#""abbreviations": { "x": "y", "priority": "y" }"#), @"
     registry:2:30 at /schemas/a/abbreviations/priority: `priority` and `x` are both abbreviated `y`
@@ -402,27 +382,6 @@ fn frames() {
     registry:2:129 at /schemas/a/frames/2: the frame req:o stands twice
         make one entry of the two
     ");
-}
-
-#[test]
-fn the_addressee_is_a_field_that_the_frame_carries() {
-    let frame = |keys: &str| {
-        format!(
-            r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["who", "task"], "types": {{ "who": "agent" }},
-            "frames": [{{ "intent": "req", "operation": "run", "to": "who" {keys} }}] }} }} }}"#
-        )
-    };
-    assert_snapshot!(problems(&frame(r#", "fields": ["task"]"#)), @"
-    registry:2:63 at /schemas/a/frames/0/to: req:run has no field `who`, so it cannot name an agent
-        add `who` to the `fields` of req:run
-    ");
-    for carries in [
-        "",
-        r#", "fields": ["who"]"#,
-        r#", "fields": ["task"], "required": ["who"]"#,
-    ] {
-        assert!(Registry::from_json(&frame(carries)).is_ok(), "{carries}");
-    }
 }
 
 #[test]

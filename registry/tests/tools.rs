@@ -86,6 +86,27 @@ fn a_number_stands_where_no_word_helps() {
 }
 
 #[test]
+fn the_addressee_is_a_field_that_the_frame_carries() {
+    let frame = |keys: &str| {
+        format!(
+            r#"{{ "schemas": {{ "a": {{ "code": "A", "fields": ["who", "task"], "types": {{ "who": "agent" }},
+            "frames": [{{ "intent": "req", "operation": "run", "to": "who" {keys} }}] }} }} }}"#
+        )
+    };
+    assert_snapshot!(Registry::from_json(&frame(r#", "fields": ["task"]"#)).unwrap_err(), @"
+    registry:2:63 at /schemas/a/frames/0/to: req:run has no field `who`, so it cannot name an agent
+        add `who` to the `fields` of req:run
+    ");
+    for carries in [
+        "",
+        r#", "fields": ["who"]"#,
+        r#", "fields": ["task"], "required": ["who"]"#,
+    ] {
+        assert!(Registry::from_json(&frame(carries)).is_ok(), "{carries}");
+    }
+}
+
+#[test]
 fn the_addressee_is_an_argument_also_where_it_is_optional() {
     let registry = Registry::from_json(
         r#"{ "schemas": { "job": { "code": "JB", "fields": ["task"], "optional": ["who", "note"], "types": { "who": "agent" },

@@ -121,13 +121,13 @@ fn a_frame_and_a_struct_that_stay_at_odds() {
 #[test]
 fn names_without_a_letter() {
     let text = faults(
-        r#""_": { "code": "A", "fields": ["_", "trend"], "types": { "trend": "enum(+,-,up)" },
+        r#""_": { "code": "A", "fields": ["__", "trend"], "types": { "trend": "enum(+,-,up)" },
             "frames": [{ "intent": "req", "operation": "plan" }] },
            "__": { "code": "B", "fields": [] }"#,
     );
     insta::assert_snapshot!(text, @r"
     the registry gives no clear Rust names:
-    registry at /schemas/_/fields/0: the field `_` has no letter and no digit for a Rust name
+    registry at /schemas/_/fields/0: the field `__` has no letter and no digit for a Rust name
         give the field another name
     registry at /schemas/_/types/trend: the enum value `+` has no letter and no digit for a Rust name
         make it the symbol of a name: enum(a_name=+)
