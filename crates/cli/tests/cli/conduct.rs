@@ -39,6 +39,7 @@ fn help_reads_well() {
       ask          Send a frame to a running hub, and print the frame that answers it
       tail         Print the frames of a session on a running hub, as they come
       erase        Have a running hub erase somebody's frames and values from a session
+      recover      Decide how a session goes on after its store was replaced by an older copy
       agent        Take part in a session as an agent that answers by a command
       ready        Ask a running hub whether it takes requests
       session      Look into a file of sessions, check it, erase from it, and bring recorded

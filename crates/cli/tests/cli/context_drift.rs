@@ -30,7 +30,11 @@ fn compressed(folder: &Folder, messages: &Json) -> (Json, Json, String) {
 #[test]
 fn a_constraint_without_room_comes_back_and_is_reported() {
     let folder = Folder::with(&[]);
-    let mut messages = vec![json!({ "role": "user", "content": "Plan a garden shed." })];
+    let mut messages = vec![
+        json!({ "role": "user", "content": "Plan a garden shed." }),
+        // The manager is an agent: it also answers.
+        json!({ "role": "assistant", "name": "manager", "content": "I lead." }),
+    ];
     messages.extend(
         rules()
             .iter()

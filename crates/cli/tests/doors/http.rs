@@ -428,7 +428,7 @@ fn a_harness_ends_phases_and_registers_schemas() {
             "NOTE",
         ),
         (r#"{ "schemas": { "soup": { "code": 7 } } }"#, 400, "code"),
-        ("nothing", 400, "accp_lint"),
+        ("nothing", 400, "accp_registry_lint"),
     ] {
         let (status, said) = request(&hub, register, faulty);
         assert_eq!(status, expected, "{said}");

@@ -310,7 +310,13 @@ impl<'r> Cursor<'r, '_> {
             let rest = self.rest();
             if !more || rest.is_empty() || rest.starts_with(CELL_ENDS) {
                 if let Some(default) = default_of(schema, at, place) {
-                    map.insert(field.name.clone(), default.into_owned());
+                    let ty = members.ty(&field.name);
+                    // A record may stand in a map, whose values have a type of their own.
+                    if matches!(ty, Type::Any) || *ty == field.ty {
+                        map.insert(field.name.clone(), default.into_owned());
+                    } else {
+                        self.misfit(self.at, ty, None);
+                    }
                 }
             } else if place.is_some() && self.take(BELOW) {
                 self.is_below(&field.name, &field.ty)?;
