@@ -204,8 +204,9 @@ impl Chains {
     /// Returns the open request for one member that has this id, with its chain.
     fn asked_by_id(&self, mid: &Mid) -> Option<(&Mid, &Asked)> {
         let near = self.open.get_key_value(self.chain_of(mid));
-        // An `aid` cannot name all frames of a member, but it can name all its open requests.
-        let mut chains = near.into_iter().chain(&self.open);
+        // The chains of most frames are known. The open requests of a member with more frames are found, too.
+        let others = near.is_none().then_some(&self.open);
+        let mut chains = near.into_iter().chain(others.into_iter().flatten());
         chains.find_map(|(chain, open)| {
             let mut asked = open.asked.iter();
             Some((chain, asked.find(|asked| asked.mid == *mid)?))
