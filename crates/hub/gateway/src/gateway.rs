@@ -81,7 +81,7 @@ impl Gateway {
         let ledger = ledger.as_ref();
         let lock = Ledger::lock(ledger)?;
         let mut gateway = Self::with_ledger(config, Ledger::open(ledger)?).await?;
-        gateway.lock = Some(lock);
+        gateway.lock = lock;
         Ok(gateway)
     }
 

@@ -153,27 +153,34 @@ pub struct Entry {
 }
 
 impl Ledger {
-    /// Opens a ledger, and makes it if there is none. Only the owner of a new file can open it.
+    /// Opens a ledger, and makes it if there is none. Only the owner of a new file can open it. For SQLite the name
+    /// `:memory:` means a database in memory, which needs no file.
     ///
     /// # Errors
     /// If the file is not a ledger of this version, or cannot be written.
     pub fn open(file: impl AsRef<Path>) -> Result<Self> {
-        files::create_private(file.as_ref())?;
+        if is_file(file.as_ref()) {
+            files::create_private(file.as_ref())?;
+        }
         Self::with(Connection::open(file)?)
     }
 
-    /// Locks a ledger for the gateway of this process, until the result is dropped. Readers of the ledger need no lock.
+    /// Locks a ledger for the gateway of this process, until the result is dropped. Readers of the ledger need no lock,
+    /// and neither does a ledger in memory.
     ///
     /// # Errors
     /// [`InUse`](LedgerError::InUse), and the errors of the system.
-    pub(crate) fn lock(file: &Path) -> Result<File> {
+    pub(crate) fn lock(file: &Path) -> Result<Option<File>> {
+        if !is_file(file) {
+            return Ok(None);
+        }
         let mut name = files::target(file)?.into_os_string();
         name.push(LOCK);
         let mut options = File::options();
         options.read(true).write(true).create(true).truncate(false);
         let lock = files::private(&mut options).open(name)?;
         match lock.try_lock() {
-            Ok(()) => Ok(lock),
+            Ok(()) => Ok(Some(lock)),
             Err(TryLockError::WouldBlock) => Err(LedgerError::InUse),
             Err(TryLockError::Error(error)) => Err(error.into()),
         }
@@ -409,6 +416,10 @@ impl Ledger {
         let mut row = connection.prepare_cached(sums)?;
         Ok(row.query_row([session], |row| Ok((row.get(0)?, row.get(1)?)))?)
     }
+}
+
+fn is_file(path: &Path) -> bool {
+    path != Path::new(":memory:")
 }
 
 /// Checks, before anything is written, that a file is empty or a ledger.
