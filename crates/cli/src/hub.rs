@@ -83,12 +83,9 @@ pub(crate) struct HubArgs {
 
 /// Reads the name of a session, by the rule of the hub. Any other text would lead a URL to another session.
 fn session_name(text: &str) -> Result<String, String> {
-    let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !text.is_empty() && text.len() <= 128 && text.chars().all(is_fine) {
-        Ok(text.to_owned())
-    } else {
-        Err("expected 1 to 128 letters, digits, `_`, `-` and `.`".to_owned())
-    }
+    let checked = accp_hub::check_session_name(text);
+    checked.map_err(|names| format!("expected {names}"))?;
+    Ok(text.to_owned())
 }
 
 /// The most bytes of a file with a token.
@@ -268,32 +265,28 @@ impl<'a> Hub<'a> {
 
     /// Has the hub erase data of the session, and returns the JSON with which it answers.
     pub(crate) fn erase(&self, body: &str) -> Result<Json, Failure> {
-        let path = format!("sessions/{}/erase", self.args.session);
-        let request = self.to_send(&path, "application/json", Instant::now() + self.time);
-        let answer = self.answered(request.send(body))?;
-        let is_erased = answer.status().is_success();
-        let answer = self.whole(answer, ERASURE_BYTES)?;
-        if !is_erased {
-            return Err(self.refused(&answer));
-        }
-        let report = serde_json::from_str(&answer.text).ok();
-        let report = report.filter(|report: &Json| report["sides"].is_array());
-        report.ok_or_else(|| not_a_hub(&self.base, &answer.text))
+        self.change("erase", body, ERASURE_BYTES, "sides")
     }
 
     /// Has the hub decide how a session goes on whose store is an old copy: by `recover` or `fork`. Returns the JSON with
     /// which it answers.
     pub(crate) fn decide(&self, how: &str) -> Result<Json, Failure> {
+        self.change(how, "", ERROR_BYTES, "session")
+    }
+
+    /// Has the hub change the session, and returns the JSON with which it answers. This has a member of this name, and
+    /// takes at most `most` bytes.
+    fn change(&self, how: &str, body: &str, most: u64, member: &str) -> Result<Json, Failure> {
         let path = format!("sessions/{}/{how}", self.args.session);
         let request = self.to_send(&path, "application/json", Instant::now() + self.time);
-        let answer = self.answered(request.send(&b""[..]))?;
+        let answer = self.answered(request.send(body))?;
         let is_done = answer.status().is_success();
-        let answer = self.whole(answer, ERROR_BYTES)?;
+        let answer = self.whole(answer, most)?;
         if !is_done {
             return Err(self.refused(&answer));
         }
         let outcome = serde_json::from_str(&answer.text).ok();
-        let outcome = outcome.filter(|outcome: &Json| outcome["session"].is_string());
+        let outcome = outcome.filter(|outcome: &Json| outcome.get(member).is_some());
         outcome.ok_or_else(|| not_a_hub(&self.base, &answer.text))
     }
 

@@ -2,6 +2,8 @@
 
 use accp_runtime::DynamicFrame;
 use accp_runtime::session::{Event, MemberId, Mid, Outbound, Scope};
+use accp_session::EntryKind;
+use accp_testkit::Shared;
 
 use crate::sessions::returns::{
     DEV, SECOND, are_acknowledged, logged, lose, room_of_one, say_unheard,
@@ -162,4 +164,23 @@ fn frames_that_were_never_taken_are_lost_again() {
     assert_eq!(logged(&mut room), sent);
     are_acknowledged(&room, &[sent]);
     room.check_replicas();
+}
+
+/// A member without a store that begins anew makes no id again, even if the host has refused all its frames so far.
+#[test]
+fn an_id_that_was_refused_is_not_made_again() {
+    let mut room = Room::new(&["shop", "lab"]);
+    let own = Outbound::owned_message(plan("shop", 1)).to("shop");
+    let asked = room.say(0, &own);
+    let done = DynamicFrame::new("lab", "done", "plan").unwrap();
+    let forged = Outbound::owned_message(done).in_chain(asked.to_string());
+    let refused = room.say(1, &forged);
+    drop(room.members.remove(1));
+    accp_testkit::Room::enter(&mut room, Shared::default(), options("lab")).unwrap();
+    room.settle();
+    let mid = room.say(1, &Outbound::owned_message(plan("lab", 2)));
+    let log = room.host.log();
+    let kind = |mid: &Mid| log.iter().rfind(|entry| entry.mid == *mid).unwrap().kind;
+    assert!(matches!(kind(&refused), EntryKind::Refused(_)));
+    assert_eq!(kind(&mid), EntryKind::Frame);
 }

@@ -64,11 +64,25 @@ fn a_request_reaches_one_agent_which_alone_answers_it_also_after_a_restart() {
         !is_fine && said.contains("E5001: ") && said.contains("an answer of ann"),
         "{said}"
     );
+    // A chain of his own, or of a third agent, does not help him either.
+    let elsewhere = "@bob>done:order{dish:mine|schema:OR}[cid:other,aid:abc101000009]";
+    let (is_fine, said) = hub.accp(("send", elsewhere));
+    assert!(!is_fine && said.contains("E5001: "), "{said}");
+    hub.output(("send", "@guest>req:plan{}[cid:plan]"));
+    hub.output((
+        "send",
+        "@desk>req:order{cook:ann|dish:second|schema:OR}[cid:plan]",
+    ));
+    let third = "@bob>done:order{dish:mine|schema:OR}[cid:plan]";
+    let (is_fine, said) = hub.accp(("send", third));
+    assert!(!is_fine && said.contains("E5001: "), "{said}");
     drop(bob);
     hub.kill();
     hub.start();
-    let (is_fine, said) = hub.accp(("send", forged));
-    assert!(!is_fine && said.contains("E5001: "), "{said}");
+    for forged in [forged, elsewhere, third] {
+        let (is_fine, said) = hub.accp(("send", forged));
+        assert!(!is_fine && said.contains("E5001: "), "{said}");
+    }
     let _ann = cook(&hub, "ann");
     within(Duration::from_secs(20), || {
         let answers = frames(&hub, ",cid:abc101000009");

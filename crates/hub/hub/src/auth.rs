@@ -351,16 +351,29 @@ async fn wait(app: &Shared, key: &str, bytes: usize) {
     app.bytes.wait(key, bytes as f64).await;
 }
 
+/// The names that a session of a hub may have.
+const SESSION_NAMES: &str = "1 to 128 letters, digits, `_`, `-` and `.`";
+
 /// Checks the name of a session, which is used in URLs and in references.
-fn check_session(session: &str) -> Result<(), Refused> {
+///
+/// ```
+/// use accp_hub::check_session_name;
+///
+/// assert_eq!(check_session_name("lunch-7"), Ok(()));
+/// assert_eq!(check_session_name("a#b"), Err("1 to 128 letters, digits, `_`, `-` and `.`"));
+/// ```
+///
+/// # Errors
+/// The names that are expected.
+pub fn check_session_name(name: &str) -> Result<(), &'static str> {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    if !session.is_empty() && session.len() <= 128 && session.chars().all(is_fine) {
-        Ok(())
-    } else {
-        Err(Refused::invalid(
-            "a session of 1 to 128 letters, digits, `_`, `-` and `.`",
-        ))
-    }
+    let is_name = (1..=128).contains(&name.len()) && name.chars().all(is_fine);
+    is_name.then_some(()).ok_or(SESSION_NAMES)
+}
+
+fn check_session(session: &str) -> Result<(), Refused> {
+    check_session_name(session)
+        .map_err(|expected| Refused::invalid(format!("a session of {expected}")))
 }
 
 fn check_agent(agent: &str) -> Result<(), Refused> {
