@@ -50,8 +50,8 @@ pub(crate) fn run(accp: &Path, kills: u64, seed: u64) -> Result<Counts> {
 struct Bench {
     accp: PathBuf,
     root: PathBuf,
-    /// The copy of the root in which no process is killed.
-    twin: PathBuf,
+    /// Where the root waits while the command runs undisturbed on a copy.
+    aside: PathBuf,
     /// The file with the list that the command gets.
     list: PathBuf,
     messages: Vec<Json>,
@@ -66,7 +66,7 @@ impl Bench {
         Self {
             accp: accp.to_owned(),
             root: folder.join("root"),
-            twin: folder.join("twin"),
+            aside: folder.join("aside"),
             list: folder.join("list.json"),
             messages: Vec::new(),
             shown: Vec::new(),
@@ -86,14 +86,7 @@ impl Bench {
         };
         self.write(&given)?;
 
-        let _ = fs::remove_dir_all(&self.twin);
-        if self.root.exists() {
-            copy(&self.root, &self.twin)?;
-        }
-        let begin = Instant::now();
-        let expected = succeed(compress(&self.accp, &self.twin, &self.list))?;
-        self.takes = begin.elapsed();
-        let told = timeless(&files::read(&self.twin)?);
+        let (expected, told) = self.undisturbed()?;
 
         let before = files::steps(&self.root)?;
         let Killed { had_ended, stdout } = self.kill(rng)?;
@@ -125,6 +118,25 @@ impl Bench {
         }
         self.shown = parsed(&again)?;
         Ok(())
+    }
+
+    /// Runs the command on a copy that stands where the root stands, because references name the root. Returns the
+    /// list and the files, and puts the root back as it was.
+    fn undisturbed(&mut self) -> Result<(String, Files)> {
+        let was_there = self.root.exists();
+        if was_there {
+            fs::rename(&self.root, &self.aside)?;
+            copy(&self.aside, &self.root)?;
+        }
+        let begin = Instant::now();
+        let expected = succeed(compress(&self.accp, &self.root, &self.list))?;
+        self.takes = begin.elapsed();
+        let told = timeless(&files::read(&self.root)?);
+        fs::remove_dir_all(&self.root)?;
+        if was_there {
+            fs::rename(&self.aside, &self.root)?;
+        }
+        Ok((expected, told))
     }
 
     fn write(&self, list: &[Json]) -> Result<()> {

@@ -209,9 +209,21 @@ impl Open {
         count > 0
     }
 
-    /// Reads to the end of the connection.
+    fn has_its_length(&self) -> bool {
+        let text = self.so_far();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            return false;
+        };
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
+        length.is_some_and(|length| length.parse() == Ok(body.len()))
+    }
+
+    /// Reads to the end of an answer that says its length, or of the connection. The hub keeps a connection open
+    /// for some time after an answer that was whole.
     pub(super) fn finish(mut self) -> Answer {
-        while self.more() {}
+        while !self.has_its_length() && self.more() {}
         let text = String::from_utf8_lossy(&self.read).into_owned();
         let (head, rest) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let status = head.split(' ').nth(1).and_then(|code| code.parse().ok());
