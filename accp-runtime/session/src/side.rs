@@ -14,7 +14,7 @@ use crate::delivery::transfer::Transfers;
 use crate::interface::cancel::CancelToken;
 use crate::interface::event::Event;
 use crate::interface::inbound::Inbound;
-use crate::interface::outbound::{Outbound, SendError, asks, wants_taker};
+use crate::interface::outbound::{Outbound, SendError, asks};
 use crate::interface::output::{Batch, Read, Transmit};
 use crate::log::entry::{Due, Entry, EntryKind, is_for};
 use crate::log::mid::{MemberId, Mid, MidSource};
@@ -273,7 +273,7 @@ impl Side {
         Some((entry, effect))
     }
 
-    /// Returns whether the entry is a request that another member had before. It may have been handled there.
+    /// Returns whether the entry is a request that a member had before. It may have been handled there.
     pub(crate) fn is_handed_on(&self, entry: &Entry, frame: &Scanned<'_>) -> bool {
         let is_again = entry.kind == EntryKind::Repeat && entry.to.is_some();
         is_again && self.state.chains.was_had(frame)
@@ -282,7 +282,7 @@ impl Side {
     /// Hands a frame to the handlers of this side. `again` says that they may have had it before.
     pub(crate) fn deliver(&mut self, entry: &Entry, frame: &Scanned<'_>, again: bool) {
         self.due.insert(entry.position);
-        if wants_taker(&frame.envelope.extra) {
+        if entry.to.is_some() && asks(frame.intent) {
             self.given.insert(entry.mid.clone(), entry.position);
         }
         let inbound = self.inbound(entry, frame, again);

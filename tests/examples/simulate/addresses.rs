@@ -30,9 +30,10 @@ struct Asked {
     mid: Mid,
     by: MemberId,
     to: MemberId,
-    /// For a request whose taker the host chooses: the kind of the request, and the position at which the taker got
-    /// it.
-    chosen: Option<(String, u64)>,
+    /// The position at which the member got the request.
+    since: u64,
+    /// The kind of the request, if the host chooses its taker.
+    kind: Option<String>,
 }
 
 /// Returns whether a frame ends requests.
@@ -118,9 +119,10 @@ impl Addresses {
         kind_of(text).is_some_and(|kind| self.best(by, &kind).is_none() && !self.may_be_taken(by))
     }
 
-    /// Returns whether a request has no taker, because the member that got it at position `at` has left since.
-    fn is_free(&self, asked: &Asked, at: u64) -> bool {
-        self.here.get(&asked.to).is_none_or(|joined| *joined > at)
+    /// Returns whether nobody has a request, because its member was not there or has left since.
+    fn is_free(&self, asked: &Asked) -> bool {
+        let joined = self.here.get(&asked.to);
+        joined.is_none_or(|joined| *joined > asked.since)
     }
 
     /// Checks that a request goes to a member that fits it best.
@@ -140,17 +142,20 @@ impl Addresses {
         let asked = self.asked.get(chain).into_iter().flatten();
         let at = asked.clone().position(|one| one.mid == *mid);
         let one = at.and_then(|at| asked.clone().nth(at));
-        let chosen = one.and_then(|one| Some((one, one.chosen.as_ref()?)));
-        let Some((one, (kind, since))) = chosen else {
+        let Some(one) = one else {
             return Err(format!("{mid} is handed on, and nobody waits for it"));
         };
-        if !self.is_free(one, *since) {
+        if !self.is_free(one) {
             return Err(format!("{mid} is taken from {}, which is here", one.to));
         }
         if entry.sequence != 0 || entry.sender != one.by || !self.here.contains_key(&to) {
             return Err(format!("{mid} is handed on to {to}: {entry:?}"));
         }
-        self.judge_taker(one.by, kind, to)?;
+        match &one.kind {
+            Some(kind) => self.judge_taker(one.by, kind, to)?,
+            None if to == one.to => {}
+            None => return Err(format!("{mid} names {}, and is handed on to {to}", one.to)),
+        }
         self.given
             .entry(mid.clone())
             .or_default()
@@ -158,7 +163,7 @@ impl Addresses {
         let all = self.asked.get_mut(chain);
         if let Some(one) = all.zip(at).and_then(|(all, at)| all.get_mut(at)) {
             one.to = to;
-            one.chosen = one.chosen.take().map(|(kind, _)| (kind, entry.position));
+            one.since = entry.position;
         }
         Ok(())
     }
@@ -173,21 +178,21 @@ impl Addresses {
         Some((to, all.map(|(at, _)| *at).collect()))
     }
 
-    /// Checks that each request has a taker if a member of the session takes it. A request below a cancelled chain
-    /// needs no taker.
+    /// Checks that each request has a taker if a member of the session takes it, or is the one that it names. A request
+    /// below a cancelled chain needs no taker.
     pub(super) fn judge_waiting(&self, is_cancelled: impl Fn(&Mid) -> bool) -> Result<(), String> {
         let asked = self.asked.iter().filter(|(chain, _)| !is_cancelled(chain));
         for one in asked.flat_map(|(_, asked)| asked) {
-            let Some((kind, at)) = &one.chosen else {
-                continue;
+            let is_due = match &one.kind {
+                Some(kind) => {
+                    let best = self.best(one.by, kind);
+                    let is_here = best.is_some_and(|(has_left, _)| !has_left);
+                    is_here || best.is_none() && !self.may_be_taken(one.by)
+                }
+                None => self.here.contains_key(&one.to),
             };
-            let best = self.best(one.by, kind);
-            let is_here = best.is_some_and(|(has_left, _)| !has_left);
-            if self.is_free(one, *at) && (is_here || best.is_none() && !self.may_be_taken(one.by)) {
-                return Err(format!(
-                    "{} waits for {}, and {best:?} is here",
-                    one.mid, one.to
-                ));
+            if self.is_free(one) && is_due {
+                return Err(format!("{} waits for {} or another", one.mid, one.to));
             }
         }
         Ok(())
@@ -277,16 +282,14 @@ impl Addresses {
                 }
                 if let (Some(to), Some(mid)) = (entry.to, mid_in(text, "mid")) {
                     let by = sender;
-                    let chosen = kind_of(text).map(|kind| (kind, entry.position));
-                    if chosen.is_some() {
-                        let given = self.given.entry(mid.clone()).or_default();
-                        given.push((entry.position, to));
-                    }
+                    let given = self.given.entry(mid.clone()).or_default();
+                    given.push((entry.position, to));
                     let one = Asked {
                         mid,
                         by,
                         to,
-                        chosen,
+                        since: entry.position,
+                        kind: kind_of(text),
                     };
                     self.asked.entry(chain.clone()).or_default().push(one);
                 }

@@ -6,6 +6,7 @@ use accp_runtime::profiles::{ChatDone, ChatReq};
 use accp_runtime::session::{Event, Input, MemberId, Mid, Outbound, Rules, Scope};
 use accp_runtime::{AgentId, DynamicFrame, ErrorCode};
 use accp_session::EntryKind;
+use accp_testkit::{Shared, Side};
 use proptest::prelude::*;
 
 use crate::sessions::room::Room;
@@ -207,6 +208,36 @@ fn the_next_one_has_a_request_whose_taker_has_left() {
         ErrorCode::POLICY_DENIED
     );
     assert_eq!(answer(&mut room, BANK, &asked), None);
+    room.pass(Duration::from_secs(60));
+    room.check_replicas();
+}
+
+/// A request that names an agent waits for it, also if the agent has left the session: nobody else gets it, and the agent
+/// gets it when it comes back.
+#[test]
+fn a_request_that_names_an_agent_waits_until_it_joins_again() {
+    let mut room = room();
+    all_say(&mut room);
+    let lab = room.members[LAB].id;
+    let before = room.say(SHOP, &soup().to("lab"));
+    assert_eq!(have(&room, &before), [(LAB, false)]);
+    let now = room.now;
+    room.host.leave(lab, now);
+    let while_gone = room.say(SHOP, &soup().to("lab"));
+    room.host.restart(now).unwrap();
+    // The member comes back without what it had.
+    let agent = AgentId::new("lab").unwrap();
+    room.host.driver.join(&agent, now).unwrap();
+    let store = Shared::default();
+    let link = Vec::new();
+    room.members[LAB] = Side::open(lab, store, link, options("lab"), None, now).unwrap();
+    room.members[LAB].connected();
+    room.settle();
+    room.pass(Duration::from_secs(60));
+    for asked in [before, while_gone] {
+        assert_eq!(have(&room, &asked), [(LAB, true)]);
+        assert_eq!(answer(&mut room, LAB, &asked), None);
+    }
     room.pass(Duration::from_secs(60));
     room.check_replicas();
 }

@@ -1,4 +1,4 @@
-//! Requests whose takers the host chooses.
+//! Requests that are for one member, and that the host hands on.
 
 use super::Host;
 use crate::delivery::cursor::Cursor;
@@ -49,7 +49,8 @@ impl Host {
     }
 
     /// Finds takers for the requests whose takers have left, and for those that have had none so far. A request that
-    /// nobody can take any more ends with E2001.
+    /// names its member waits for that member to come back. Any other request that nobody can take any more ends with
+    /// E2001.
     pub(crate) fn hand_on(&mut self, now: Time) {
         if self.lost.is_some() {
             return;
@@ -60,19 +61,30 @@ impl Host {
         let waiting: Vec<Waiting> = waiting.collect();
         for one in waiting {
             let state = &self.side.state;
-            let taker = state.taker(one.by, &one.head, |member| self.is_here(member));
-            let party = taker.and_then(|taker| state.members.get(taker));
-            if party.is_some_and(|party| party.present) {
+            if self.present_taker_of(&one).is_some() {
                 // The text of the request may be only in the store.
                 if self.handing.insert(one.position) {
                     let at = one.position;
                     self.side.reads.push_back(Read::Entry { at });
                 }
-            } else if !state.may_be_taken(one.by, &one.head) {
-                let why = nobody_takes(&one.head);
+            } else if let Some(head) = &one.head
+                && !state.may_be_taken(one.by, head)
+            {
+                let why = nobody_takes(head);
                 self.fail(&one, ErrorCode::REF_NOT_FOUND, why, now);
             }
         }
+    }
+
+    /// Returns the member that a waiting request can be handed to now.
+    fn present_taker_of(&self, one: &Waiting) -> Option<MemberId> {
+        let state = &self.side.state;
+        let taker = match &one.head {
+            Some(head) => state.taker(one.by, head, |member| self.is_here(member)),
+            None => Some(one.to),
+        };
+        let party = taker.and_then(|taker| state.members.get(taker));
+        taker.filter(|_| party.is_some_and(|party| party.present))
     }
 
     /// Hands on a request that the store has read.
@@ -92,13 +104,8 @@ impl Host {
             let why = "the text of the request was discarded before an agent could take it".into();
             return self.fail(&one, code, why, now);
         };
-        let taker = state.taker(one.by, &one.head, |member| self.is_here(member));
-        let is_present = |member: &MemberId| {
-            let party = state.members.get(*member);
-            party.is_some_and(|party| party.present)
-        };
-        let (Some(taker), Ok(frame)) = (taker.filter(is_present), Scanned::of_entry(&entry.text))
-        else {
+        let taker = self.present_taker_of(&one);
+        let (Some(taker), Ok(frame)) = (taker, Scanned::of_entry(&entry.text)) else {
             return;
         };
         let checked = Checked {

@@ -8,7 +8,7 @@ use std::hint::black_box;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::asked::{Answerers, Waiting};
-use self::asked::{Asked, Choice, count, only};
+use self::asked::{Asked, Given, count, only};
 use crate::interface::outbound::wants_taker;
 use crate::log::by_member::ByMember;
 use crate::log::entry::Entry;
@@ -53,7 +53,7 @@ pub(crate) struct Chains {
     known: ByMember<usize>,
     /// The frames of each cancelled chain, by the member that cancelled it, the oldest chain first.
     cut: ByMember<VecDeque<(Mid, Vec<Mid>)>>,
-    /// The number of open requests that each member was chosen for.
+    /// The number of open requests that each member has to answer.
     #[serde(default, skip_serializing_if = "ByMember::is_empty")]
     taken: ByMember<usize>,
 }
@@ -240,21 +240,14 @@ impl Chains {
                     && let Some(open) = self.open.get_mut(chain)
                 {
                     let (mid, by) = (mid.clone(), sender);
-                    let chosen = wants_taker(&frame.envelope.extra).then(|| {
-                        count(&mut self.taken, to, 1);
-                        let head = head_of(frame);
-                        Box::new(Choice {
-                            head,
-                            position,
-                            had: false,
-                        })
-                    });
-                    open.asked.push(Asked {
-                        mid,
-                        by,
-                        to,
-                        chosen,
-                    });
+                    count(&mut self.taken, to, 1);
+                    let given = Given {
+                        head: wants_taker(&frame.envelope.extra).then(|| head_of(frame)),
+                        position,
+                        had: false,
+                    };
+                    let given = Some(Box::new(given));
+                    open.asked.push(Asked { mid, by, to, given });
                 }
             }
             _ => {}

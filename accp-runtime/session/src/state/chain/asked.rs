@@ -14,30 +14,33 @@ pub(super) struct Asked {
     pub(super) by: MemberId,
     /// The member; [`MemberId::NOBODY`] while the host knows nobody that takes the request.
     pub(super) to: MemberId,
-    /// How the host chose the member; `None` if the request names it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) chosen: Option<Box<Choice>>,
+    /// How the member got the request; `None` in a state of before, if the request names the member.
+    #[serde(default, rename = "chosen", skip_serializing_if = "Option::is_none")]
+    pub(super) given: Option<Box<Given>>,
 }
 
-/// The choice of a taker by the host.
+/// How a member got a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Choice {
-    pub(super) head: String,
+pub(super) struct Given {
+    /// The kind of the request, if the host chooses the member; `None` if the request names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) head: Option<String>,
     /// The position at which the member got the request.
     pub(super) position: u64,
-    /// True if another member had the request before.
+    /// True if a member may have had the request before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) had: bool,
 }
 
-/// An open request whose taker the host chooses.
+/// An open request that is for one member.
 #[derive(Debug, Clone)]
 pub(crate) struct Waiting {
     pub chain: Mid,
     pub mid: Mid,
     pub by: MemberId,
     pub to: MemberId,
-    pub head: String,
+    /// The kind of the request, if the host chooses the member.
+    pub head: Option<String>,
     pub position: u64,
 }
 
@@ -61,7 +64,7 @@ impl Answerers {
 impl Asked {
     /// Updates the counter of the taker when this request ends.
     pub(super) fn ends(&self, taken: &mut ByMember<usize>) {
-        if self.chosen.is_some() {
+        if self.given.is_some() {
             uncount(taken, self.to);
         }
     }
@@ -98,37 +101,37 @@ impl Chains {
         Some(asked.to)
     }
 
-    /// Returns whether another member had a request before its present holder. Also true for a request that has
+    /// Returns whether a request was given to a member before its present holder got it. Also true for a request that has
     /// ended, because the state no longer knows its holders.
     pub(crate) fn was_had(&self, frame: &Scanned<'_>) -> bool {
         let chain = of(frame).and_then(|chain| self.open.get(chain));
         let mut asked = chain.into_iter().flat_map(|chain| &chain.asked);
         let asked = asked.find(|asked| Some(&asked.mid) == frame.mid());
-        let choice = asked.map(|asked| asked.chosen.as_deref());
-        choice.is_none_or(|choice| choice.is_some_and(|choice| choice.had))
+        let given = asked.map(|asked| asked.given.as_deref());
+        given.is_none_or(|given| given.is_some_and(|given| given.had))
     }
 
-    /// Returns how many open requests a member was chosen for.
+    /// Returns how many open requests a member has to answer.
     pub(crate) fn open_of(&self, member: MemberId) -> usize {
         self.taken.get(member).copied().unwrap_or_default()
     }
 
-    /// Returns the open requests whose takers the host chooses, without those whose chain, or a chain above it, was
+    /// Returns the open requests that are for one member, without those whose chain, or a chain above it, was
     /// cancelled.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Waiting> {
         let asked = |(chain, open): (&Mid, &Chain)| {
-            let chosen = open.asked.iter().filter_map(|asked| {
-                let choice = asked.chosen.as_deref()?;
+            let waiting = open.asked.iter().filter_map(|asked| {
+                let given = asked.given.as_deref()?;
                 Some(Waiting {
                     chain: chain.clone(),
                     mid: asked.mid.clone(),
                     by: asked.by,
                     to: asked.to,
-                    head: choice.head.clone(),
-                    position: choice.position,
+                    head: given.head.clone(),
+                    position: given.position,
                 })
             });
-            chosen.collect::<Vec<_>>()
+            waiting.collect::<Vec<_>>()
         };
         let is_empty = self.taken.is_empty();
         let open = self.open.iter();
@@ -136,16 +139,16 @@ impl Chains {
         open.flat_map(asked)
     }
 
-    /// Gives a request to another member, unless the request has ended.
+    /// Gives a request to a member again, or to another one, unless the request has ended.
     pub(crate) fn hand_on(&mut self, frame: &Scanned<'_>, to: MemberId, position: u64) {
         let chain = of(frame).and_then(|chain| self.open.get_mut(chain));
         let mut asked = chain.into_iter().flat_map(|chain| &mut chain.asked);
         let Some(asked) = asked.find(|asked| Some(&asked.mid) == frame.mid()) else {
             return;
         };
-        if let Some(choice) = &mut asked.chosen {
-            choice.position = position;
-            choice.had |= asked.to != MemberId::NOBODY;
+        if let Some(given) = &mut asked.given {
+            given.position = position;
+            given.had |= asked.to != MemberId::NOBODY;
             count(&mut self.taken, to, 1);
             uncount(&mut self.taken, asked.to);
             asked.to = to;
