@@ -330,20 +330,35 @@ impl Schema {
     /// Returns whether two schemas differ only in their docs, aliases, `keep`, `rules` and `to`.
     pub(crate) fn means_the_same(&self, other: &Self) -> bool {
         let bare = |schema: &Self| {
-            let mut bare = schema.clone();
-            bare.doc = None;
+            let mut bare = schema.without_docs();
             bare.keep = None;
             bare.rules = SchemaRules::default();
             for field in &mut bare.fields {
-                field.doc = None;
                 field.aliases.clear();
             }
             for frame in bare.frames.iter_mut().chain(&mut bare.variants) {
-                (frame.doc, frame.to) = (None, None);
+                frame.to = None;
             }
             bare
         };
         bare(self) == bare(other)
+    }
+
+    /// Returns whether two schemas differ only in their docs.
+    pub(crate) fn acts_the_same(&self, other: &Self) -> bool {
+        self.without_docs() == other.without_docs()
+    }
+
+    fn without_docs(&self) -> Self {
+        let mut bare = self.clone();
+        bare.doc = None;
+        for field in &mut bare.fields {
+            field.doc = None;
+        }
+        for frame in bare.frames.iter_mut().chain(&mut bare.variants) {
+            frame.doc = None;
+        }
+        bare
     }
 }
 

@@ -8,8 +8,9 @@ use alloc::vec::Vec;
 
 use crate::accp::ACCP;
 use crate::assemble::{Source, assemble};
+use crate::json::child;
 use crate::model::{ERROR, ERRORS, Registry, Schema};
-use crate::problem::Problems;
+use crate::problem::{Problem, Problems};
 use crate::protocol::Protocol;
 
 impl Registry {
@@ -137,9 +138,22 @@ impl Registry {
     /// registry document. This function computes its `default_wire`.
     ///
     /// # Errors
-    /// When the schema has a mistake, or when another schema has its name or code. The registry is
-    /// then unchanged.
+    /// When the schema has a mistake, or when another schema has its name or code. Also when the same schema is there with
+    /// other `to`, `rules`, `keep` or aliases: these are outside the hash, so the sides of a session could not see the
+    /// change. The registry is then unchanged.
     pub fn register(&mut self, schema: Schema) -> Result<(), Problems> {
+        if let Some(other) = self.schema_by_name(&schema.name)
+            && other.means_the_same(&schema)
+            && !other.acts_the_same(&schema)
+        {
+            let message = format!(
+                "the schema `{}` is already registered, with other `to`, `rules`, `keep` or aliases",
+                schema.name
+            );
+            let problem = Problem::new(child("/schemas", &schema.name), message);
+            let cure = "start the host of the session with this registry, or give the schema another name and code";
+            return Err(Problems::new(vec![problem.cure(cure)]));
+        }
         self.merge(Self {
             version: self.version,
             tokenizer: None,

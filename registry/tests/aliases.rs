@@ -115,6 +115,37 @@ fn clashes() {
     "#);
 }
 
+/// A schema that is there already is the same by its hash. What the hash leaves out cannot be changed without a word.
+#[test]
+fn a_schema_is_registered_again_only_as_it_is() {
+    let with = |more: &str| {
+        let text = format!(
+            r#"{{ "schemas": {{ "note": {{ "code": "NOTE", "fields": ["x", "cook"], "types": {{ "cook": "agent" }},
+                "frames": [{{ "intent": "req", "operation": "note"{more} }}] }} }} }}"#
+        );
+        Registry::from_json(&text).unwrap()
+    };
+    let schema = |registry: &Registry| registry.schemas().next().unwrap().clone();
+    let (plain, addressed) = (with(""), with(r#", "to": "cook""#));
+    assert_eq!(plain.hash(), addressed.hash());
+    for (own, other) in [(&plain, &addressed), (&addressed, &plain)] {
+        let mut registry = own.clone();
+        let problems = registry.register(schema(other)).unwrap_err().to_string();
+        assert!(
+            problems.contains("already registered, with other `to`"),
+            "{problems}"
+        );
+        assert!(problems.contains("start the host"), "{problems}");
+        assert_eq!(registry.to_json(), own.to_json());
+        // The same schema, and one with other texts, change nothing.
+        registry.register(schema(own)).unwrap();
+        let mut told = schema(own);
+        told.doc = Some("A note.".into());
+        registry.register(told).unwrap();
+        assert_eq!(registry.to_json(), own.to_json());
+    }
+}
+
 #[test]
 fn no_field_has_the_key_of_the_pairs_of_a_map() {
     assert_snapshot!(problems(r#""fields": ["x", "priority"], "optional": ["_"], "abbreviations": { "x": "_" }, "aliases": { "priority": ["_"] }"#), @"

@@ -336,15 +336,15 @@ impl<'a> Hub<'a> {
         let is_nobody = match error {
             ureq::Error::HostNotFound | ureq::Error::ConnectionFailed => true,
             ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => true,
-            // These four errors mean that a server had accepted the connection. After any other I/O
-            // error there was no connection.
-            ureq::Error::Io(error) => !matches!(
-                error.kind(),
-                io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::BrokenPipe
-                    | io::ErrorKind::UnexpectedEof
-            ),
+            // A server had accepted the connection, and may have taken the request.
+            ureq::Error::Io(error) if is_cut(error) => {
+                return Failure::Misuse(format!(
+                    "the connection to {base} broke before the answer came: {error}; the request may have arrived: \
+                     see `accp tail` before you repeat it (--hub names another hub)"
+                ));
+            }
+            // After any other I/O error there was no connection.
+            ureq::Error::Io(_) => true,
             ureq::Error::Timeout(_) => return late(base, self.time),
             ureq::Error::BadUri(_) | ureq::Error::Http(_) => {
                 return Failure::Misuse(format!("--hub {base}: {error}"));
@@ -465,4 +465,15 @@ fn expected(answer: &str) -> Option<u64> {
     let error = Typed::<ErrorFail<'_>>::decode(answer).ok()?.frame;
     let next = error.expected_sequence.filter(|_| error.code == "E3003")?;
     u64::try_from(next).ok()
+}
+
+/// Returns whether a connection that had been made is gone.
+fn is_cut(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::BrokenPipe
+            | io::ErrorKind::UnexpectedEof
+    )
 }

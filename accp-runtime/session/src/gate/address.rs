@@ -19,7 +19,8 @@ const LISTED: usize = 8;
 
 /// Returns the member that a request is for. The agent's name is in the metadata of the request, or in the field
 /// that the registry declares for this (`to` of a `frames` entry). Returns `None` if the request is for all, which
-/// the metadata can also say with `to:~`. Returns [`MemberId::NOBODY`] if the host chooses the member (`to:?`).
+/// the metadata can also say with `to:~`. Returns [`MemberId::NOBODY`] if the host chooses the member (`to:?`). It also
+/// chooses if the field names an agent that never joined, because a request may come from another session.
 ///
 /// # Errors
 /// E2001 for an agent that never joined, and for a request that no member takes or ever took. E1004 for a name by
@@ -37,6 +38,7 @@ pub(crate) fn addressee(
     let (said, field) = (of_metadata(frame)?, of_field(registry, frame)?);
     if let (Some(said), Some((key, name))) = (&said, &field)
         && said != name
+        && (said != A_TAKER || state.member_of(name).is_some())
     {
         let named = if said == A_TAKER {
             "leaves it to the host".into()

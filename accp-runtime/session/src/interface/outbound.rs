@@ -109,7 +109,7 @@ impl<'a> Outbound<'a> {
             ttl: message.envelope.ttl,
             to: match message.envelope.extra.get(TO) {
                 Some(Value::Null) => To::Anybody,
-                _ if wants_taker(&message.envelope.extra) => To::Taker,
+                // A message that says `to:?` says so even if one of its fields names an agent.
                 _ => addressee_in(&message.envelope.extra)
                     .filter(|_| asks(message.intent))
                     .map_or(To::Unsaid, |name| To::Agent(name.into_owned())),
@@ -206,10 +206,10 @@ impl<'a> Outbound<'a> {
         self
     }
 
-    /// Returns the name that [`to`](Self::to) has set.
+    /// Returns the name of the agent that [`to`](Self::to) or the metadata of the message has set.
     pub fn addressee(&self) -> Option<&str> {
         match &self.to {
-            To::Agent(name) => Some(name),
+            To::Agent(name) if name != A_TAKER => Some(name),
             _ => None,
         }
     }

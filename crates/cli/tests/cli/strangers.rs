@@ -223,6 +223,7 @@ fn what_is_not_an_answer_of_a_hub_is_no_success() {
     for run in run_all(&closed, "") {
         run.code_is(2);
         assert!(!run.stderr.contains("no hub at"), "{}", run.stderr);
+        run.stderr_has("the request may have arrived");
     }
 }
 

@@ -427,6 +427,15 @@ fn a_harness_ends_phases_and_registers_schemas() {
             409,
             "NOTE",
         ),
+        // What is outside the hash cannot change while the session runs.
+        (
+            &soup.replace(
+                "\"types\"",
+                r#""aliases": { "bowls": ["dishes"] }, "types""#,
+            ),
+            409,
+            "start_the_host",
+        ),
         (r#"{ "schemas": { "soup": { "code": 7 } } }"#, 400, "code"),
         ("nothing", 400, "accp_registry_lint"),
     ] {

@@ -6,6 +6,8 @@ use accp_session::Mid;
 /// The media type of a frame (draft section 12).
 pub(crate) const ACCP: &str = "application/accp";
 pub(crate) const TEXT: &str = "text/plain";
+/// The pair of a frame's metadata that names the agent that a request is for.
+pub(crate) const TO: &str = "to";
 /// A text of at most this many bytes fits in a frame, in any script. Longer text goes by reference.
 pub(crate) const LONG: usize = 16 << 10;
 

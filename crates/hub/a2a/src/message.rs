@@ -5,11 +5,11 @@ use accp_client::ttl_left;
 use accp_frame::{
     AgentId, DecodeError, DynamicFrame, ErrorCode, Intent, Registry, profiles::ChatReq,
 };
-use accp_session::{Outbound, Session};
+use accp_session::Outbound;
 use sha2::{Digest, Sha256};
 
 use crate::fault;
-use crate::frame::{ACCP, LONG, LONG_VALUES, TEXT, TaskFrame};
+use crate::frame::{ACCP, LONG, LONG_VALUES, TEXT, TO, TaskFrame};
 
 /// Intents that a client may use in an existing task.
 const IN_TASK: [Intent; 8] = [
@@ -92,22 +92,7 @@ fn check(configuration: &SendMessageConfiguration) -> Result<(), A2AError> {
 pub(crate) struct PartFrame {
     /// The index of the part.
     pub(crate) part: usize,
-    outbound: Outbound<'static>,
-    /// The addressee that a field of the frame names.
-    names: Option<String>,
-}
-
-impl PartFrame {
-    /// Returns the frame for a session. A field may name the addressee. A client elsewhere knows the agents of its
-    /// own session, so if this session does not know the name, the frame is for nobody in particular.
-    pub(crate) fn outbound(self, session: &Session) -> Outbound<'static> {
-        let knows = |name: &String| session.state().member_of(name).is_some();
-        if self.names.as_ref().is_none_or(knows) {
-            self.outbound
-        } else {
-            self.outbound.to_anybody()
-        }
-    }
+    pub(crate) outbound: Outbound<'static>,
 }
 
 /// The content of a message.
@@ -204,7 +189,6 @@ impl Content {
                 return Ok(vec![PartFrame {
                     part: 0,
                     outbound: if is_long { chat.strict() } else { chat },
-                    names: None,
                 }]);
             }
             Self::Frames(frames) => frames,
@@ -219,7 +203,7 @@ impl Content {
 }
 
 /// Reads one frame of a client, and makes it a frame of this agent, whatever sender it names. Of its metadata
-/// only the time to live is used.
+/// only the time to live and the addressee (`to`) are used.
 fn frame(
     at: usize,
     text: &str,
@@ -256,7 +240,9 @@ fn frame(
     }
     let name = AgentId::new(agent.to_owned());
     message.agent = name.map_err(|error| A2AError::internal(error.to_string()))?;
-    let names = addressee(&message, registry);
+    if let Some(to) = sent.envelope.extra.get(TO) {
+        message.envelope.extra.insert(TO, to.clone());
+    }
     let outbound = Outbound::owned_message(message.into_owned()).in_chain(task);
     // `strict` moves every value of more than 50 characters into a reference, so that a long frame
     // becomes short enough.
@@ -270,19 +256,7 @@ fn frame(
         Some(ttl) => outbound.expiring(ttl),
         None => outbound,
     };
-    Ok(PartFrame {
-        part: at,
-        outbound,
-        names,
-    })
-}
-
-/// Returns the addressee of a request: the agent in the field that the registry declares for that.
-fn addressee(message: &DynamicFrame<'_>, registry: &Registry) -> Option<String> {
-    let head = [message.intent.as_str(), &*message.operation];
-    let schema = registry.schema_of(message.schema.as_deref()?, &head)?;
-    let field = schema.frame(&head)?.to.as_deref()?;
-    message.payload.get(field)?.as_str().map(str::to_owned)
+    Ok(PartFrame { part: at, outbound })
 }
 
 /// Returns the media type of a part, without its parameters. A part without a media type counts as plain text.

@@ -136,9 +136,7 @@ impl<A: Agents> TaskWriter<'_, A> {
     ) -> Result<(), Failure> {
         let chain = Mid::parse(chain);
         for frame in frames {
-            let part = frame.part;
-            let outbound = agent.look(move |session| frame.outbound(session)).await;
-            let outbound = outbound.map_err(|error| fault::of_session(part, &error))?;
+            let PartFrame { part, outbound } = frame;
             let asked = agent.ask_with::<()>(outbound).within(self.wait).frame();
             // An entry in the log shows that the host has accepted the frame. If the host refuses the frame, the
             // request fails.

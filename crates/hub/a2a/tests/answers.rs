@@ -102,6 +102,33 @@ async fn what_the_session_refuses_is_told() {
     assert!(error.message.contains("E2001"), "{error:?}");
 }
 
+/// Frames of A2A are addressed as any others: by the field of the registry, or by `to` of the metadata.
+#[tokio::test]
+async fn a_frame_is_for_the_agent_that_it_names() {
+    let server = TestServer::open("lunch").await;
+    let [chef, waiter] = ["chef", "waiter"].map(|name| server.agent(name));
+    let (mut to_chef, mut to_waiter) = (by_hand(&chef), by_hand(&waiter));
+    let task = "@me>req:schedule{assignee:nobody|task:soup|schema:TA}";
+    let error = server.send(frames([task])).await.unwrap_err();
+    assert!(error.message.contains("E2001"), "{error:?}");
+    let chat = "@me>req:chat{role:user|content:soup|schema:CH}";
+    let [named, other] = ["[to:waiter]", "[to:nobody]"].map(|to| format!("{chat}{to}"));
+    let error = server.send(frames([&other])).await.unwrap_err();
+    assert!(error.message.contains("E2001"), "{error:?}");
+    server.begin(frames([&named])).await.unwrap();
+    let held = to_waiter.recv().await.unwrap();
+    assert!(held.cx.inbound().text().contains("content:soup"));
+    // A frame from another session leaves the choice to the host: one agent has it.
+    let begun = server.begin(frames([&format!("{task}[to:?]")])).await;
+    begun.unwrap();
+    let first = tokio::select! {
+        held = to_chef.recv() => held,
+        held = to_waiter.recv() => held,
+    };
+    assert!(first.unwrap().cx.inbound().text().contains("task:soup"));
+    assert!(to_chef.try_recv().is_err() && to_waiter.try_recv().is_err());
+}
+
 #[tokio::test]
 async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
     use a2a::error_code as code;

@@ -153,9 +153,9 @@ pub enum Denied {
     /// The caller may not enter the session.
     #[error("a session that the token opens")]
     Session,
-    /// The caller may not erase data.
+    /// The call is for administrators, and for some calls also for agents of the session.
     #[error(
-        "a token with `admin = true`; without tokens nobody erases data of a hub that runs, or takes out another agent than itself (`?agent=`)"
+        "a token with `admin = true`, or for schemas, phases and taking oneself out an agent of the session (`?agent=NAME`); a hub without tokens has no administrators"
     )]
     Admin,
     /// The tokens cannot be read now.

@@ -5,7 +5,7 @@ use accp_client::Agent;
 use accp_frame::Registry;
 
 use crate::expand::{ValueQuota, with_values};
-use crate::frame::{ACCP, TEXT, TaskFrame};
+use crate::frame::{ACCP, TEXT, TO, TaskFrame};
 use crate::log::Log;
 use crate::render::{chat_text, frame_part};
 
@@ -25,7 +25,9 @@ pub(super) async fn message(
         mode.trim().eq_ignore_ascii_case(ACCP)
     });
     let part = if takes_frames {
-        frame_part(&head(&whole))
+        // The agent elsewhere belongs to another session, which does not know the agent that a field of the frame may
+        // name. So the host there chooses.
+        frame_part(&format!("{}[{TO}:?]", head(&whole)))
     } else {
         let text = chat_text(&whole, registry).unwrap_or_else(|| head(&whole));
         Part::text(text).with_media_type(TEXT)

@@ -162,7 +162,14 @@ impl Side {
         let session = self.driver.session_mut()?;
         let held = Arc::clone(&session.options().registry);
         let mut all = Registry::clone(&held);
-        if let Err(problems) = all.merge(schemas.clone()) {
+        let mut problems = all.merge(schemas.clone()).err();
+        for schema in schemas.schemas() {
+            let other = held.schema(&schema.code);
+            if problems.is_none() && other.is_some_and(|other| other != schema) {
+                problems = all.register(schema.clone()).err();
+            }
+        }
+        if let Some(problems) = problems {
             let _ = done.send(Err(Error::Input(InputError::Schema(problems))));
             return Ok(());
         }
