@@ -146,8 +146,22 @@ impl<'p> Planner<'p> {
     /// Returns the index of the first slot that belongs to the newest `turns` turns.
     pub(super) fn newest(&self, turns: usize) -> usize {
         let units = self.units();
-        let unit = (last(&units) + 1).saturating_sub(turns);
+        let unit = (self.last(&units) + 1).saturating_sub(turns);
         units.get(unit).map_or(0, |unit| unit.messages.start)
+    }
+
+    /// Returns the index of the newest unit that has to stay, with all units after it. What was put back at the end of
+    /// the list is no turn: it stays, and the turn before it stays, too.
+    pub(super) fn last(&self, units: &[Unit]) -> usize {
+        let is_put_back = |unit: &Unit| {
+            let slots = &self.draft.slots[unit.messages.clone()];
+            slots.iter().all(|slot| slot.kind == SlotKind::Recovered)
+        };
+        let mut first = last(units);
+        while first > 0 && is_put_back(&units[first]) {
+            first -= 1;
+        }
+        first
     }
 
     /// Lets all tiers act, in order.

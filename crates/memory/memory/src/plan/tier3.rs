@@ -7,12 +7,12 @@ use super::planner::Planner;
 use crate::archive::{Archive, Archived};
 use crate::event::Tier;
 use crate::hooks::Hooks;
-use crate::message::ListMessage;
+use crate::message::{ListMessage, Role};
 use crate::names::{CHECKPOINTS, OFFLOADED};
 use crate::session::{Covers, Slot, SlotKind};
 use crate::summarizer::{Sent, SummaryError, SummaryRequest};
 use crate::summary::{Content, Head, Room};
-use crate::unit::{Unit, last};
+use crate::unit::Unit;
 
 /// The largest share of a window for the summary without the requests of the user, in percent.
 const SUMMARY: u64 = 20;
@@ -26,6 +26,8 @@ const GOAL: u64 = 50;
 const WHOLE: u64 = 65;
 /// The largest share of a window for the requests of the user, in percent.
 const REQUESTS: u64 = 50;
+/// The largest share of a window for the newest request and all since then, if they stay in any case, in percent.
+const NEWEST: u64 = 25;
 /// How many more times a summary is written to keep more or fewer turns beside it.
 const TRIES: usize = 4;
 /// How many tokens a summary may gain where it is put into its message, because tokens do not add up exactly.
@@ -157,12 +159,31 @@ impl Planner<'_> {
 
     /// Returns the tokens of the list without anything that can leave.
     fn least(&self, units: &[Unit]) -> u64 {
-        let must = last(units);
+        let must = self.must_stay(units);
         let stay = units
             .iter()
             .enumerate()
             .filter(|(at, unit)| unit.is_system || *at >= must);
         self.beside() + self.tokens_in(stay.map(|(_, unit)| unit))
+    }
+
+    /// Returns the index of the first unit that has to stay: the newest turn, and before it what the user asked for last,
+    /// if all since then is short.
+    fn must_stay(&self, units: &[Unit]) -> usize {
+        let newest = self.last(units);
+        let asks = |unit: &Unit| {
+            let mut slots = self.draft.slots[unit.messages.clone()].iter();
+            slots.any(|slot| {
+                let message = &slot.message;
+                slot.kind == SlotKind::Original
+                    && message.role == Role::User
+                    && message.answers.is_empty()
+            })
+        };
+        let asked = units[..newest].iter().rposition(asks);
+        let most = self.options.window.tokens_at(NEWEST);
+        let is_short = |asked: &usize| self.tokens_in(&units[*asked..]) <= most;
+        asked.filter(is_short).unwrap_or(newest)
     }
 
     fn tokens_in<'u>(&self, units: impl IntoIterator<Item = &'u Unit>) -> u64 {
@@ -174,7 +195,7 @@ impl Planner<'_> {
     fn first_kept(&self, units: &[Unit], summary: u64, goal: u64) -> usize {
         let mut used =
             self.beside() + self.tokens_in(units.iter().filter(|unit| unit.is_system)) + summary;
-        let must = last(units);
+        let must = self.must_stay(units);
         let mut first = units.len();
         for (at, unit) in units.iter().enumerate().rev() {
             let is_summary = self.draft.slots[unit.messages.clone()]

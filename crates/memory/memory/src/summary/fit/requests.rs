@@ -32,7 +32,8 @@ pub(super) struct Asked {
 pub(super) struct Limits {
     /// For all of them, with their headings.
     pub(super) all: usize,
-    /// A first request with at most this many tokens has to be whole; otherwise there is no summary.
+    /// A first request with at most this many tokens has to be whole; otherwise there is no summary. A last request
+    /// with at most this many is cut only if it does not fit beside the first.
     pub(super) first: usize,
 }
 
@@ -121,7 +122,7 @@ impl<'b> Asking<'b> {
     }
 
     /// Writes the requests in at most `limits.all` tokens, if the least form fits. The longest requests are cut
-    /// first, then the first request. At last, the oldest of the later requests are left out.
+    /// first, but not the last one, then the first request. At last, the oldest of the later requests are left out.
     pub(super) fn write(&self, limits: Limits) -> Asked {
         let Some(first) = self.content.requests.first() else {
             return Asked::default();
@@ -139,16 +140,32 @@ impl<'b> Asking<'b> {
         } else {
             self.first.min(LEAST)
         };
+        let last = self.later.last();
+        let last = last.filter(|last| self.counter.count(&last.request.item.text) <= limits.first);
+        let last = last.filter(|last| least + last.cost <= all);
+        let last = last.map(|last| last.request.number);
+        let is_whole = |one: &Later<'_>| one.is_marked || Some(one.request.number) == last;
+        let of_later = |from: usize, cap: usize| -> usize {
+            let later = self.later.iter().skip(from);
+            let cost = |one: &Later<'_>| {
+                if is_whole(one) {
+                    one.cost
+                } else {
+                    one.cost.min(cap)
+                }
+            };
+            later.map(cost).sum()
+        };
         let mut from = 0;
-        while from < self.later.len() && least + self.of_later(from, LEAST) > all {
+        while from < self.later.len() && least + of_later(from, LEAST) > all {
             from += 1;
         }
-        let left = all.saturating_sub(self.of_later(from, LEAST));
+        let left = all.saturating_sub(of_later(from, LEAST));
         let (first, cap) = if stands || self.first <= left {
             let (mut fits, mut over) = (LEAST, all.max(LEAST) + 1);
             while fits + 1 < over {
                 let middle = usize::midpoint(fits, over);
-                if self.first + self.of_later(from, middle) <= all {
+                if self.first + of_later(from, middle) <= all {
                     fits = middle;
                 } else {
                     over = middle;
@@ -161,7 +178,7 @@ impl<'b> Asking<'b> {
         let mut texts = Vec::new();
         let mut cut = Vec::new();
         for one in self.later.iter().skip(from) {
-            if one.cost <= cap || one.is_marked {
+            if one.cost <= cap || is_whole(one) {
                 texts.push(one.whole.clone());
             } else {
                 cut.push(one.request.item.message);
@@ -177,18 +194,6 @@ impl<'b> Asking<'b> {
         }
         let terse = format!("VERIFICATION_NEEDED: {from} more requests; see the archive.");
         self.asked(vec![first], Vec::new(), Some(terse))
-    }
-
-    /// Returns the tokens of the later requests beginning with number `from`, if each is cut to at most `cap` tokens.
-    fn of_later(&self, from: usize, cap: usize) -> usize {
-        let of = |one: &Later<'_>| {
-            if one.is_marked {
-                one.cost
-            } else {
-                one.cost.min(cap)
-            }
-        };
-        self.later.iter().skip(from).map(of).sum()
     }
 
     fn asked(&self, first: Vec<String>, later: Vec<String>, note: Option<String>) -> Asked {
