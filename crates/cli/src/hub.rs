@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use accp_frame::{Envelope, Frame, Typed, profiles::ErrorFail};
@@ -23,7 +24,7 @@ use accp_console::outcome::Failure;
 use accp_console::output::{note, on_one_line};
 
 /// How many times a frame is sent again if another frame takes its number first.
-const TRIES: usize = 8;
+const TRIES: u32 = 64;
 /// The longest time to open a connection.
 const CONNECT: Duration = Duration::from_secs(20);
 /// The most bytes of an answer that refuses a request.
@@ -210,7 +211,8 @@ impl<'a> Hub<'a> {
         wait: Option<u64>,
     ) -> Result<Option<Answer>, Failure> {
         let until = Instant::now() + self.time;
-        for _ in 0..TRIES {
+        for tries in 0..TRIES {
+            pause(tries);
             let mut frame = head.to_owned();
             envelope
                 .write(&mut frame)
@@ -369,7 +371,7 @@ impl<'a> Hub<'a> {
         let (sender, receiver) = mpsc::channel();
         // A request that follows a log has no timeout, so a read can block without a limit. So
         // another thread reads, and this one waits only as long as allowed.
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             let mut bytes = Vec::new();
             let read = body.take(most + 1).read_to_end(&mut bytes);
             // After the timeout the receiver is gone, so the result is dropped.
@@ -404,8 +406,18 @@ impl<'a> Hub<'a> {
     }
 }
 
+/// Waits before a frame gets another number: at first not at all, then for longer and random times, so that many
+/// senders under one name come one after another.
+fn pause(tries: u32) {
+    let mut random = [0];
+    if tries > 1 && getrandom::fill(&mut random).is_ok() {
+        let most: u64 = 1 << tries.min(8);
+        thread::sleep(Duration::from_millis(most * u64::from(random[0]) / 256));
+    }
+}
+
 fn busy() -> Failure {
-    let why = "others take each number first; send the frame again";
+    let why = "other senders under this name take each number first; send the frame again, or longer (--timeout)";
     Failure::Input(why.to_owned())
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Agent, Cx, Error};
-use accp_frame::{AgentId, DynamicFrame, ErrorCode, profiles::ErrorFail};
+use accp_frame::{AgentId, DynamicFrame, ErrorCode, Intent, profiles::ErrorFail};
 use accp_session::{Options, Outbound, Session};
 use accp_tokens::Bpe;
 use tokio::time::{Instant, sleep};
@@ -86,10 +86,11 @@ pub(crate) fn run(args: &Args) -> Outcome {
         let mut log = agent.frames(u64::MAX);
         let outcome = tokio::select! {
             ended = log.next() => {
-                let text = ended.err().map_or_else(
-                    || agent_end(&agent),
-                    |error| error.to_string(),
-                );
+                let why = match ended {
+                    Err(error) => Some(error),
+                    Ok(_) => agent.look(|_| ()).await.err(),
+                };
+                let text = why.map_or_else(|| agent_end(&agent), |error| error.to_string());
                 Err(Failure::Misuse(printable(&text).into_owned()))
             }
             () = signals.end() => Ok(Verdict::Fine),
@@ -176,6 +177,13 @@ async fn answer(name: &str, program: &Program, cx: Cx) -> Result<(), AnyError> {
         );
         note(format_args!("error: {why}"));
         return fail(cx, &request, &why).await;
+    }
+    if message.intent == Intent::STREAM {
+        // A piece does not end its chain. The command has ended, so nothing more comes, and the agent ends the chain.
+        let chain = cx.inbound().chain()?.to_string();
+        let piece = Outbound::owned_message(message).in_chain(chain);
+        cx.agent()?.send_with(piece).await?;
+        return Ok(());
     }
     let replied = cx.reply_kept(Outbound::owned_message(message)).await?;
     let request = twin(&text, &registry);

@@ -75,12 +75,12 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
     let last = each(answer, |frame, intent| {
         if intent == "ack" {
             let limit = if waits < args.timeout {
-                ", the longest that this hub waits; `accp tail` shows a later answer"
+                ", the longest that this hub waits"
             } else {
                 ""
             };
             output::error(format_args!(
-                "E3001: nobody has answered within {waits} s{limit}"
+                "E3001: nobody has answered within {waits} s{limit}; the request stands, so do not send it again: `accp tail` shows a later answer"
             ));
             return Ok(());
         }

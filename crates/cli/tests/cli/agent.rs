@@ -284,6 +284,42 @@ fn a_frame_of_another_agent_is_an_error_for_both() {
 }
 
 /// Nobody waits in vain for an answer that the hub refuses, and an agent that begins anew makes no id again.
+/// A frame with a mistake is not taken for words, so that a failure never reads as a success.
+#[test]
+fn a_frame_that_does_not_parse_is_an_error_with_its_place() {
+    for (script, part) in [
+        (
+            "echo '@cook>fail:error{code:E4002|msg:cannot open: no such file|retry:false|schema:ER}'",
+            "at_byte",
+        ),
+        (
+            r"printf '@cook>stream:infer{idx:0|data:a|schema:ST}\n@cook>done:chat{content:b|schema:CH}\n'",
+            "one_frame_alone_answers",
+        ),
+    ] {
+        let kitchen = Kitchen::open("", script);
+        let answer = kitchen.ask();
+        assert!(answer.starts_with("@cook>fail:error{code:E4002|"), "{answer}");
+        assert!(answer.contains(part), "{answer}");
+    }
+    // Words that only begin like a name are words.
+    let kitchen = Kitchen::open("", "echo '@guest: soup {hot} at 12:30'");
+    let answer = kitchen.ask();
+    assert!(answer.starts_with("@cook>done:chat{content:"), "{answer}");
+}
+
+/// A piece of a stream does not answer by itself. The command has ended with it, so the agent ends the chain.
+#[test]
+fn a_piece_of_a_stream_is_followed_by_an_end() {
+    let piece = "@cook>stream:infer{idx:0|data:soup|done:true|schema:ST}";
+    let kitchen = Kitchen::open("", &format!("echo '{piece}'"));
+    let answer = kitchen.ask();
+    let lines: Vec<_> = answer.lines().collect();
+    assert_eq!(lines.len(), 2, "{answer}");
+    assert!(lines[0].starts_with("@cook>stream:infer{"), "{answer}");
+    assert!(lines[1].starts_with("@cook>end:"), "{answer}");
+}
+
 #[test]
 fn an_answer_that_the_hub_refuses_is_answered_with_an_error() {
     let refused = "echo '@cook>done:chat{content:$cold.k999_9|schema:CH}'";

@@ -51,6 +51,11 @@ impl ClientMessage {
             );
             return Err(fault::of_field("message.contextId", &text, []));
         }
+        if message.message_id.is_empty() {
+            // Messages with one id are one message.
+            let text = "expected an id of the message that no other one has";
+            return Err(fault::of_field("message.messageId", text, []));
+        }
         configuration.as_ref().map_or(Ok(()), check)?;
         let history = configuration
             .as_ref()

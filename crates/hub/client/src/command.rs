@@ -43,7 +43,7 @@ pub(crate) enum Command {
     /// A handler has handled a frame.
     Handled(Marked),
     /// Looks at the session.
-    Look(Box<dyn FnOnce(&Session) + Send>),
+    Look(Box<dyn FnOnce(Result<&Session, Error>) + Send>),
     /// Reads the value that a reference names.
     Read {
         key: String,
@@ -230,13 +230,13 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         Command::Register { done, .. } | Command::Fork(done) => drop(done.send(Err(ended))),
         Command::Recover(done) => drop(done.send(Err(ended))),
         Command::Remove { done, .. } => drop(done.send(Err(ended))),
+        Command::Look(look) => look(Err(ended)),
         Command::Handled(marked) => drop(marked.done.map(|done| done.send(Err(ended)))),
         Command::Serve(_)
         | Command::Open { .. }
         | Command::Close
         | Command::Abandon(_)
         | Command::Leave(_)
-        | Command::Look(_)
         | Command::Unlink { .. }
         | Command::Ping(_)
         | Command::Connected

@@ -128,9 +128,9 @@ impl Handle {
     ) -> Result<T, Error> {
         let (done, answer) = oneshot::channel();
         self.tell(Command::Look(Box::new(|session| {
-            let _ = done.send(look(session));
+            let _ = done.send(session.map(look));
         })))?;
-        answer.await.map_err(|_| Error::ended())
+        answer.await.unwrap_or_else(|_| Err(Error::ended()))
     }
 
     pub(crate) async fn registry(&self) -> Result<Arc<Registry>, Error> {

@@ -390,7 +390,7 @@ impl Side {
     /// Carries out a command that every handle may send.
     async fn look_up(&mut self, command: Command) -> Result<(), Error> {
         match command {
-            Command::Look(look) => look(self.driver.session()),
+            Command::Look(look) => look(Ok(self.driver.session())),
             Command::Read { key, done } => self.read(key, done).await?,
             Command::Search { words, limit, done } => {
                 let found = self.driver.search(&words, limit).await?;

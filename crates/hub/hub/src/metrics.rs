@@ -9,6 +9,8 @@ pub(crate) struct Metrics {
     /// Frames that came by POST, by their outcome.
     pub(crate) accepted: AtomicU64,
     pub(crate) refused: AtomicU64,
+    /// Frames without the number that is due. Their senders ask for it in this way.
+    pub(crate) misnumbered: AtomicU64,
     pub(crate) silent: AtomicU64,
     pub(crate) later: AtomicU64,
     /// Requests that were refused before they reached a session.
@@ -66,6 +68,7 @@ impl Metrics {
             &[
                 ("{fate=\"accepted\"}", count(&metrics.accepted)),
                 ("{fate=\"refused\"}", count(&metrics.refused)),
+                ("{fate=\"misnumbered\"}", count(&metrics.misnumbered)),
                 ("{fate=\"silent\"}", count(&metrics.silent)),
                 ("{fate=\"later\"}", count(&metrics.later)),
             ],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use accp_client::{Frames, Hub};
-use accp_frame::{Frame, Intent, Registry};
+use accp_frame::{Frame, Intent, Registry, Typed, profiles::ErrorFail};
 use accp_session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted, asking};
 use axum::body::{Body, Bytes};
 use axum::extract::{Query, State};
@@ -213,6 +213,9 @@ async fn send(app: &App, hub: &Hub, caller: &Authorized, frame: &[u8]) -> Result
     let posted = posted.map_err(|error| Refused::client(&error))?;
     let (count, outcome) = match &posted {
         Posted::Accepted { .. } | Posted::Link(_) => (&app.metrics.accepted, "accepted"),
+        Posted::Refused(answer) if names_number(answer) => {
+            (&app.metrics.misnumbered, "misnumbered")
+        }
         Posted::Refused(_) => (&app.metrics.refused, "refused"),
         Posted::Later => (&app.metrics.later, "later"),
         _ => (&app.metrics.silent, "silent"),
@@ -225,6 +228,12 @@ async fn send(app: &App, hub: &Hub, caller: &Authorized, frame: &[u8]) -> Result
     add(count);
     spans::record_outcome(outcome);
     Ok(posted)
+}
+
+/// Returns whether an error says which number is due. A sender that does not know its number asks in this way.
+fn names_number(answer: &str) -> bool {
+    let error = Typed::<ErrorFail<'_>>::decode(answer);
+    error.is_ok_and(|error| error.frame.expected_sequence.is_some())
 }
 
 /// Returns the answer to a frame, with its status (draft sections 3.7 and 11.1). All cases without an answer look

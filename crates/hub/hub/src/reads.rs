@@ -2,7 +2,7 @@
 
 use accp_client::{Error, Frames, Hub};
 use accp_registry::Change;
-use accp_session::{Session, Time};
+use accp_session::{ReadError, Session, Time};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Path, Query, State};
@@ -232,6 +232,7 @@ impl Refused {
     /// A session failed.
     pub(crate) fn client(error: &Error) -> Self {
         match error {
+            Error::Reference(_, why @ ReadError::Unavailable) => Self::busy(&why.to_string()),
             Error::Reference(_, why) => Self::not_found(why.code(), why.to_string()),
             Error::Name(_, why) => Self::invalid(why.to_string()),
             Error::Input(why) => Self {

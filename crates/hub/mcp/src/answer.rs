@@ -41,6 +41,7 @@ pub(crate) fn result(
                 code,
                 message,
                 cure,
+                ..
             } = &fault;
             let text = format!("{code}: {message}\nWhat to do: {cure}.");
             let frame = fail(tool, &chain, &fault);
@@ -85,7 +86,7 @@ fn done(tool: &str, chain: &str, json: &Json) -> String {
 
 /// Returns the error as a frame (draft section 3.6).
 fn fail(tool: &str, chain: &str, fault: &Fault) -> String {
-    let is_retryable = fault.code.is_retryable().unwrap_or_default();
+    let is_retryable = !fault.stands && fault.code.is_retryable().unwrap_or_default();
     let error = |message: String| ErrorFail {
         tool_name: Some(tool.to_owned().into()),
         ..ErrorFail::new(fault.code.to_string(), message, is_retryable)

@@ -10,6 +10,8 @@ pub(crate) struct Fault {
     pub(crate) message: String,
     /// What the model can do about the error.
     pub(crate) cure: String,
+    /// Whether what was sent is still under way, so that nobody may send it again.
+    pub(crate) stands: bool,
 }
 
 impl Fault {
@@ -22,7 +24,14 @@ impl Fault {
             code,
             message: message.into(),
             cure: cure.into(),
+            stands: false,
         }
+    }
+
+    /// Says that what was sent is still under way.
+    pub(crate) fn standing(mut self) -> Self {
+        self.stands = true;
+        self
     }
 
     /// An argument of the call is missing or of the wrong type.
@@ -84,7 +93,11 @@ impl From<Error> for Fault {
             Error::Cancelled => ErrorCode::POLICY_DENIED,
             _ => error.code().unwrap_or(ErrorCode::INTERNAL_ERROR),
         };
-        Self::new(code, without_code(&error.to_string(), code), cure)
+        let stands = matches!(error, Error::Pending(_) | Error::Timeout(_));
+        Self {
+            stands,
+            ..Self::new(code, without_code(&error.to_string(), code), cure)
+        }
     }
 }
 

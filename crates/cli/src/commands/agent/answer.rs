@@ -16,12 +16,27 @@ pub(super) fn of(
     printed: &str,
     registry: &Registry,
 ) -> Result<DynamicFrame<'static>, String> {
-    if printed.starts_with('@')
-        && let Ok(frame) = Frame::parse(printed)
-    {
-        return of_frame(&frame, registry);
+    if !is_meant_as_frame(printed) {
+        return of_text(name, request, printed, registry);
     }
-    of_text(name, request, printed, registry)
+    let frame = Frame::parse(printed).map_err(|error| {
+        format!(
+            "the frame that the command prints: {error}; one frame alone answers, and `accp encode` writes it with its escapes"
+        )
+    })?;
+    of_frame(&frame, registry)
+}
+
+/// Returns whether a text begins as a frame does: `@name>done:operation{`. Any other text is an answer in words.
+fn is_meant_as_frame(text: &str) -> bool {
+    let header = text.strip_prefix('@').and_then(|rest| rest.split_once('{'));
+    let parts = header.and_then(|(header, _)| header.split_once('>'));
+    let kind = parts.and_then(|(_, kind)| kind.split_once(':'));
+    let is_word = |word: &str| {
+        let is_part = |c: char| c.is_alphanumeric() || "_-./+".contains(c);
+        !word.is_empty() && word.chars().all(is_part)
+    };
+    kind.is_some_and(|(intent, operation)| is_word(intent) && is_word(operation))
 }
 
 /// Reads a frame that the command prints. It may lack the fields that the session sets.

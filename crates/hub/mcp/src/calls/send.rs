@@ -173,10 +173,9 @@ fn unanswered(accepted: Option<Result<Sent, Error>>, seconds: u64, cancels: bool
             );
         }
     };
-    let cancelled = "the question is cancelled; ask somebody else, or go on without the answer";
-    Fault::new(
-        ErrorCode::TIMEOUT,
-        what,
-        if cancels { cancelled } else { cure },
-    )
+    if cancels {
+        let cure = "the question is cancelled; ask somebody else, or go on without the answer";
+        return Fault::new(ErrorCode::TIMEOUT, what, cure);
+    }
+    Fault::new(ErrorCode::TIMEOUT, what, cure).standing()
 }
