@@ -9,7 +9,7 @@ use crate::common::quarters::Quarters;
 use crate::typed::shown::Shown;
 
 /// Returns the requests in the summary of a conversation that goes on for long.
-fn intent(form: Form, mut messages: Vec<Json>) -> String {
+pub(crate) fn intent(form: Form, mut messages: Vec<Json>) -> String {
     let agent = messages.iter().rev().find(|one| one["role"] == "assistant");
     let name = agent.and_then(|agent| agent.get("name")).cloned();
     let end = messages.len();
