@@ -173,7 +173,8 @@ fn answers_of_a_person_in_a_form_that_the_instructions_ask_for_are_requests() {
     ];
     for form in Form::ALL {
         for wish in wishes {
-            let answer = |number: usize| format!("Version {number}:\n```python\nprint({number})\n```");
+            let answer =
+                |number: usize| format!("Version {number}:\n```python\nprint({number})\n```");
             let mut messages = talk(form, answer, wish);
             messages[0] = user(form, &format!("Mend the build.\n{instructions}"));
             let intent = intent(form, messages);
