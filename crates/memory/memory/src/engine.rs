@@ -3,6 +3,7 @@
 
 mod above;
 mod again;
+mod asked;
 mod below;
 mod calls;
 mod clean;

@@ -19,9 +19,10 @@ const SHORT: u64 = 120;
 /// The most characters of the first line in a summary.
 const BEGINNING: usize = 80;
 
-/// Returns a message without the long texts of a call. `None` if that saves nothing.
+/// Returns a message without the long texts of a call. `None` if that saves nothing. `read` says how a reader gets the
+/// texts.
 pub(crate) fn truncate(
-    form: Form,
+    (form, read): (Form, &str),
     message: &ListMessage,
     call: &Call,
     write: &Write,
@@ -48,7 +49,7 @@ pub(crate) fn truncate(
     for (index, place) in places.iter().enumerate() {
         let text = place.value(&arguments)?.as_str()?;
         let short = match index {
-            0 => summary(&call.tool, write, text),
+            0 => summary(&call.tool, write, text, read),
             _ => format!("Content persisted to disk ({} lines)", text.lines().count()),
         };
         *place.value_mut(&mut new)? = short.into();
@@ -63,8 +64,9 @@ pub(crate) fn truncate(
     (is_shorter && !places.is_empty()).then_some(cut)
 }
 
-/// Returns the text that takes the place of an input. The specification prescribes its form.
-fn summary(tool: &str, write: &Write, text: &str) -> String {
+/// Returns the text that takes the place of an input. The specification prescribes its form up to the last line. The file
+/// may change later, so the last line names what gives the input as it was.
+fn summary(tool: &str, write: &Write, text: &str, read: &str) -> String {
     let lines = text.lines().count();
     let lines = if lines == 1 {
         "1 line".to_owned()
@@ -92,7 +94,8 @@ fn summary(tool: &str, write: &Write, text: &str) -> String {
          **Original:** {tool} with {lines}\n\
          **Path:** {path}\n\
          **Summary:** {verb} {path}; the text begins: {begins}\n\
-         **Status:** Content persisted to disk"
+         **Status:** Content persisted to disk\n\
+         **Read:** {read}"
     )
 }
 

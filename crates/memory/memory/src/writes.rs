@@ -13,7 +13,7 @@ use serde_json::Value as Json;
 
 use crate::raw::{Pointer, PointerStep};
 pub(crate) use notebook::sources;
-pub(crate) use reported::reported;
+pub(crate) use reported::{has_failed, reported};
 use table::{Row, folded};
 pub(crate) use table::{is_path, is_replaced};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use accp_memory::disk::Context;
 use accp_memory::disk::tools::{Tool, ToolError, call};
-use accp_memory::{Form, MessageList, Options, SessionId, Window};
+use accp_memory::{Form, MessageList, Options, SessionId, Tier, Window};
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use time::OffsetDateTime;
@@ -200,6 +200,44 @@ fn a_search_shows_the_part_that_was_looked_for() {
     let args = json!({ "topic": "HAT611", "to": "yesterday" });
     let error = call(root.path(), &id(), "context_recover", &args).unwrap_err();
     assert!(error.to_string().contains("`to` is `yesterday`"), "{error}");
+}
+
+#[test]
+fn an_input_that_was_cut_is_found_whatever_the_file_has_now() {
+    let code: Vec<_> = (0..200)
+        .map(|step| format!("    step {step} of {}", step * 7_919))
+        .collect();
+    let arguments = json!({ "path": "/gone/w.py", "content": code.join("\n") });
+    let function = json!({ "name": "write_file", "arguments": arguments.to_string() });
+    let call_of = json!({ "id": "c1", "type": "function", "function": function });
+    let list = json!([
+        { "role": "user", "content": "Write the steps." },
+        { "role": "assistant", "content": null, "tool_calls": [call_of] },
+        { "role": "tool", "tool_call_id": "c1", "content": "File written successfully." },
+        { "role": "assistant", "content": "They are written." },
+        { "role": "user", "content": "Thanks." },
+        { "role": "assistant", "content": "You are welcome." },
+        { "role": "user", "content": "Go on." },
+    ]);
+    let list = MessageList::read(&list.to_string(), None).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let window = Window::of(2_000).unwrap();
+    let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
+    let mut context = Context::open(root.path(), id()).unwrap();
+    let done = context.compress(&list, &options, &mut ()).unwrap();
+    drop(context);
+    let tiers: Vec<_> = done.events.iter().map(|event| event.tier).collect();
+    assert_eq!(tiers, [Tier::Two]);
+    let shown = done.list.to_string();
+    assert!(!shown.contains("step 100 of 791900"), "{shown}");
+    let command = "accp context restore --session trip --message 1";
+    assert!(shown.contains(command), "{shown}");
+    for (topic, exact) in [("100 of 791900", true), ("791900", false)] {
+        let args = json!({ "topic": topic, "exact": exact });
+        let answer = call(root.path(), &id(), "context_recover", &args).unwrap();
+        let text = &answer.text;
+        assert!(text.contains("step 100 of 791900"), "{text}");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod answered;
 mod blocks;
 mod corpus;
 mod harness;
+mod outcomes;
 mod person;
 mod room;
 mod rounds;

@@ -9,7 +9,7 @@ use crate::list::MessageList;
 use crate::media::Way;
 use crate::message::Role;
 use crate::parsed::{Parsed, parse};
-use crate::summary::{Item, clipped, quoted, typed};
+use crate::summary::{Item, clipped, typed};
 use crate::unit::{Unit, last, units};
 
 /// The share of the limit that a list has after messages have left, in percent.
@@ -148,23 +148,7 @@ impl Memory {
             _ => typed,
         };
         let asked: Vec<_> = typed.iter().filter(|item| item.message < end).collect();
-        let requests = |characters: Option<usize>| {
-            let requests = asked.iter().map(|item| {
-                let text = match characters {
-                    Some(characters) => clipped(&item.text, characters),
-                    None => item.text.clone(),
-                };
-                format!("{MESSAGE}{}:\n{}", item.message, quoted(&text))
-            });
-            requests.collect::<Vec<_>>().join("\n")
-        };
-        let whole = Some(requests(None)).filter(|text| count(text) <= most);
-        let shorter = || {
-            let mut shorter = [2_000, 800, 400, 200, 80].map(|most| requests(Some(most)));
-            let fits = shorter.iter().position(|text| count(text) <= most);
-            std::mem::take(&mut shorter[fits.unwrap_or(4)])
-        };
-        let requests = whole.unwrap_or_else(shorter);
+        let requests = self.requests(&asked, most);
         let said = |characters: usize| {
             let is_asked = |one: &&Parsed| asked.iter().all(|item| item.message != one.index);
             let others = all[..end].iter().filter(is_asked);

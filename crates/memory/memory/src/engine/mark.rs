@@ -10,7 +10,7 @@ pub(super) const TOOL: &str = "memory_read";
 /// The name of a message that has left is this word and the index of the message. Results have names without it.
 pub(super) const MESSAGE: &str = "message ";
 
-/// Lines of a result, by its name and their numbers from 1, both ends included.
+/// Lines of a result or of a message, by its name and their numbers from 1, both ends included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lines<'n> {
     pub(super) result: &'n str,
@@ -21,10 +21,15 @@ pub(super) struct Lines<'n> {
 impl Lines<'_> {
     fn named(&self) -> String {
         let Self { result, from, to } = self;
-        if from == to {
-            format!("line {from} of result {result}")
+        let kind = if result.starts_with(MESSAGE) {
+            ""
         } else {
-            format!("lines {from}-{to} of result {result}")
+            "result "
+        };
+        if from == to {
+            format!("line {from} of {kind}{result}")
+        } else {
+            format!("lines {from}-{to} of {kind}{result}")
         }
     }
 

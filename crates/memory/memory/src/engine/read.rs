@@ -111,7 +111,7 @@ impl Memory {
     }
 
     /// Returns what a model reads of the message with this name; `None` if there is no such message.
-    fn message(&self, name: &str) -> Option<String> {
+    pub(super) fn message(&self, name: &str) -> Option<String> {
         let at: usize = name.strip_prefix(MESSAGE)?.parse().ok()?;
         let known = self.state.messages.get(at)?;
         let given = known.given.as_ref()?;

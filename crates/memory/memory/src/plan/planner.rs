@@ -56,6 +56,8 @@ pub(super) struct Draft {
     /// How many messages the archive has.
     archived: usize,
     checkpoints: u64,
+    /// Whether tier 2 has cut an input.
+    pub(super) has_cut_inputs: bool,
 }
 
 /// A tier that is about to act.
@@ -177,6 +179,10 @@ impl<'p> Planner<'p> {
         self.inputs(hooks);
         self.media(hooks);
         self.summarise(hooks)?;
+        // A search finds an input that left the list in the archive: the file may change later.
+        if self.draft.has_cut_inputs {
+            self.archive();
+        }
         self.fit()
     }
 

@@ -41,8 +41,9 @@ impl Planner<'_> {
             let message = self.draft.slots[found.slot].message.clone();
             let call = &message.calls[found.call];
             let (window, counter) = (self.options.window, self.options.counter);
+            let read = self.reads(found.slot);
             let cut = truncate(
-                self.session.form,
+                (self.session.form, read.as_str()),
                 &message,
                 call,
                 &found.write,
@@ -51,9 +52,21 @@ impl Planner<'_> {
             );
             if let Some(cut) = cut {
                 self.replace(found.slot, cut);
+                self.draft.has_cut_inputs = true;
             }
         }
         self.keep_if(act, goal, hooks);
+    }
+
+    /// Says how a reader gets a message of the list as it was said.
+    fn reads(&self, slot: usize) -> String {
+        let commands = &self.commands;
+        let covers = self.draft.slots[slot].covers.first();
+        let message = covers.map_or(0, |range| range.start);
+        format!(
+            "`accp context restore{commands} --message {message}` gives the call; `accp context recover{commands} WORDS` \
+             searches"
+        )
     }
 
     /// Returns the calls with large inputs that are on disk.

@@ -4,7 +4,7 @@ use super::artifact::result;
 use super::item::Item;
 use crate::message::Role;
 use crate::parsed::Parsed;
-use crate::writes::reported;
+use crate::writes::{has_failed, reported};
 
 /// A message that a person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,20 +35,21 @@ pub(super) fn requests(
     .collect()
 }
 
-/// Returns what was done between a request and the next one: the calls and how they ended, or else the words.
+/// Returns what was done between a request and the next one: the calls and how they ended, or else the words. If the
+/// words of a result sound like a failure, and nothing else shows one, it is not said how the calls ended.
 fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
     let start = messages.partition_point(|one| one.index <= from);
     let end = next.map_or(messages.len(), |next| {
         messages.partition_point(|one| one.index < next)
     });
     let work = messages.get(start..end).unwrap_or_default();
-    let (mut calls, mut failed, mut open) = (Vec::new(), 0, 0);
+    let (mut calls, mut failed, mut open, mut is_unclear) = (Vec::new(), 0, 0, false);
     for (at, message) in (start..).zip(work) {
         for call in &message.calls {
             calls.push(message.index);
             match result(messages, at, &call.id) {
-                Some(result) if result.failed || reported(result) == Some(false) => failed += 1,
-                Some(_) => {}
+                Some(result) if has_failed(result) => failed += 1,
+                Some(result) => is_unclear |= reported(result) == Some(false),
                 None => open += 1,
             }
         }
@@ -61,18 +62,19 @@ fn done(messages: &[Parsed], from: usize, next: Option<usize>) -> String {
         };
         let verb = if next.is_some() { "done" } else { "so far" };
         let end = match (failed, open) {
-            (0, 0) => "ok".to_owned(),
-            (failed, 0) if failed == calls.len() => "failed".to_owned(),
-            (failed, 0) => format!("{failed} of {} failed", calls.len()),
-            (0, open) => format!("{open} of {} without a result", calls.len()),
+            (0, 0) if is_unclear => String::new(),
+            (0, 0) => ", ok".to_owned(),
+            (failed, 0) if failed == calls.len() => ", failed".to_owned(),
+            (failed, 0) => format!(", {failed} of {} failed", calls.len()),
+            (0, open) => format!(", {open} of {} without a result", calls.len()),
             (failed, open) => {
                 format!(
-                    "{failed} of {} failed, {open} without a result",
+                    ", {failed} of {} failed, {open} without a result",
                     calls.len()
                 )
             }
         };
-        return format!("{verb}: {place}, {end}");
+        return format!("{verb}: {place}{end}");
     }
     let answers = |one: &&Parsed| one.role == Role::Assistant && !one.text.trim().is_empty();
     let is_answered = work.iter().any(|one| answers(&one));

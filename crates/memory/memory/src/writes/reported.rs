@@ -1,8 +1,9 @@
-//! Whether the result of a call says that the call succeeded.
+//! Whether the result of a call says that the call succeeded, and whether it shows that it failed.
 
 use serde_json::{Map, Value as Json};
 
 use crate::parsed::ParsedResult;
+use crate::words::in_name;
 
 words! {
     "reported.json";
@@ -28,6 +29,8 @@ words! {
     planned,
     /// Words that turn a word of failure into its opposite, when they stand before it.
     none,
+    /// Words in the names of tools that give the content of files.
+    reading,
 }
 
 /// Marks of an echo of the file. What follows are not words of the tool.
@@ -53,6 +56,60 @@ pub(crate) fn reported(result: &ParsedResult) -> Option<bool> {
         Ok(Json::String(text)) => of_text(&text),
         _ => of_text(&result.text),
     }
+}
+
+/// Returns whether a result shows by its structure that its call failed: by the mark that the list has for that, by an
+/// error at the top of an object of JSON, or by the exit code of a command on the first or the last line. Words inside
+/// the result show nothing, because they may be what the call has read.
+pub(crate) fn has_failed(result: &ParsedResult) -> bool {
+    let reads = |tool: &String| in_name(tool, &WORDS.reading);
+    if result.failed || result.tool.as_ref().is_some_and(reads) {
+        return result.failed;
+    }
+    let text = result.text.trim();
+    match serde_json::from_str(text) {
+        Ok(Json::Object(map)) => has_error(&map),
+        Ok(_) => false,
+        Err(_) => {
+            let mut lines = text.lines();
+            let ends = [lines.next(), lines.next_back()];
+            let mut codes = ends.into_iter().flatten().filter_map(exit_code);
+            codes.any(|code| code != 0)
+        }
+    }
+}
+
+fn has_error(map: &Map<String, Json>) -> bool {
+    let denies = |key: &str| map.get(key) == Some(&Json::Bool(false));
+    let errs = |key: &str| map.get(key).and_then(of_error) == Some(false);
+    let mut codes = WORDS.codes.iter().filter_map(|key| map.get(*key)?.as_i64());
+    WORDS.success.iter().copied().any(denies)
+        || ["error", "is_error", "isError"].into_iter().any(errs)
+        || codes.any(|code| code != 0)
+}
+
+/// Returns the exit code of a command, if a line says nothing else: `exit code: 1`, `[Command exited with code 2]`,
+/// `<returncode>1</returncode>`.
+fn exit_code(line: &str) -> Option<i64> {
+    let line = line.to_ascii_lowercase();
+    let line = line.split(" (").next()?;
+    let words: Vec<&str> = line
+        .split(|c: char| !c.is_ascii_alphanumeric() && c != '-')
+        .filter(|word| !word.is_empty())
+        .collect();
+    let at = words.iter().position(|word| word.parse::<i64>().is_ok())?;
+    let code = words.get(at)?.parse().ok()?;
+    let (label, behind) = (words.get(..at)?, words.get(at + 1..)?);
+    let is_label = label.len() <= 6
+        && matches!(
+            label,
+            [.., "exitcode" | "exit-code" | "returncode"]
+                | [.., "exit" | "return", "code" | "status"]
+                | [.., "exited", "with"]
+                | [.., "exited", "with", "code" | "status"]
+        );
+    // Behind the code, a tag may close.
+    (is_label && (behind.is_empty() || behind == label)).then_some(code)
 }
 
 fn of_map(map: &Map<String, Json>, depth: usize) -> Option<bool> {

@@ -193,7 +193,9 @@ fn ctx_21_accepts_the_form_of_the_example() {
          **Original:** create_file with {lines} lines\n\
          **Path:** out/report.md\n\
          **Summary:** Wrote out/report.md; the text begins: # Rye\n\
-         **Status:** Content persisted to disk"
+         **Status:** Content persisted to disk\n\
+         **Read:** `accp context restore --session trip --message 1` gives the call; `accp context recover --session trip \
+         WORDS` searches"
     );
     assert_eq!(arguments(&done.list, 1)["content"], expected);
 }

@@ -4,7 +4,7 @@ use accp_memory::{AROUND, Form, Memory, MessageList, Promise, Report, Why, Windo
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::{NOW, any_form, conversation, page, prices, raws};
+use super::{NOW, any_form, conversation, left_out, page, prices, raws};
 use crate::common::lists::{any_messages, list};
 
 fn memory(size: u64) -> Memory {
@@ -186,5 +186,54 @@ fn a_list_that_is_taken_back_to_where_all_had_left_is_a_list_again() {
         let newest = |list: &MessageList| list.messages().last().unwrap().raw().to_owned();
         assert_eq!(newest(&sent), newest(&given), "{form:?}");
         assert_eq!(check(&sent), [], "{form:?}");
+    }
+}
+
+/// If the requests do not all fit, the first and the newest one are whole, and each of the others has a mark that names
+/// the lines that are not shown.
+#[test]
+fn the_newest_request_is_whole_and_a_cut_one_has_a_mark_of_its_own() {
+    for form in [Form::OpenAi, Form::Anthropic, Form::Responses] {
+        let request = |at: usize| {
+            let lines =
+                (0..25).map(|n| format!("request {at}, rule {n}: leave table {} alone", n * 7));
+            lines.collect::<Vec<_>>().join("\n")
+        };
+        let requests: Vec<String> = (0..11).map(request).collect();
+        let mut messages = talk(form, &requests);
+        messages.pop();
+        let newest = messages.len() - 3;
+        // The agent goes on with calls, so that the newest request leaves, too.
+        for call in 0..8 {
+            let part = conversation(form, &[page(call * 100 + 5_000, 20)]);
+            let part = part.into_iter().skip(1).map(|message| {
+                let text = message.to_string();
+                serde_json::from_str::<Json>(&text.replace("c0", &format!("d{call}"))).unwrap()
+            });
+            messages.extend(part);
+        }
+        let given = list(form, &messages);
+        let mut memory = memory(4_096);
+        let (sent, report) = memory.to_send(&given, NOW);
+        assert!(report.left > newest && report.sent <= 4_096, "{report:?}");
+        assert_eq!(check(&sent), [], "{form:?}");
+        let summary = summary(&sent).unwrap();
+        let quoted = |at: usize, lines: usize| {
+            let lines: Vec<&str> = requests[at].lines().take(lines).collect();
+            format!("message {}:\n> {}\n", at * 4, lines.join("\n> "))
+        };
+        for whole in [0, 10] {
+            assert!(summary.contains(&quoted(whole, 25)), "{form:?}: {summary}");
+        }
+        let (_, behind_head) = summary.split_once('\n').unwrap();
+        let marks = left_out(behind_head);
+        assert!(!marks.is_empty(), "{form:?}: {summary}");
+        for (mark, name, from, to) in marks {
+            let at: usize = name.strip_prefix("message ").unwrap().parse().unwrap();
+            let lines: Vec<&str> = requests[at / 4].lines().skip(from - 1).collect();
+            assert_eq!(memory.read(&name, from, to).unwrap(), lines.join("\n"));
+            let shown = format!("{}{mark}\n", quoted(at / 4, from - 1));
+            assert!(summary.contains(&shown), "{form:?}: {summary}");
+        }
     }
 }

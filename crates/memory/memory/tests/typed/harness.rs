@@ -6,10 +6,10 @@ use time::OffsetDateTime;
 
 use crate::common::forms::{assistant, call, result, user};
 use crate::common::quarters::Quarters;
-use crate::typed::shown::Shown;
+use crate::typed::shown::{Shown, quoted};
 
 /// Returns the requests in the summary of a conversation that goes on for long.
-fn intent(form: Form, mut messages: Vec<Json>) -> String {
+pub(crate) fn intent(form: Form, mut messages: Vec<Json>) -> String {
     let agent = messages.iter().rev().find(|one| one["role"] == "assistant");
     let name = agent.and_then(|agent| agent.get("name")).cloned();
     let end = messages.len();
@@ -161,6 +161,30 @@ fn talk(form: Form, answer: fn(usize) -> String, wish: Words) -> Vec<Json> {
         messages.push(user(form, &wish(number)));
     }
     messages
+}
+
+#[test]
+fn answers_of_a_person_in_a_form_that_the_instructions_ask_for_are_requests() {
+    let instructions = "Write code as\n```python\nprint(1)\n```\nThe user answers with\nFeedback:\ntheir words\nor with \
+        <feedback>\ntheir words\n</feedback>";
+    let wishes: [Words; 2] = [
+        |number| format!("Feedback:\nNever use module mod{number}x."),
+        |number| format!("<feedback>\nthe head is blue like q{number}\n</feedback>"),
+    ];
+    for form in Form::ALL {
+        for wish in wishes {
+            let answer =
+                |number: usize| format!("Version {number}:\n```python\nprint({number})\n```");
+            let mut messages = talk(form, answer, wish);
+            messages[0] = user(form, &format!("Mend the build.\n{instructions}"));
+            let intent = intent(form, messages);
+            for number in 0..6 {
+                let text = quoted(&wish(number));
+                assert!(intent.contains(&text), "{text} in {intent}");
+            }
+            assert!(!intent.contains("replaced"), "{intent}");
+        }
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ struct Claim {
     topics: BTreeSet<String>,
     /// Numbers that identify a thing, each with the word before it: `box 3`.
     things: BTreeSet<(String, String)>,
+    /// Names with digits: `HAT170`.
+    names: BTreeSet<String>,
     /// The other numbers: the values that the constraint asks for.
     values: BTreeSet<String>,
     is_against: bool,
@@ -36,6 +38,7 @@ impl Claim {
             topics.remove(&stem(word));
         }
         let (mut things, mut values) = (BTreeSet::new(), BTreeSet::new());
+        let mut names = BTreeSet::new();
         let mut before = String::new();
         for word in sentence.plain.split_whitespace() {
             if word.contains(|c: char| c.is_ascii_digit()) {
@@ -44,16 +47,29 @@ impl Claim {
                 } else {
                     values.insert(word.to_owned());
                 }
+                if word.starts_with(char::is_alphabetic) {
+                    names.insert(word.to_owned());
+                }
             }
             before = stem(word);
         }
         Self {
             topics,
             things,
+            names,
             values,
             is_against: sentence.has(&WORDS.against),
             corrects: sentence.has(&WORDS.corrects),
         }
+    }
+
+    /// Returns whether this claim and `old` are about one subject: they do not name different things, and one of them
+    /// has all topics of the other. A limit for hosting and a limit for advertisements are about two subjects.
+    fn is_about_that_of(&self, old: &Self) -> bool {
+        let names_other = !self.names.is_empty() && !old.names.is_empty();
+        let names_other = names_other && self.names.is_disjoint(&old.names);
+        let covers = self.topics.is_superset(&old.topics) || self.topics.is_subset(&old.topics);
+        !names_other && covers
     }
 
     /// Returns whether this claim says the opposite of `old`, or gives another value.
@@ -79,15 +95,16 @@ pub(crate) fn contradicts(new: &str, old: &str) -> bool {
     Claim::of(new).contradicts(&Claim::of(old))
 }
 
-/// Marks the constraints that contradict older ones. If several contradict each other, the newest replaces the
-/// others. Returns for each constraint the message that contradicts it first.
+/// Marks the constraints that contradict older ones about the same subject. If several contradict each other, the
+/// newest replaces the others. Returns for each constraint the message that contradicts it first.
 pub(super) fn mark(found: &mut [Constraint]) -> Vec<Option<usize>> {
     let claims: Vec<_> = found.iter().map(|one| Claim::of(&one.item.text)).collect();
     let mut ends = vec![None; found.len()];
     for (new, later) in claims.iter().enumerate() {
         let from = new.saturating_sub(NEAR);
         let older = claims.iter().enumerate().take(new).skip(from).rev();
-        for (old, _) in older.filter(|(_, earlier)| later.contradicts(earlier)) {
+        let replaces = |old: &Claim| later.is_about_that_of(old) && later.contradicts(old);
+        for (old, _) in older.filter(|(_, earlier)| replaces(earlier)) {
             let message = |at: usize| found.get(at).map(|one| one.item.message);
             let (now, before) = (message(new), message(old));
             if now == before {

@@ -45,18 +45,21 @@ fn a_new_objective_joins_the_intent() {
 #[test]
 fn a_request_says_what_was_done_for_it() {
     let ok = json!({ "status": "ok" }).to_string();
+    let error = json!({ "error": "no such tag" }).to_string();
     let talk = Talk::default()
         .user("Fix the build.")
         .user("Push it.")
         .call("push", json!({}), Some(&ok))
         .user("Thanks. And tag it.")
-        .call("tag", json!({ "n": 1 }), Some("Error: no such tag"))
+        .call("tag", json!({ "n": 1 }), Some(&error))
         .call("tag", json!({ "n": 2 }), Some(&ok))
-        .call("push", json!({}), Some("Error: rejected"))
+        .call("push", json!({}), Some("rejected\nexit code: 1"))
         .user("What is the tag?")
         .assistant("It is 2.")
         .user("Deploy it.")
-        .call("deploy", json!({}), Some("Error: no host"))
+        .call("deploy", json!({}), Some(&error))
+        .user("And the docs.")
+        .call("deploy", json!({ "n": 3 }), Some("page 3 of 10 failed"))
         .user("Try again.")
         .call("deploy", json!({}), None);
     let summary = write(&talk.content(), 8192).unwrap();
@@ -66,7 +69,8 @@ fn a_request_says_what_was_done_for_it() {
         "3. (message 4; done: calls 5 to 9, 2 of 3 failed)\n> Thanks. And tag it.",
         "4. (message 11; answered)\n> What is the tag?",
         "5. (message 13; done: call 14, failed)\n> Deploy it.",
-        "6. (message 16; so far: call 17, 1 of 1 without a result)\n> Try again.",
+        "6. (message 16; done: call 17)\n> And the docs.",
+        "7. (message 19; so far: call 20, 1 of 1 without a result)\n> Try again.",
     ] {
         assert!(intent.contains(request), "{request} in {intent}");
     }

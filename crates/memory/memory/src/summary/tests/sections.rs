@@ -118,6 +118,24 @@ fn the_newest_of_contradicting_constraints_is_marked() {
 }
 
 #[test]
+fn constraints_about_other_things_replace_nothing() {
+    let mut talk = Talk::default().user("Print the labels.");
+    for number in 0..4 {
+        talk = talk.user(&format!(
+            "Never use module mod{number}x, always call TAG{number}T first."
+        ));
+    }
+    let talk = talk
+        .user("The budget is at most 500 euros for hosting.")
+        .user("Actually the budget is at most 900 euros for posters.");
+    let found = talk.content().constraints;
+    assert_eq!(found.len(), 6);
+    for one in found {
+        assert_eq!((one.replaces, one.replaced), (None, None), "{one:?}");
+    }
+}
+
+#[test]
 fn a_constraint_that_is_said_again_replaces_its_contradiction() {
     let talk = Talk::default()
         .user("Plan the trip.")

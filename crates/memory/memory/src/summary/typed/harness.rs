@@ -25,7 +25,7 @@ pub(super) fn results(messages: &[Parsed], first: &Parsed, later: &[&Parsed]) ->
         let Some(action) = before.and_then(|before| protocol.action(before)) else {
             continue;
         };
-        for frame in protocol.frames(&message.text, action) {
+        for frame in protocol.frames(&message.text, &action) {
             let group = groups.entry(frame.name).or_default();
             group.messages.push(message.index);
             *group.lines.entry(frame.line).or_default() += 1;
@@ -53,10 +53,10 @@ struct Group<'t> {
 }
 
 /// How an agent acts in text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
-    /// By a block in a fence or in a tag.
-    Block,
+    /// By a block in a fence or in a tag: the line that opens the fence, or the end of the tag.
+    Block(String),
     /// By lines with labels.
     Labels,
 }
@@ -94,16 +94,17 @@ impl Protocol {
         if message.role != Role::Assistant || !message.calls.is_empty() {
             return None;
         }
-        if block_at_end(&message.text).is_some_and(|block| self.states_line(&block)) {
-            return Some(Action::Block);
+        let block = block_at_end(&message.text);
+        if let Some(block) = block.filter(|block| self.states_line(block)) {
+            return Some(Action::Block(block));
         }
         let own: BTreeSet<String> = labels(&message.text).collect();
         (own.intersection(&self.labels).count() >= LABELS).then_some(Action::Labels)
     }
 
     /// Returns the frames of a text that only a program writes behind such an action.
-    fn frames<'t>(&self, text: &'t str, action: Action) -> impl Iterator<Item = Frame<'t>> {
-        let stated = mark(text).filter(|mark| self.is_stated(mark, text, action));
+    fn frames<'t>(&self, text: &'t str, action: &Action) -> impl Iterator<Item = Frame<'t>> {
+        let stated = mark(text).filter(|mark| self.is_stated(mark, action));
         let status = status(text).map(|line| Frame {
             name: without_numbers(line),
             line: Some(line),
@@ -121,15 +122,15 @@ impl Protocol {
         opening.chain(closing(text).map(other))
     }
 
-    /// Returns whether the instructions show such a beginning of a result. A tag has to stand around the text. Words
-    /// stand behind a label on its line only if the agent itself acts by labels.
-    fn is_stated(&self, mark: &Mark, text: &str, action: Action) -> bool {
-        let is_frame = if mark.is_tag {
-            last_line(text).ends_with('>') && last_line(text).contains("</")
-        } else {
-            mark.is_alone || action == Action::Labels
+    /// Returns whether the instructions show such a label of a result. A label or a tag may also be the form in which a
+    /// person has to answer, so a label counts only if the agent itself acts by labels, or if it has the name of the
+    /// action in brackets, as in `RESULT of [bash]:`.
+    fn is_stated(&self, mark: &Mark, action: &Action) -> bool {
+        let is_of_program = match action {
+            Action::Labels => true,
+            Action::Block(block) => mark.is_alone && names(&mark.name, block),
         };
-        is_frame && self.states(&mark.name)
+        !mark.is_tag && is_of_program && self.states(&mark.name)
     }
 
     /// Returns whether a mark stands in the instructions, and not inside a word.
@@ -181,6 +182,15 @@ fn block_at_end(text: &str) -> Option<String> {
     }
     let tag = last.get(last.rfind("</")?..)?;
     tag.ends_with('>').then(|| tag.to_owned())
+}
+
+/// Returns whether a label has a word of the name of a block in brackets.
+fn names(label: &str, block: &str) -> bool {
+    let inside = label
+        .split_once('[')
+        .and_then(|(_, rest)| rest.split_once(']'));
+    let mut words = block.split(|c: char| !c.is_alphanumeric());
+    inside.is_some_and(|(inside, _)| words.any(|word| !word.is_empty() && word == inside))
 }
 
 fn last_line(text: &str) -> &str {
