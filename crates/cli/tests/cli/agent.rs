@@ -299,7 +299,10 @@ fn a_frame_that_does_not_parse_is_an_error_with_its_place() {
     ] {
         let kitchen = Kitchen::open("", script);
         let answer = kitchen.ask();
-        assert!(answer.starts_with("@cook>fail:error{code:E4002|"), "{answer}");
+        assert!(
+            answer.starts_with("@cook>fail:error{code:E4002|"),
+            "{answer}"
+        );
         assert!(answer.contains(part), "{answer}");
     }
     // Words that only begin like a name are words.

@@ -18,7 +18,7 @@ use crate::names::{self, CommandOptions};
 use crate::parsed::{Parsed, parse};
 use crate::session::{Covers, ListSession, ListUpdate, Slot, SlotKind, Usage};
 use crate::summary::quoted;
-use crate::unit::{Unit, last, units};
+use crate::unit::{Unit, units};
 use crate::window::State;
 
 /// A tier saves at least this share of the window, in percent. So it acts seldom, and seldom makes a cache useless.
@@ -150,20 +150,6 @@ impl<'p> Planner<'p> {
         let units = self.units();
         let unit = (self.last(&units) + 1).saturating_sub(turns);
         units.get(unit).map_or(0, |unit| unit.messages.start)
-    }
-
-    /// Returns the index of the newest unit that has to stay, with all units after it. What was put back at the end of
-    /// the list is no turn: it stays, and the turn before it stays, too.
-    pub(super) fn last(&self, units: &[Unit]) -> usize {
-        let is_put_back = |unit: &Unit| {
-            let slots = &self.draft.slots[unit.messages.clone()];
-            slots.iter().all(|slot| slot.kind == SlotKind::Recovered)
-        };
-        let mut first = last(units);
-        while first > 0 && is_put_back(&units[first]) {
-            first -= 1;
-        }
-        first
     }
 
     /// Lets all tiers act, in order.

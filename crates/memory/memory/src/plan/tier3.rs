@@ -12,7 +12,7 @@ use crate::names::{CHECKPOINTS, OFFLOADED};
 use crate::session::{Covers, Slot, SlotKind};
 use crate::summarizer::{Sent, SummaryError, SummaryRequest};
 use crate::summary::{Content, Head, Room};
-use crate::unit::Unit;
+use crate::unit::{Unit, last};
 
 /// The largest share of a window for the summary without the requests of the user, in percent.
 const SUMMARY: u64 = 20;
@@ -181,9 +181,26 @@ impl Planner<'_> {
             })
         };
         let asked = units[..newest].iter().rposition(asks);
-        let most = self.options.window.tokens_at(NEWEST);
+        let most = self.options.window.tokens_at(NEWEST).min(self.goal() / 2);
         let is_short = |asked: &usize| self.tokens_in(&units[*asked..]) <= most;
-        asked.filter(is_short).unwrap_or(newest)
+        // Something has to be left that can leave.
+        let leaves = |asked: &usize| units[..*asked].iter().any(|unit| !unit.is_system);
+        let asked = asked.filter(|asked| leaves(asked) && is_short(asked));
+        asked.unwrap_or(newest)
+    }
+
+    /// Returns the index of the newest unit that has to stay, with all units after it. What was put back at the end of
+    /// the list is no turn: it stays, and the turn before it stays, too.
+    pub(super) fn last(&self, units: &[Unit]) -> usize {
+        let is_put_back = |unit: &Unit| {
+            let slots = &self.draft.slots[unit.messages.clone()];
+            slots.iter().all(|slot| slot.kind == SlotKind::Recovered)
+        };
+        let mut first = last(units);
+        while first > 0 && is_put_back(&units[first]) {
+            first -= 1;
+        }
+        first
     }
 
     fn tokens_in<'u>(&self, units: impl IntoIterator<Item = &'u Unit>) -> u64 {
