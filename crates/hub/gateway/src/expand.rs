@@ -253,14 +253,18 @@ impl Expanding {
         weave.feed(piece)
     }
 
-    /// Reads the lines that the model asks for.
+    /// Reads the lines that the model asks for. All calls of a turn together get at most [`tool::MOST`] tokens, and no
+    /// more than their share of the window.
     fn lines(&self, calls: Vec<Call>, is_last: bool) -> Vec<(Call, Shown)> {
         let session = lock(&self.reading.session);
         let read = |name: &str, from, to| session.lines(self.branch, name, from, to);
+        let window = self.app.config.window;
+        let most = window.map_or(tool::MOST, |window| tool::MOST.min(window / tool::SHARE));
+        let most = most / calls.len().max(1) as u64;
         let calls = calls.into_iter();
         calls
             .map(|call| {
-                let shown = tool::answer(&call.arguments, is_last, read);
+                let shown = tool::answer(&call.arguments, is_last, most, read);
                 (call, shown)
             })
             .collect()
