@@ -319,12 +319,14 @@ impl Memory {
                 }
                 self.answered(&given, (at, index));
                 if result.tokens < before {
-                    report.forms.push(Formed {
+                    let formed = Formed {
                         message: at,
                         result: result.name.clone(),
                         before,
                         after: result.tokens,
-                    });
+                    };
+                    report.cut.extend(result.is_cut().then(|| formed.clone()));
+                    report.forms.push(formed);
                     known.tokens_sent -= before - result.tokens;
                 }
                 known.results.push(result);

@@ -37,6 +37,8 @@ fn a_large_result_shows_its_ends_where_that_pays_at_once() {
         (Why::Pays, vec![], true)
     );
     assert!(report.sent * 2 < report.given && check(&sent).is_empty());
+    assert_eq!(report.cut.len(), 1);
+    assert_eq!((report.cut[0].message, &*report.cut[0].result), (4, "c2"));
     let shown = &results(&sent)[1];
     let marks = left_out(shown);
     let (_, name, from, to) = &marks[0];
