@@ -421,11 +421,9 @@ impl Way {
                 told.unwrap_or_else(|_| Json::from(format!("the provider answered {status}")))
             }
             Ok(Err(error)) => {
-                let route = self.expanding.route;
-                Json::from(told(
-                    self.expanding.app.config.shown(route.provider),
-                    &error,
-                ))
+                let provider = self.expanding.route.provider;
+                let url = self.expanding.app.config.shown(provider);
+                Json::from(told(&url, &error))
             }
             Err(fault) => Json::from(fault),
         };

@@ -207,7 +207,7 @@ fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Resp
         Ok(upstream) => upstream,
         Err(error) => {
             let url = app.config.shown(route.provider);
-            let message = send::told(url, &error);
+            let message = send::told(&url, &error);
             tracing::warn!(message);
             if let Some(mut record) = record {
                 record.entry.fault.get_or_insert_with(|| message.clone());

@@ -1,7 +1,5 @@
 //! Sends a request to its provider.
 
-use std::fmt::Display;
-
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 
@@ -46,7 +44,7 @@ pub(crate) fn is_refused(sent: &Sent) -> bool {
 }
 
 /// Returns why there is no answer from a provider. `url` is its URL as users see it.
-pub(crate) fn told(url: impl Display, error: &reqwest::Error) -> String {
+pub(crate) fn told(url: &str, error: &reqwest::Error) -> String {
     let cause = innermost(error);
     if error.is_connect() {
         format!("{url} cannot be reached: {cause}")

@@ -35,7 +35,7 @@ pub(crate) async fn open(
     let upstream = match request.send().await {
         Ok(upstream) => upstream,
         Err(error) => {
-            let message = send::told(app.config.shown(provider), &error);
+            let message = send::told(&app.config.shown(provider), &error);
             return answer::error(provider, StatusCode::BAD_GATEWAY, &message);
         }
     };
