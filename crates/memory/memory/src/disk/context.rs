@@ -1,5 +1,6 @@
 //! A session below its root: the list that a program gives goes in, and the list for the model comes out.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use accp_store::files::{Files, Private, create_private_folder, private};
@@ -148,6 +149,19 @@ impl<F: Files> Context<F> {
     pub fn with_root_in_commands(mut self, root: impl Into<String>) -> Self {
         self.named = Some(root.into());
         self
+    }
+
+    /// Returns the paths of the files that the session has written, below the root.
+    pub(super) fn own_files(&self) -> BTreeSet<String> {
+        let files = self.kept.iter().flat_map(|kept| &kept.files);
+        files.map(|file| file.path.clone()).collect()
+    }
+
+    /// Returns whether a file below the root may be given to the model of the session: one that the session has written,
+    /// and one that no session writes. If nothing was kept below the root, no file belongs to another session.
+    pub(super) fn may_show(&self, path: &str) -> bool {
+        let is_shared = Path::new(path).starts_with(INTERMEDIATE);
+        is_shared || !self.is_there() || self.own_files().contains(path)
     }
 
     fn is_there(&self) -> bool {
