@@ -240,8 +240,8 @@ fn an_input_that_was_cut_is_found_whatever_the_file_has_now() {
     }
 }
 
-/// Lets another session move a result to a file and sum up below a root. Returns the path of the file.
-fn other_session(root: &Path, session: &SessionId) -> String {
+/// Lets another session move a result to a file and sum up below a root. Returns the path of the file, and the list.
+fn other_session(root: &Path, session: &SessionId) -> (String, MessageList) {
     let rows: Vec<_> = (0..900)
         .map(|nest| format!("nest {nest} has {} eggs", nest % 7))
         .collect();
@@ -259,8 +259,8 @@ fn other_session(root: &Path, session: &SessionId) -> String {
     let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
     let mut context = Context::open(root, session.clone()).unwrap();
     let done = context.compress(&list, &options, &mut ()).unwrap();
-    context.resume(&options).unwrap();
-    done.events[0].files[0].clone()
+    let list = context.resume(&options).unwrap();
+    (done.events[0].files[0].clone(), list)
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn a_model_is_given_nothing_of_another_session_of_its_root() {
     let root = root();
     let ours = offloaded(root.path());
     let other = SessionId::new("other").unwrap();
-    let theirs = other_session(root.path(), &other);
+    let (theirs, list) = other_session(root.path(), &other);
     let archive = "cache/conversations/other_full.md";
     assert!(root.path().join(archive).exists());
     let recover = |session: &SessionId, topic: &str, exact: bool| {
@@ -291,17 +291,30 @@ fn a_model_is_given_nothing_of_another_session_of_its_root() {
     };
     let stranger = SessionId::new("stranger").unwrap();
     for (session, path) in [
-        (&id(), &*theirs),
+        (&id(), theirs.as_str()),
         (&id(), archive),
-        (&other, &*ours),
+        (&other, ours.as_str()),
         (&stranger, archive),
     ] {
         let error = read(session, path).unwrap_err().to_string();
         assert!(error.contains("is not a file of this session"), "{error}");
     }
-    for (session, path) in [(&id(), &*ours), (&other, &*theirs), (&other, archive)] {
+    for (session, path) in [
+        (&id(), ours.as_str()),
+        (&other, theirs.as_str()),
+        (&other, archive),
+    ] {
         assert!(read(session, path).is_ok(), "{path}");
     }
+    // A session that goes on with a list is given the files that the list names.
+    let window = Window::of(8_000).unwrap();
+    let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
+    let mut context = Context::open(root.path(), stranger.clone()).unwrap();
+    context.compress(&list, &options, &mut ()).unwrap();
+    drop(context);
+    assert!(read(&stranger, archive).is_ok());
+    assert!(recover(&stranger, "GULL-7", true).contains("GULL-7"));
+    assert!(read(&stranger, ours.as_str()).is_err());
 }
 
 #[test]
