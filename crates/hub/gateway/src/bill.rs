@@ -12,6 +12,9 @@ use crate::usage::Usage;
 /// of the list was: read from the cache, if it was. Tokens in new messages are billed as the end of the list was. If
 /// this request changes messages that were sent before, the other list would have been read from the cache. With the
 /// other list, there would have been only the last turn.
+///
+/// If a later turn fails, the turns before it have brought nothing. Then the plain list costs what the original request
+/// has cost, if that followed, or else nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Bill {
     /// What the list that was sent has cost.
@@ -42,14 +45,7 @@ impl Bill {
     /// Makes the bill of a request from the counts of its turns. The first turn is the one that is compared with the
     /// other list.
     pub(crate) fn of(turns: &[Usage], prices: &Prices, removed: Removed) -> Self {
-        let cost_of = |usage: &Usage| {
-            let write = usage.written as f64 * prices.write + usage.hourly as f64 * prices.hourly();
-            usage.input as f64
-                + write
-                + usage.read as f64 * prices.read
-                + usage.output as f64 * prices.output
-        };
-        let cost = turns.iter().map(cost_of).sum();
+        let cost = turns.iter().map(|usage| cost_of(usage, prices)).sum();
         let Some((first, last)) = turns.first().zip(turns.last()) else {
             return Self::default();
         };
@@ -63,7 +59,7 @@ impl Bill {
         let of_end = if first.written > 0 { prices.write } else { 1.0 };
         let of_beginning = if first.read > 0 { prices.read } else { of_end };
         let difference = scale * (removed.old as f64 * of_beginning + removed.new as f64 * of_end);
-        let input = cost_of(first) - first.output as f64 * prices.output;
+        let input = cost_of(first, prices) - first.output as f64 * prices.output;
         let other = match removed.step {
             Some((tokens, before)) => {
                 let of_before = if removed.is_sent {
@@ -89,6 +85,27 @@ impl Bill {
             changed,
         }
     }
+
+    /// Makes the bill of a request whose turns have brought the client no answer. `original` is the count of the
+    /// original request, if that followed and was answered: the plain list would have cost that alone. Without an
+    /// answer, the client has to ask again, and the plain list costs nothing until then.
+    pub(crate) fn of_failed(turns: &[Usage], original: Option<&Usage>, prices: &Prices) -> Self {
+        let cost = turns.iter().map(|usage| cost_of(usage, prices)).sum();
+        Self {
+            cost,
+            plain: original.map_or(0.0, |usage| cost_of(usage, prices)),
+            changed: cost,
+        }
+    }
+}
+
+/// Returns what a turn has cost.
+fn cost_of(usage: &Usage, prices: &Prices) -> f64 {
+    let write = usage.written as f64 * prices.write + usage.hourly as f64 * prices.hourly();
+    usage.input as f64
+        + write
+        + usage.read as f64 * prices.read
+        + usage.output as f64 * prices.output
 }
 
 #[cfg(test)]

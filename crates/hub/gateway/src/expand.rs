@@ -24,7 +24,7 @@ use crate::lock::lock;
 use crate::plan::{Asked, Plan, Reading};
 use crate::record::Record;
 use crate::route::Route;
-use crate::send::{Sent, innermost, send};
+use crate::send::{Sent, is_refused, send, told};
 use crate::state::App;
 use crate::tool::{self, Call, Shown, TURNS};
 use crate::usage::Watch;
@@ -223,21 +223,32 @@ impl Expanding {
                 match piece {
                     Ok(piece) => self.feed(&mut weave, &piece),
                     Err(error) => {
+                        self.record.breaks();
                         let seen = weave.broken().into();
                         return (Whole::Broken(seen, io::Error::other(error)), self.record);
                     }
                 };
             }
             match weave.next() {
-                Next::Breaks => return (Whole::Answer(weave.broken().into()), self.record),
+                Next::Breaks => {
+                    self.record.breaks();
+                    return (Whole::Answer(weave.broken().into()), self.record);
+                }
                 Next::Ends(calls) => {
                     let seen = self.close(&mut weave, &calls).await;
                     return (Whole::Answer(seen), self.record);
                 }
                 Next::Reads(calls) => match self.read_on(&mut weave, calls).await {
                     Ok(Ok(next)) if Kind::of(&next, false) == Some(Kind::Whole) => answer = next,
-                    Ok(failed) => return (Whole::Failed(failed), self.record),
+                    Ok(failed) => {
+                        let status = failed.as_ref().map(reqwest::Response::status);
+                        if !is_refused(&failed) && !status.is_ok_and(|status| status.is_success()) {
+                            self.record.breaks();
+                        }
+                        return (Whole::Failed(failed), self.record);
+                    }
                     Err(fault) => {
+                        self.record.breaks();
                         self.record.entry.fault = Some(fault);
                         return (Whole::Answer(weave.broken().into()), self.record);
                     }
@@ -253,14 +264,18 @@ impl Expanding {
         weave.feed(piece)
     }
 
-    /// Reads the lines that the model asks for.
+    /// Reads the lines that the model asks for. All calls of a turn together get at most [`tool::MOST`] tokens, and no
+    /// more than their share of the window.
     fn lines(&self, calls: Vec<Call>, is_last: bool) -> Vec<(Call, Shown)> {
         let session = lock(&self.reading.session);
         let read = |name: &str, from, to| session.lines(self.branch, name, from, to);
+        let window = self.app.config.window;
+        let most = window.map_or(tool::MOST, |window| tool::MOST.min(window / tool::SHARE));
+        let most = most / calls.len().max(1) as u64;
         let calls = calls.into_iter();
         calls
             .map(|call| {
-                let shown = tool::answer(&call.arguments, is_last, read);
+                let shown = tool::answer(&call.arguments, is_last, most, read);
                 (call, shown)
             })
             .collect()
@@ -358,6 +373,7 @@ impl Way {
             self.turn(Vec::new()).await
         } else {
             self.is_closed = true;
+            self.expanding.record.breaks();
             self.weave.broken().into()
         };
         // If the turn was not the last one, the next answer is on its way.
@@ -379,6 +395,7 @@ impl Way {
                 return seen.into();
             }
             Next::Breaks => {
+                self.expanding.record.breaks();
                 seen.extend(self.weave.broken());
                 self.is_closed = true;
                 return seen.into();
@@ -403,9 +420,14 @@ impl Way {
                 let told = serde_json::from_slice(&told);
                 told.unwrap_or_else(|_| Json::from(format!("the provider answered {status}")))
             }
-            Ok(Err(error)) => Json::from(innermost(&error)),
+            Ok(Err(error)) => {
+                let provider = self.expanding.route.provider;
+                let url = self.expanding.app.config.shown(provider);
+                Json::from(told(&url, &error))
+            }
             Err(fault) => Json::from(fault),
         };
+        self.expanding.record.breaks();
         self.expanding.record.entry.fault = Some(format!("a later turn failed: {error}"));
         seen.extend(self.weave.error(&error));
         self.is_over = true;

@@ -13,7 +13,6 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
-use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse as _, Response};
@@ -25,7 +24,6 @@ use tokio::net::TcpListener;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 
-use crate::answer;
 use crate::branches::Branches;
 use crate::config::{Config, Keep, Policy};
 use crate::ledger::{Ledger, LedgerError};
@@ -33,6 +31,7 @@ use crate::proxy;
 use crate::report::{By, Report};
 use crate::route::Provider;
 use crate::state::{App, Writer};
+use crate::{answer, origin};
 
 /// How long the gateway waits for answers under way when it ends.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -237,18 +236,8 @@ fn client(config: &Config, for_sockets: bool) -> Result<reqwest::Client, String>
 /// under another host name.
 async fn for_this_machine(request: Request, next: Next) -> Response {
     let headers = request.headers();
-    let host = headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok());
-    // HTTP/2 has the host in the URI.
-    let authority = request.uri().authority().map(Authority::as_str);
-    let host = host.or(authority).unwrap_or_default();
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let is_address = name
-        .trim_matches(['[', ']'])
-        .parse::<std::net::IpAddr>()
-        .is_ok();
-    if (is_address || name == "localhost") && !headers.contains_key(header::ORIGIN) {
+    let host = origin::host(headers, request.uri());
+    if origin::is_address(host) && !headers.contains_key(header::ORIGIN) {
         return next.run(request).await;
     }
     let message = "expected an address or localhost as the host, and no page of another site";

@@ -42,6 +42,7 @@ mod list;
 mod lock;
 mod mark;
 mod open;
+mod origin;
 mod plan;
 mod prices;
 mod proxy;

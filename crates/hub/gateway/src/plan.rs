@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use accp_memory::{Form, MessageList, Promise, Report, Why};
+use accp_memory::{Form, Formed, MessageList, Promise, Report, Why};
 use axum::http::HeaderMap;
 use serde_json::Value as Json;
 use time::OffsetDateTime;
@@ -183,14 +183,12 @@ impl Branches {
         plan.sent = report.sent;
         plan.removed = removed(&report, plan.given, had, policy.changes());
         if let Some(told) = told(&report) {
-            let is_warm = report
-                .step
-                .as_ref()
-                .is_some_and(|step| step.why != Why::Free);
+            let why = report.step.as_ref().map(|step| step.why);
+            let is_warm = why.is_some_and(|why| why != Why::Free);
             if !policy.changes() {
                 // A cache keeps no list below its minimum.
                 let same = Some(report.same).filter(|same| *same >= prices.minimum);
-                plan.removed.step = Some((report.sent, same.unwrap_or(0)));
+                plan.removed.step = why.map(|_| (report.sent, same.unwrap_or(0)));
                 plan.note = Some(format!("it would be {told}"));
                 return Ok(plan);
             }
@@ -291,24 +289,35 @@ fn removed(report: &Report, given: u64, had: usize, is_sent: bool) -> Removed {
 
 /// Returns what leaves a list and why, if something does.
 fn told(report: &Report) -> Option<String> {
-    let step = report.step.as_ref()?;
-    let why = match step.why {
-        Why::Free => "free",
-        Why::Forced => "forced",
-        Why::Pays => "pays",
-    };
-    let tokens = step.cut.iter().map(|cut| cut.before - cut.after);
-    let tokens: u64 = tokens.sum();
-    let left = report.left;
-    Some(format!(
-        "{why}: {} results lose {tokens} tokens, messages before {left} have left",
-        step.cut.len()
-    ))
+    let lost = |cuts: &[Formed]| -> u64 { cuts.iter().map(|cut| cut.before - cut.after).sum() };
+    let new = (!report.cut.is_empty()).then(|| {
+        format!(
+            "at first sight: {} new results show only their ends and lose {} tokens",
+            report.cut.len(),
+            lost(&report.cut)
+        )
+    });
+    // A large new result may bring the tool, so that the list changes without another cut.
+    let brings = |why: Why, cuts: &[Formed]| why == Why::Pays && cuts.is_empty() && new.is_some();
+    let step = report.step.as_ref();
+    let step = step.filter(|step| !brings(step.why, &step.cut));
+    let step = step.map(|step| {
+        let why = match step.why {
+            Why::Free => "free",
+            Why::Forced => "forced",
+            Why::Pays => "pays",
+        };
+        let (results, tokens, left) = (step.cut.len(), lost(&step.cut), report.left);
+        format!("{why}: {results} results lose {tokens} tokens, messages before {left} have left")
+    });
+    let parts: Vec<String> = step.into_iter().chain(new).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// Returns the event of a list that gets shorter, as JSON.
 fn event(session: &str, branch: i64, told: &str, report: &Report) -> String {
     let cut = report.step.iter().flat_map(|step| &step.cut);
+    let cut = cut.chain(&report.cut);
     let cut: Vec<Json> = cut
         .map(|cut| serde_json::json!({ "message": cut.message, "result": cut.result, "before": cut.before, "after": cut.after }))
         .collect();

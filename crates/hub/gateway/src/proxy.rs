@@ -20,10 +20,10 @@ use crate::expand::{self, Expanding, Kind, Whole};
 use crate::headers;
 use crate::record::Record;
 use crate::route::{self, Route};
-use crate::send::{self, Sent, innermost, send};
+use crate::send::{self, Sent, send};
 use crate::state::{App, now};
 use crate::usage::Watch;
-use crate::{answer, tunnel};
+use crate::{answer, origin, tunnel};
 
 /// The header that names the session of an answer.
 const SESSION: HeaderName = HeaderName::from_static("x-accp-session");
@@ -40,6 +40,10 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
     let route = Route::of(&parts.method, parts.uri.path(), &parts.headers);
     if let Some((status, message)) = route::misled(parts.uri.path()) {
         return answer::error(route.provider, status, &message);
+    }
+    let is_loopback = app.config.listen.ip().is_loopback();
+    if let Some(message) = origin::refused(&parts.headers, &parts.uri, is_loopback) {
+        return answer::error(route.provider, StatusCode::FORBIDDEN, &message);
     }
     let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let url = format!("{}{path}", app.config.upstream(route.provider));
@@ -203,7 +207,7 @@ fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Resp
         Ok(upstream) => upstream,
         Err(error) => {
             let url = app.config.shown(route.provider);
-            let message = format!("{url} cannot be reached: {}", innermost(&error));
+            let message = send::told(&url, &error);
             tracing::warn!(message);
             if let Some(mut record) = record {
                 record.entry.fault.get_or_insert_with(|| message.clone());

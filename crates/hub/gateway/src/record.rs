@@ -25,6 +25,10 @@ pub(crate) struct Record {
     pub(crate) watch: Option<Watch>,
     /// The counts of the turns so far.
     turns: Vec<Usage>,
+    /// How many turns there were before the original request, if that followed.
+    original: Option<usize>,
+    /// Whether a later turn has failed, so that the client has no answer.
+    is_lost: bool,
 }
 
 impl Record {
@@ -56,6 +60,8 @@ impl Record {
             branch: (0, 0, false),
             watch: None,
             turns: Vec::new(),
+            original: None,
+            is_lost: false,
         }
     }
 
@@ -87,10 +93,16 @@ impl Record {
         self.turns.extend(told.usage);
     }
 
+    /// Notes that the answer has broken off. If the model has read lines before, that has brought the client nothing.
+    pub(crate) fn breaks(&mut self) {
+        self.is_lost = self.entry.turns > 0;
+    }
+
     /// Notes that the provider refused the changed request, and got the original. `original` is the status of its answer to
     /// that one, if it answered.
     pub(crate) fn refused(&mut self, original: Option<StatusCode>) {
         self.entry.repeated = true;
+        self.original = Some(self.turns.len());
         self.entry.fault = Some("the provider refused the changed request with 400".to_owned());
         self.entry.sent_digest.clone_from(&self.entry.given_digest);
         self.removed = Removed::default();
@@ -129,7 +141,13 @@ impl Drop for Record {
         self.turn();
         let prices = Prices::of(self.route.provider, &self.entry.model);
         if !self.turns.is_empty() {
-            let bill = Bill::of(&self.turns, prices, self.removed);
+            let original = self.original.filter(|before| *before > 0);
+            let bill = if self.is_lost || original.is_some() {
+                let original = original.and_then(|before| self.turns.get(before));
+                Bill::of_failed(&self.turns, original, prices)
+            } else {
+                Bill::of(&self.turns, prices, self.removed)
+            };
             let mut usage = Usage::default();
             self.turns.iter().for_each(|turn| usage.add(turn));
             self.entry.usage = Some(usage);

@@ -43,8 +43,20 @@ pub(crate) fn is_refused(sent: &Sent) -> bool {
     sent.is_ok_and(|sent| sent.status() == StatusCode::BAD_REQUEST)
 }
 
+/// Returns why there is no answer from a provider. `url` is its URL as users see it.
+pub(crate) fn told(url: &str, error: &reqwest::Error) -> String {
+    let cause = innermost(error);
+    if error.is_connect() {
+        format!("{url} cannot be reached: {cause}")
+    } else {
+        format!(
+            "{url} broke off before its answer: {cause}; it may have taken the request, and may bill it"
+        )
+    }
+}
+
 /// Returns the text of the innermost cause of an error, because the text of the error itself names only the URL.
-pub(crate) fn innermost(error: &reqwest::Error) -> String {
+fn innermost(error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -1,6 +1,8 @@
 //! The tool that shows what left a list: its definition in a request, and the results of its calls.
 
+use accp_frame::TokenCounter as _;
 use accp_memory::{Form, Memory};
+use accp_tokens::Bpe;
 use serde_json::{Value as Json, json};
 
 use crate::splice;
@@ -10,6 +12,13 @@ pub(crate) const NAME: &str = "memory_read";
 
 /// The most turns of a model within one answer in which the gateway shows it lines.
 pub(crate) const TURNS: usize = 3;
+
+/// The most tokens of lines that one turn of a model gets, and the largest share of a window for them.
+pub(crate) const MOST: u64 = 4_000;
+pub(crate) const SHARE: u64 = 4;
+
+/// Where a model finds what it can ask for.
+const WHERE: &str = "the marks in the list say names and lines";
 
 /// Follows the lines that the model gets in the last of these turns.
 const LAST: &str = "\n[these were the last lines of this turn; go on with what is there]";
@@ -70,39 +79,108 @@ pub(crate) fn is_structured(json: &Json) -> bool {
     kinds.any(|kind| kind != "text")
 }
 
-/// Returns the result of a call. `read` returns lines by the name of a tool's result, the first line and the last
-/// line.
+/// Returns the result of a call, with as many of the lines as `most` tokens have room for. `read` returns lines by the
+/// name of a tool's result, the first line and the last line.
 pub(crate) fn answer(
     arguments: &Json,
     is_last: bool,
+    most: u64,
     read: impl Fn(&str, usize, usize) -> Option<String>,
 ) -> Shown {
-    let name = match &arguments["result"] {
-        Json::String(name) => name.clone(),
-        Json::Number(number) => number.to_string(),
-        _ => String::new(),
-    };
-    let line = |key: &str| {
-        let value = &arguments[key];
-        let text = value.as_str().and_then(|text| text.trim().parse().ok());
-        value.as_u64().or(text)
-    };
-    let from = line("from").unwrap_or(1);
-    let to = line("to").unwrap_or(u64::MAX);
-    let [from, to] = [from, to].map(|line| usize::try_from(line).unwrap_or(usize::MAX));
     let end = if is_last { LAST } else { "" };
-    match read(&name, from, to) {
-        Some(lines) => Shown {
-            text: lines + end,
-            is_error: false,
-        },
-        None => Shown {
-            text: format!(
-                "no lines {from} to {to} of {name:?} are left out here; the marks in the list say names and lines{end}"
-            ),
-            is_error: true,
-        },
+    let found = asked(arguments).and_then(|asked| found(asked, most, read));
+    let is_error = found.is_err();
+    let (Ok(text) | Err(text)) = found;
+    Shown {
+        text: text + end,
+        is_error,
     }
+}
+
+/// What a call asks for: the name of a result or of a message, the first line and the last one.
+type Asked = (String, usize, usize);
+
+/// Reads the arguments of a call. A call without numbers asks for all lines.
+///
+/// # Errors
+/// Which argument is missing or wrong.
+fn asked(arguments: &Json) -> Result<Asked, String> {
+    let name = match &arguments["result"] {
+        Json::String(name) if !name.trim().is_empty() => name.clone(),
+        Json::Number(number) => number.to_string(),
+        _ => {
+            return Err(format!(
+                "{NAME} needs the argument `result`: the name that a mark in the list says; `from` and `to` are the numbers of the first and the last line"
+            ));
+        }
+    };
+    let line = |key: &str, other: usize| -> Result<usize, String> {
+        let value = &arguments[key];
+        if value.is_null() {
+            return Ok(other);
+        }
+        let text = value.as_str().and_then(|text| text.trim().parse().ok());
+        let line: Option<u64> = value.as_u64().or(text);
+        match line {
+            Some(line) if line > 0 => Ok(usize::try_from(line).unwrap_or(usize::MAX)),
+            _ => Err(format!(
+                "`{key}` is the number of a line, counted from 1; found {value}"
+            )),
+        }
+    };
+    let (from, to) = (line("from", 1)?, line("to", usize::MAX)?);
+    if from > to {
+        return Err(format!(
+            "`from` is the first line and `to` is the last one, but {from} comes after {to}"
+        ));
+    }
+    Ok((name, from, to))
+}
+
+/// Returns the lines that a call asks for, up to `most` tokens, and how to get the next ones.
+///
+/// # Errors
+/// Why there are no such lines.
+fn found(
+    (name, from, to): Asked,
+    most: u64,
+    read: impl Fn(&str, usize, usize) -> Option<String>,
+) -> Result<String, String> {
+    let Some(lines) = read(&name, from, to) else {
+        let all = read(&name, 1, usize::MAX);
+        return Err(match all {
+            Some(all) => {
+                let last = all.split('\n').count();
+                format!("{name:?} has lines 1 to {last}, and none from {from} on")
+            }
+            None if to == usize::MAX => {
+                format!("nothing named {name:?} is left out here; {WHERE}")
+            }
+            None => format!("no lines {from} to {to} of {name:?} are left out here; {WHERE}"),
+        });
+    };
+    let all: Vec<&str> = lines.split('\n').collect();
+    let counter = Bpe::o200k_base();
+    let mut room = most;
+    let fitting = all.iter().take_while(|line| {
+        let tokens = counter.count(line) as u64 + 1;
+        let fits = tokens <= room;
+        room = room.saturating_sub(tokens);
+        fits
+    });
+    // A line is shown as a whole, so one line is shown in any case.
+    let shown = fitting.count().max(1);
+    if shown == all.len() {
+        return Ok(lines);
+    }
+    let last = from + all.len() - 1;
+    let next = from + shown;
+    let named = Json::from(&*name);
+    Ok(format!(
+        "{}\n[lines {from}-{} of {name}, at most {most} tokens at once; {NAME}({named}, {next}, {last}) shows the next ones]",
+        all[..shown].join("\n"),
+        next - 1,
+    ))
 }
 
 /// Returns the messages that give a model the results of its calls.
@@ -142,14 +220,79 @@ mod tests {
         let read = |name: &str, from: usize, to: usize| {
             (name == "7" && from <= 2).then(|| format!("{from}-{}", to.min(9)))
         };
-        let text = |arguments: Json| answer(&arguments, false, read).text;
+        let text = |arguments: Json| answer(&arguments, false, MOST, read).text;
         assert_eq!(text(json!({"result": "7", "from": 1, "to": 4})), "1-4");
         assert_eq!(text(json!({"result": 7, "from": "2", "to": " 3"})), "2-3");
         assert_eq!(text(json!({"result": "7"})), "1-9");
-        let none = answer(&json!({"result": "8", "from": 1, "to": 2}), true, read);
+        let none = answer(
+            &json!({"result": "8", "from": 1, "to": 2}),
+            true,
+            MOST,
+            read,
+        );
         assert!(none.is_error && none.text.starts_with("no lines 1 to 2 of \"8\""));
         assert!(none.text.ends_with(LAST));
-        assert!(answer(&Json::Null, false, read).is_error);
+        assert!(answer(&Json::Null, false, MOST, read).is_error);
+    }
+
+    #[test]
+    fn wrong_arguments_are_named() {
+        let read = |name: &str, from: usize, to: usize| {
+            let lines: Vec<String> = (1..=60).map(|n| format!("line {n}")).collect();
+            let lines = lines.get(from.checked_sub(1)?..to.min(60))?;
+            (name == "7" && !lines.is_empty()).then(|| lines.join("\n"))
+        };
+        for (arguments, told) in [
+            (json!({}), "needs the argument `result`"),
+            (json!("x"), "needs the argument `result`"),
+            (json!({"result": ""}), "needs the argument `result`"),
+            (
+                json!({"result": "7", "from": 50, "to": 5}),
+                "but 50 comes after 5",
+            ),
+            (json!({"result": "7", "from": 0}), "`from` is the number"),
+            (json!({"result": "7", "to": "x"}), "found \"x\""),
+            (
+                json!({"result": "7", "from": 61}),
+                "\"7\" has lines 1 to 60, and none from 61 on",
+            ),
+            (json!({"result": "8"}), "nothing named \"8\""),
+        ] {
+            let shown = answer(&arguments, false, MOST, read);
+            assert!(
+                shown.is_error && shown.text.contains(told),
+                "{arguments}: {}",
+                shown.text
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_names_the_next_lines() {
+        let lines: Vec<String> = (1..=60).map(|n| format!("line {n}")).collect();
+        let read = |_: &str, from: usize, to: usize| {
+            let lines = lines.get(from.checked_sub(1)?..to.min(60))?;
+            (!lines.is_empty()).then(|| lines.join("\n"))
+        };
+        let (mut from, mut seen) = (3_u64, Vec::new());
+        loop {
+            let call = json!({"result": "message 7", "from": from, "to": 50});
+            let text = answer(&call, false, 100, read).text;
+            let Some((shown, mark)) = text.split_once("\n[lines ") else {
+                seen.extend(text.lines().map(str::to_owned));
+                break;
+            };
+            seen.extend(shown.lines().map(str::to_owned));
+            let (_, next) = mark.split_once("memory_read(\"message 7\", ").unwrap();
+            let (next, end) = next.split_once(", ").unwrap();
+            assert_eq!(end, "50) shows the next ones]");
+            from = next.parse().unwrap();
+        }
+        assert_eq!(seen, lines[2..50]);
+        // A line that is longer than an answer is shown whole.
+        let long = |_: &str, _: usize, _: usize| Some("word ".repeat(900));
+        let text = answer(&json!({"result": "7"}), false, 100, long).text;
+        assert_eq!(text, "word ".repeat(900));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use hyper_util::rt::TokioIo;
 
 use crate::route::Provider;
 use crate::state::App;
-use crate::{answer, headers};
+use crate::{answer, headers, send};
 
 /// Opens a WebSocket at the provider, and joins it with the WebSocket of the client.
 pub(crate) async fn open(
@@ -35,7 +35,7 @@ pub(crate) async fn open(
     let upstream = match request.send().await {
         Ok(upstream) => upstream,
         Err(error) => {
-            let message = format!("{} cannot be reached: {error}", app.config.shown(provider));
+            let message = send::told(&app.config.shown(provider), &error);
             return answer::error(provider, StatusCode::BAD_GATEWAY, &message);
         }
     };

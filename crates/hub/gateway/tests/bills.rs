@@ -1,9 +1,11 @@
 //! Tests of the bill in the ledger. They compare it with the bill of a twin whose requests are sent as they are.
 
-use accp_gateway::{By, Config, Ledger, Policy, Report};
+use accp_gateway::{By, Config, Ledger, Policy, Prices, Provider, Report};
 use serde_json::Value as Json;
 
+use crate::client::{Api, reads, says};
 use crate::conversation::{Bench, messages, request};
+use crate::upstream::{Billed, Mood};
 
 /// Sends a growing conversation, and returns the ledger.
 async fn grown(policy: Policy, lists: &[Json]) -> Ledger {
@@ -160,4 +162,52 @@ async fn a_table_for_people_has_a_line_for_each_row() {
         "{text}"
     );
     assert!(text.contains("tokens of plain input"), "{text}");
+}
+
+/// A turn in which the model has read lines brings nothing if the next turn fails. So the plain bill is that of the
+/// original request, if that follows. If it does not, the client has to ask again, and the plain bill is nothing.
+#[tokio::test]
+async fn turns_before_a_failed_one_save_nothing() {
+    let prices = Prices::of(Provider::Anthropic, "claude-m");
+    let cost = |billed: &Billed| {
+        let written = (billed.written - billed.hourly) as f64 * prices.write;
+        let hourly = billed.hourly as f64 * prices.hour.unwrap();
+        let read = billed.read as f64 * prices.read;
+        billed.input as f64 + written + hourly + read + billed.output as f64 * prices.output
+    };
+    for (mood, status, turns) in [(Mood::Refuses(0), 200, 2), (Mood::Busy, 429, 1)] {
+        let config = Config {
+            policy: Policy::Save,
+            window: Some(6_000),
+            ..Config::default()
+        };
+        let mut bench = Bench::with(config).await;
+        bench
+            .upstream
+            .says([vec![reads("c0", 20, 20)], vec![says("It is free.")]]);
+        bench.upstream.is_first([Mood::Well, mood]);
+        let body = Api::Messages
+            .body(&Api::Messages.list(6), false)
+            .to_string();
+        let answer = bench.post("/v1/messages", "k1", body).await;
+        assert_eq!(answer.status(), status);
+        answer.bytes().await.unwrap();
+        let billed = bench
+            .upstream
+            .got()
+            .iter()
+            .filter_map(|got| got.billed)
+            .collect::<Vec<_>>();
+        assert_eq!(billed.len(), turns, "{billed:?}");
+        let entry = bench.stop().await.entries(None).unwrap().remove(0);
+        let bill = entry.bill.unwrap();
+        let whole: f64 = billed.iter().map(cost).sum();
+        let plain = billed.get(1).map_or(0.0, cost);
+        assert!((bill.cost - whole).abs() < 1e-6, "{bill:?} {billed:?}");
+        assert!((bill.plain - plain).abs() < 1e-6, "{bill:?} {billed:?}");
+        // The counts are those of all turns.
+        let output: u64 = billed.iter().map(|billed| billed.output).sum();
+        assert_eq!(entry.usage.unwrap().output, output);
+        assert_eq!((entry.turns, entry.repeated), (1, turns == 2));
+    }
 }

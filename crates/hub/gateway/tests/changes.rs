@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use accp_gateway::{Config, Gateway, GatewayError, Keep, Policy};
+use accp_gateway::{By, Config, Gateway, GatewayError, Keep, Policy, Report};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
@@ -244,4 +244,33 @@ async fn parts_of_prompts_are_sealed_under_a_key() {
             .unwrap_err();
         assert!(refused.to_string().contains(why), "{refused}");
     }
+}
+
+/// A large new result may show only its ends before the model has ever seen it. The row, the report and the stream of
+/// events say so.
+#[tokio::test]
+async fn a_new_result_that_is_cut_at_first_sight_is_told() {
+    let mut bench = Bench::start(Policy::Save).await;
+    let url = bench.url("/accp/v1/gateway/events");
+    let mut events = bench.client.get(url).send().await.unwrap();
+    let mut list = messages(1);
+    let lines = (0..900).map(|n| format!("host {n} took {} ms", n * 31 % 997));
+    let text = lines.collect::<Vec<_>>().join("\n");
+    list[2]["content"][0]["content"] = text.into();
+    let got = bench.ask(&request(list)).await;
+    assert!(got.to_string().contains("of result c0 left out"), "{got}");
+    let event = events.chunk().await.unwrap().unwrap();
+    let event = std::str::from_utf8(&event).unwrap();
+    let event: Json = serde_json::from_str(event.split_once("data: ").unwrap().1).unwrap();
+    let told = event["what"].as_str().unwrap();
+    assert!(
+        told.starts_with("at first sight: 1 new results show only their ends"),
+        "{told}"
+    );
+    assert_eq!(event["cut"][0]["result"], "c0");
+    drop(events);
+    let ledger = bench.stop().await;
+    assert_eq!(ledger.entries(None).unwrap()[0].note.as_deref(), Some(told));
+    let report = Report::of(&ledger, By::Session).unwrap();
+    assert_eq!(report.notes.len(), 1, "{report:?}");
 }

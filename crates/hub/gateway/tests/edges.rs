@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::client::{Answer, Api, page, reads, says};
+use crate::client::{APIS, Answer, Api, page, reads, says};
 use crate::conversation::{Bench, builder, messages, request};
 use crate::upstream::Mood;
 
@@ -313,6 +313,56 @@ async fn a_path_that_leads_elsewhere_reaches_no_provider() {
         assert_eq!(answer.get(9..12), Some(status), "{path}: {answer}");
     }
     assert!(bench.upstream.got().is_empty());
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_reaches_no_provider() {
+    let bench = Bench::start(Policy::Append).await;
+    let send = async |api: Api, name: &str, value: &str| {
+        let request = bench.client.post(bench.url(api.path()));
+        let request = request.header("x-api-key", "k1").header(name, value);
+        let body = api.body(&api.list(1), false).to_string();
+        let answer = request.body(body).send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    for api in APIS {
+        for (name, value) in [("origin", "http://evil.example"), ("host", "evil.example")] {
+            let (status, text) = send(api, name, value).await;
+            let error: Json = serde_json::from_str(&text).unwrap();
+            assert_eq!(status, 403, "{api:?}, {name}: {text}");
+            assert_eq!(error["error"]["type"], "invalid_request_error");
+            assert!(text.contains("evil.example"), "{text}");
+        }
+    }
+    assert!(bench.upstream.got().is_empty());
+    // Pages of this machine, and programs with a browser in them, are not other sites.
+    for origin in ["http://localhost:5173", "null", "vscode-webview://0a1b"] {
+        let (status, text) = send(Api::Chat, "origin", origin).await;
+        assert_eq!(status, 200, "{origin}: {text}");
+    }
+    assert_eq!(bench.upstream.got().len(), 3);
+}
+
+#[tokio::test]
+async fn a_provider_that_breaks_off_may_have_taken_the_request() {
+    let (openai, got) = provider(vec![String::new()]).await;
+    let config = Config {
+        openai,
+        ..Config::default()
+    };
+    let mut bench = Bench::with(config).await;
+    let body = Api::Chat.body(&Api::Chat.list(1), false).to_string();
+    let seen = bench.post(Api::Chat.path(), "k1", body).await;
+    assert_eq!(seen.status(), 502);
+    let text = seen.text().await.unwrap();
+    assert!(
+        text.contains("broke off before its answer") && text.contains("may have taken the request"),
+        "{text}"
+    );
+    assert_eq!(got.lock().unwrap().len(), 1, "it is not sent twice");
+    let entries = bench.stop().await.entries(None).unwrap();
+    let fault = entries[0].fault.as_ref().unwrap();
+    assert!(fault.contains("broke off before its answer"), "{fault}");
 }
 
 #[tokio::test]

@@ -138,6 +138,43 @@ async fn the_model_reads_what_has_left_and_the_client_sees_one_answer() {
 }
 
 #[tokio::test]
+async fn lines_that_are_asked_for_come_whole_and_the_next_ones_are_named() {
+    for api in APIS {
+        let bench = bench(Policy::Save).await;
+        let mut list = api.list(6);
+        bench.upstream.says([
+            vec![reads("c0", 1, 120), reads("c1", 1, 120)],
+            vec![says("More.")],
+        ]);
+        let answer = ask(&bench, api, &list, false).await;
+        let lists = sent(&bench, api);
+        // Both calls share the bound of a turn, so each gets a part of its lines.
+        let first = results(&lists[1][lists[0].len()..]);
+        let (_, next) = first.split_once("memory_read(\\\"c0\\\", ").unwrap();
+        let (next, end) = next.split_once(", ").unwrap();
+        assert!(
+            end.starts_with("120) shows the next ones]"),
+            "{api:?}: {first}"
+        );
+        assert!(!first.contains("left out"), "{api:?}: {first}");
+        list.extend(answer.items);
+        list.push(json!({"role": "user", "content": "And the rest?"}));
+        let next = next.parse().unwrap();
+        bench
+            .upstream
+            .says([vec![reads("c0", next, 120)], vec![says("All.")]]);
+        ask(&bench, api, &list, false).await;
+        let lists = sent(&bench, api);
+        let second = results(&lists[3][lists[2].len()..]);
+        assert!(!second.contains("shows the next ones"), "{api:?}: {second}");
+        for (at, line) in (1..).zip(page(0).lines()) {
+            let shown = if at < next { &first } else { &second };
+            assert!(shown.contains(line), "{api:?}, line {at}: {shown}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_call_beside_those_of_the_client_waits_for_theirs() {
     for (api, is_stream) in APIS.into_iter().flat_map(|api| [(api, false), (api, true)]) {
         let case = format!("{api:?}, stream {is_stream}");

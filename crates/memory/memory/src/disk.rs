@@ -4,6 +4,7 @@ mod cold;
 mod context;
 mod error;
 pub mod index;
+mod named;
 pub mod read;
 pub mod tools;
 mod writer;

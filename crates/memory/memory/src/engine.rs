@@ -20,6 +20,7 @@ mod refer;
 mod report;
 mod result;
 mod shapes;
+mod shown;
 mod step;
 mod table;
 mod tool;
@@ -65,7 +66,7 @@ const LARGE: u64 = 3_000;
 ///   users and agents, arguments of calls, failed calls, texts of files that an edit has to match, and messages that
 ///   are signed or marked for a cache stay as they are. A form that could cost more at the [`Prices`] is not used.
 /// - **From then on** the result has the same bytes in every list, also after a restart
-///   ([`remember`](Self::remember)).
+///   ([`remember`](Self::remember)). What [the tool](Self::tool) has shown stays as it was shown.
 /// - **What was sent changes** only at a [`Step`], as the [`Promise`] allows. At a step, a result leaves if the same
 ///   call was made again later, and old results lose their middles.
 /// - **A mark** takes the place of lines that are left out, and says so in words: `[lines 12-30 of result call_7 left
@@ -274,14 +275,14 @@ impl Memory {
 
     /// Collects the uncut results of the list again, for later results to refer to.
     fn stand(&mut self) {
-        self.above = Above::default();
+        let mut above = Above::default();
         let messages = self.state.messages.iter().enumerate();
-        for (_, known) in messages.filter(|(at, known)| self.state.stands(*at, known)) {
-            known
-                .results
-                .iter()
-                .for_each(|result| self.above.add(result));
+        let stand = messages.filter(|(at, known)| self.state.stands(*at, known));
+        let results = stand.flat_map(|(_, known)| &known.results);
+        for result in results.filter(|result| self.shown(result).is_none()) {
+            above.add(result);
         }
+        self.above = above;
     }
 
     /// Adds the new messages, and gives their results a form.
@@ -306,21 +307,26 @@ impl Memory {
                 let mut result = KnownResult::of(name, &given);
                 let before = self.counter.count(&given.text) as u64;
                 result.tokens = before;
-                if given.may_change && !self.edits.quotes(list, &given.id) {
+                let is_shown = self.shown(&result).is_some();
+                if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
                     let sent = sent_tokens + known.tokens_sent;
                     let saved = given_tokens.saturating_sub(sent);
                     self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
                     self.preview(list, (at, self.beside.1 + sent), &given, &mut result);
                 }
-                self.above.add(&result);
+                if !is_shown {
+                    self.above.add(&result);
+                }
                 self.answered(&given, (at, index));
                 if result.tokens < before {
-                    report.forms.push(Formed {
+                    let formed = Formed {
                         message: at,
                         result: result.name.clone(),
                         before,
                         after: result.tokens,
-                    });
+                    };
+                    report.cut.extend(result.is_cut().then(|| formed.clone()));
+                    report.forms.push(formed);
                     known.tokens_sent -= before - result.tokens;
                 }
                 known.results.push(result);

@@ -12,6 +12,7 @@ mod recovery;
 mod requirements;
 mod rounds;
 mod rules;
+mod savings;
 mod second;
 mod sent;
 mod thoughts;

@@ -240,6 +240,83 @@ fn an_input_that_was_cut_is_found_whatever_the_file_has_now() {
     }
 }
 
+/// Lets another session move a result to a file and sum up below a root. Returns the path of the file, and the list.
+fn other_session(root: &Path, session: &SessionId) -> (String, MessageList) {
+    let rows: Vec<_> = (0..900)
+        .map(|nest| format!("nest {nest} has {} eggs", nest % 7))
+        .collect();
+    let function = json!({ "name": "get_nests", "arguments": "{}" });
+    let list = json!([
+        { "role": "user", "content": "Count the eggs. The key of the hide is GULL-7." },
+        { "role": "assistant", "content": null,
+          "tool_calls": [{ "id": "c1", "type": "function", "function": function }] },
+        { "role": "tool", "tool_call_id": "c1", "content": rows.join("\n") },
+        { "role": "assistant", "content": "I count." },
+        { "role": "user", "content": "Go on." },
+    ]);
+    let list = MessageList::read(&list.to_string(), None).unwrap();
+    let window = Window::of(8_000).unwrap();
+    let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
+    let mut context = Context::open(root, session.clone()).unwrap();
+    let done = context.compress(&list, &options, &mut ()).unwrap();
+    let list = context.resume(&options).unwrap();
+    (done.events[0].files[0].clone(), list)
+}
+
+#[test]
+fn a_model_is_given_nothing_of_another_session_of_its_root() {
+    let root = root();
+    let ours = offloaded(root.path());
+    let other = SessionId::new("other").unwrap();
+    let (theirs, list) = other_session(root.path(), &other);
+    let archive = "cache/conversations/other_full.md";
+    assert!(root.path().join(archive).exists());
+    let recover = |session: &SessionId, topic: &str, exact: bool| {
+        let args = json!({ "topic": topic, "exact": exact });
+        call(root.path(), session, "context_recover", &args)
+            .unwrap()
+            .text
+    };
+    for (topic, found) in [("nest 611", "nest 611 has"), ("GULL-7", "GULL-7")] {
+        for exact in [false, true] {
+            assert!(recover(&other, topic, exact).contains(found), "{topic}");
+            let text = recover(&id(), topic, exact);
+            assert!(!text.contains(found), "{topic}: {text}");
+        }
+    }
+    assert!(recover(&id(), "\"HAT611\"", true).contains("HAT611"));
+    let read = |session: &SessionId, path: &str| {
+        let args = json!({ "path": path });
+        call(root.path(), session, "context_read", &args)
+    };
+    let stranger = SessionId::new("stranger").unwrap();
+    for (session, path) in [
+        (&id(), theirs.as_str()),
+        (&id(), archive),
+        (&other, ours.as_str()),
+        (&stranger, archive),
+    ] {
+        let error = read(session, path).unwrap_err().to_string();
+        assert!(error.contains("is not a file of this session"), "{error}");
+    }
+    for (session, path) in [
+        (&id(), ours.as_str()),
+        (&other, theirs.as_str()),
+        (&other, archive),
+    ] {
+        assert!(read(session, path).is_ok(), "{path}");
+    }
+    // A session that goes on with a list is given the files that the list names.
+    let window = Window::of(8_000).unwrap();
+    let options = Options::new(&window, &Quarters, OffsetDateTime::UNIX_EPOCH);
+    let mut context = Context::open(root.path(), stranger.clone()).unwrap();
+    context.compress(&list, &options, &mut ()).unwrap();
+    drop(context);
+    assert!(read(&stranger, archive).is_ok());
+    assert!(recover(&stranger, "GULL-7", true).contains("GULL-7"));
+    assert!(read(&stranger, ours.as_str()).is_err());
+}
+
 #[test]
 fn status_says_how_full_the_window_is() {
     let root = root();

@@ -167,11 +167,13 @@ async fn shown(upstream: &Upstream, mark: &Mark, ask: &impl AsyncFn()) -> Option
         };
         let text = once(upstream, &next, ask).await?;
         let (name, from, to) = next;
-        if from > 1 && text.starts_with("no lines ") {
+        let is_behind = text.starts_with("no lines ") || text.contains(", and none from ");
+        if from > 1 && is_behind {
             // The lines begin after the end of the message, so there is nothing to read.
             continue;
         }
-        let is_cut = text.contains(" left out; memory_read(");
+        let marks = [" left out; memory_read(", " at once; memory_read("];
+        let is_cut = marks.iter().any(|mark| text.contains(mark));
         if is_cut && from < to {
             let middle = from.midpoint(to);
             open.push((name.clone(), middle + 1, to));

@@ -1,5 +1,6 @@
 //! A session below its root: the list that a program gives goes in, and the list for the model comes out.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use accp_store::files::{Files, Private, create_private_folder, private};
@@ -8,6 +9,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::cold::{Cold, StoredFile, StoredSession};
 use super::error::{ContextError, failed};
+use super::named::named;
 use super::writer::{DiskLookup, Writer};
 use crate::drift::DriftEvent;
 use crate::event::Event;
@@ -148,6 +150,24 @@ impl<F: Files> Context<F> {
     pub fn with_root_in_commands(mut self, root: impl Into<String>) -> Self {
         self.named = Some(root.into());
         self
+    }
+
+    /// Returns the paths of the files of the session, below the root: those that it has written, and those that the list
+    /// with which it began names.
+    pub(super) fn own_files(&self) -> BTreeSet<String> {
+        let mut own = BTreeSet::new();
+        if let Some(kept) = &self.kept {
+            own.extend(named(&kept.session));
+            own.extend(kept.files.iter().map(|file| file.path.clone()));
+        }
+        own
+    }
+
+    /// Returns whether a file below the root may be given to the model of the session: one of the session, and one that
+    /// no session writes. If nothing was kept below the root, no file belongs to another session.
+    pub(super) fn may_show(&self, path: &str) -> bool {
+        let is_shared = Path::new(path).starts_with(INTERMEDIATE);
+        is_shared || !self.is_there() || self.own_files().contains(path)
     }
 
     fn is_there(&self) -> bool {

@@ -32,6 +32,12 @@ pub enum ReadError {
         /// The path, as it was given.
         path: String,
     },
+    /// The file is not one of the session.
+    #[error("{path}: is not a file of this session; name one that `context_recover` gives")]
+    Foreign {
+        /// The path, as it was given.
+        path: String,
+    },
     /// There is no such file, or it cannot be read.
     #[error(
         "{path}: cannot be read: {source}; name a file that `recover` gives, and check who may read it"
@@ -131,6 +137,14 @@ pub fn read(
     Ok(Lines { text, of })
 }
 
+/// Returns whether a path has the form of one below the cache.
+pub(super) fn is_below(path: &str) -> bool {
+    let mut parts = Path::new(path).components();
+    let is_below = parts.next() == Some(Component::Normal(CACHE.as_ref()))
+        && parts.all(|part| matches!(part, Component::Normal(_)));
+    is_below && !path.contains(['\0', '\\'])
+}
+
 /// Reads a file, if its path stays below the cache, also behind links.
 fn bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
     let outside = || ReadError::Outside {
@@ -140,10 +154,7 @@ fn bytes(root: &Path, path: &str) -> Result<Vec<u8>, ReadError> {
         path: path.to_owned(),
         source,
     };
-    let mut parts = Path::new(path).components();
-    let is_below = parts.next() == Some(Component::Normal(CACHE.as_ref()))
-        && parts.all(|part| matches!(part, Component::Normal(_)));
-    if !is_below || path.contains(['\0', '\\']) {
+    if !is_below(path) {
         return Err(outside());
     }
     let cache = root.join(CACHE).canonicalize().map_err(unreadable)?;

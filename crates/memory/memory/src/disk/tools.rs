@@ -14,7 +14,7 @@ use time::format_description::well_known::Rfc3339;
 use super::context::Context;
 use super::error::ContextError;
 use super::index::{Filter, Hit, Index, IndexError, Skipped};
-use super::read::{ReadError, read};
+use super::read::{ReadError, is_below, read};
 use crate::form::Form;
 use crate::names::SessionId;
 
@@ -207,7 +207,7 @@ pub fn call(
 ) -> Result<Answer, ToolError> {
     let tool = Tool::ALL.into_iter().find(|tool| tool.name() == name);
     match tool.ok_or_else(|| ToolError::Unknown(name.to_owned()))? {
-        Tool::Read => read_lines(root, &checked(Tool::Read, arguments)?),
+        Tool::Read => read_lines(root, session, &checked(Tool::Read, arguments)?),
         Tool::Recover => recover(root, session, &checked(Tool::Recover, arguments)?),
         Tool::Status => {
             let Nothing {} = checked(Tool::Status, arguments)?;
@@ -260,7 +260,12 @@ fn wrong(tool: Tool, reason: &impl ToString) -> ToolError {
     }
 }
 
-fn read_lines(root: &Path, args: &ReadArgs) -> Result<Answer, ToolError> {
+fn read_lines(root: &Path, session: &SessionId, args: &ReadArgs) -> Result<Answer, ToolError> {
+    // A path that leads out of the cache is refused below, with another error.
+    if is_below(&args.path) && !Context::open(root, session.clone())?.may_show(&args.path) {
+        let path = args.path.clone();
+        return Err(ReadError::Foreign { path }.into());
+    }
     let (first, last) = (args.first.unwrap_or(1), args.last.unwrap_or(usize::MAX));
     let lines = read(root, &args.path, first..=last)?;
     let offset = args.offset.unwrap_or(0);
@@ -341,7 +346,7 @@ fn recover(root: &Path, session: &SessionId, args: &RecoverArgs) -> Result<Answe
     })
 }
 
-/// A search in what left the lists of a root.
+/// A search in what left the list of a session.
 #[derive(Debug, Clone)]
 pub struct Search<'s> {
     /// The text to look for.
@@ -355,8 +360,9 @@ pub struct Search<'s> {
 }
 
 impl Search<'_> {
-    /// Searches, and returns the hits, the best first, and the files that could not be searched completely. The
-    /// session must have begun. Its unfinished files are written first, so that no file is missing.
+    /// Searches in the files of a session, and returns the hits, the best first, and the files that could not be searched
+    /// completely. Files of other sessions below the root are left out. The session must have begun. Its unfinished
+    /// files are written first, so that no file is missing.
     ///
     /// # Errors
     /// When there is no such session, or the index cannot be used.
@@ -365,13 +371,21 @@ impl Search<'_> {
         root: &Path,
         session: &SessionId,
     ) -> Result<(Vec<Hit>, Vec<Skipped>), ToolError> {
-        drop(Context::open_existing(root, session.clone())?);
+        let mut own = Context::open_existing(root, session.clone())?.own_files();
+        if let Some(files) = &self.filter.files {
+            own.retain(|path| files.contains(path));
+        }
         let mut index = Index::open(root)?;
-        let skipped = index.update()?;
+        let mut skipped = index.update()?;
+        skipped.retain(|skipped| own.contains(&skipped.file));
+        let filter = Filter {
+            files: Some(own),
+            ..self.filter.clone()
+        };
         let hits = if self.exact {
-            index.exact(self.topic, &self.filter, self.limit)?
+            index.exact(self.topic, &filter, self.limit)?
         } else {
-            index.search(self.topic, &self.filter, self.limit)?
+            index.search(self.topic, &filter, self.limit)?
         };
         Ok((hits, skipped))
     }

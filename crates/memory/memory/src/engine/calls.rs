@@ -1,11 +1,18 @@
-//! Calls that are made again. The result of the later call supersedes the result of the earlier one.
+//! Calls that are made again, and calls of `memory_read`. The result of a later call supersedes the result of the same
+//! earlier one.
 
 use std::collections::{BTreeSet, HashMap};
 
+use serde_json::Value as Json;
+
+use super::mark::TOOL;
 use crate::message::ListMessage;
 
 /// The place of a result: the index of its message, and its number there.
 pub(super) type Place = (usize, usize);
+
+/// The lines that a call of the tool asks for: the name of a result or of a message, the first line and the last one.
+pub(super) type Asked = (String, usize, usize);
 
 /// The calls of a list, and which of their results are superseded.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +22,8 @@ pub(super) struct Calls {
     /// The newest result of each call, by name and arguments.
     newest: HashMap<String, Place>,
     superseded: BTreeSet<Place>,
+    /// What the newest call with an id asks for, if that is a call of the tool.
+    asked: HashMap<String, Asked>,
 }
 
 impl Calls {
@@ -24,6 +33,10 @@ impl Calls {
             let arguments = message.arguments(call).unwrap_or_default();
             let said = format!("{}\n{arguments}", call.tool);
             self.by_id.insert(call.id.clone(), said);
+            match asked(&call.tool, &arguments) {
+                Some(asked) => self.asked.insert(call.id.clone(), asked),
+                None => self.asked.remove(&call.id),
+            };
         }
     }
 
@@ -41,4 +54,28 @@ impl Calls {
     pub(super) fn is_superseded(&self, place: Place) -> bool {
         self.superseded.contains(&place)
     }
+
+    /// Returns what the call with this id asks for, if it is a call of the tool.
+    pub(super) fn asked(&self, id: &str) -> Option<&Asked> {
+        self.asked.get(id).filter(|_| !id.is_empty())
+    }
+}
+
+/// Returns what a call asks for, if it is a call of the tool.
+fn asked(tool: &str, arguments: &Json) -> Option<Asked> {
+    if tool != TOOL {
+        return None;
+    }
+    let name = match &arguments["result"] {
+        Json::String(name) => name.clone(),
+        Json::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let line = |key: &str| -> Option<usize> {
+        let value = &arguments[key];
+        let text = value.as_str().and_then(|text| text.trim().parse().ok());
+        usize::try_from(value.as_u64().or(text)?).ok()
+    };
+    let from = line("from").unwrap_or(1);
+    Some((name, from, line("to").unwrap_or(usize::MAX)))
 }

@@ -120,13 +120,19 @@ impl Memory {
                 result.reset();
                 result.tokens = self.counter.count(&given.text) as u64;
                 let whole = result.tokens;
-                if given.may_change && !self.edits.quotes(list, &given.id) {
+                let shown = self.shown(&result);
+                let is_shown = shown.is_some();
+                if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
                     self.shape(&given.text, sent + known.tokens_sent, whole, &mut result);
                 }
                 if was_cut {
-                    result.cut(cut::ends(&result.name, result.in_lines(), &*self.counter));
+                    let ends = || cut::ends(&result.name, result.in_lines(), &*self.counter);
+                    let text = shown.or_else(ends);
+                    result.cut(text);
                 }
-                self.above.add(&result);
+                if !is_shown {
+                    self.above.add(&result);
+                }
                 result.tokens = self.counter.count(result.now()) as u64;
                 known.tokens_sent = (known.tokens_sent + result.tokens).saturating_sub(whole);
                 known.results[index] = result;

@@ -37,12 +37,7 @@ impl Memory {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn read(&self, name: &str, from: usize, to: usize) -> Option<String> {
-        let results = self.state.messages.iter().flat_map(|known| &known.results);
-        let mut named = results.filter(|known| known.name == name);
-        let text: Cow<'_, str> = match named.next() {
-            Some(result) => result.to_read()?.into(),
-            None => self.message(name)?.into(),
-        };
+        let text = self.text(name)?;
         let lines: Vec<&str> = text.split('\n').collect();
         let to = to.min(lines.len());
         let lines = lines.get(from.checked_sub(1)?..to)?;
@@ -108,6 +103,16 @@ impl Memory {
             }
         });
         found.collect()
+    }
+
+    /// Returns the text of the result or the message with this name, whose lines marks count; `None` if there is none.
+    pub(super) fn text(&self, name: &str) -> Option<Cow<'_, str>> {
+        let results = self.state.messages.iter().flat_map(|known| &known.results);
+        let mut named = results.filter(|known| known.name == name);
+        Some(match named.next() {
+            Some(result) => result.to_read()?.into(),
+            None => self.message(name)?.into(),
+        })
     }
 
     /// Returns what a model reads of the message with this name; `None` if there is no such message.

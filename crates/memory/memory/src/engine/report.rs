@@ -15,6 +15,8 @@ pub struct Report {
     pub settled: usize,
     /// The results among the new messages that got a cheaper form.
     pub forms: Vec<Formed>,
+    /// Those of [`forms`](Self::forms) that show only their ends, because they are large.
+    pub cut: Vec<Formed>,
     /// The change of what was sent before, if there was one.
     pub step: Option<Step>,
     /// The messages before this index have left the list, except system messages

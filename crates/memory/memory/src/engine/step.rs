@@ -199,7 +199,8 @@ impl Memory {
                 }
                 let (text, after) = if self.calls.is_superseded((at, index)) {
                     result.gone(|name, text| {
-                        let mark = cut::gone(name, text);
+                        let shown = self.shown(result);
+                        let mark = shown.unwrap_or_else(|| cut::gone(name, text));
                         let tokens = self.counter.count(&mark) as u64;
                         (mark, tokens)
                     })
@@ -228,10 +229,12 @@ impl Memory {
         self.above.is_referred(&result.name) && result.has_long_lines()
     }
 
-    /// Returns an old result with only its first and last lines, and the tokens of these.
+    /// Returns an old result with only its first and last lines, and the tokens of these. A result that the tool has
+    /// shown leaves as a whole.
     fn ends<'r>(&self, result: &'r KnownResult) -> Option<(&'r str, u64)> {
         result.ends(|name, text| {
-            let text = cut::ends(name, text, &*self.counter)?;
+            let shown = self.shown(result);
+            let text = shown.or_else(|| cut::ends(name, text, &*self.counter))?;
             let tokens = self.counter.count(&text) as u64;
             Some((text, tokens))
         })
@@ -268,7 +271,8 @@ impl Memory {
         cuts
     }
 
-    /// Returns the cuts of results that are too large even at first sight.
+    /// Returns the cuts of results that are too large even at first sight. What the tool has just shown stays: the
+    /// model has asked for it.
     fn large(&self, list: &MessageList) -> Vec<Cut> {
         let mut cuts = Vec::new();
         for (at, known) in self.state.messages.iter().enumerate() {
@@ -276,6 +280,9 @@ impl Memory {
             for (index, result) in known.results.iter().enumerate().filter(|_| is_there) {
                 let is_large = result.tokens > self.window.large_result();
                 if result.is_cut() || !is_large || self.has_other_lines(result) {
+                    continue;
+                }
+                if self.shown(result).is_some() {
                     continue;
                 }
                 let before = list.messages().get(..at).unwrap_or_default();

@@ -23,7 +23,7 @@ impl Planner<'_> {
     pub(super) fn large_results(&mut self, hooks: &mut dyn Hooks) {
         let limit = self.options.window.large_result();
         for found in self.found(limit, self.draft.slots.len()) {
-            let trigger = format!("a result of {} tokens, over {limit}", found.tokens);
+            let trigger = format!("a result of {} tokens, over {limit}", self.listed(&found));
             let act = self.begin(Tier::One, trigger);
             if self.offload(&found) {
                 self.end(act, hooks);
@@ -101,6 +101,15 @@ impl Planner<'_> {
             }
         }
         all
+    }
+
+    /// Returns the tokens of a result as the list has it, in JSON. The tokens that are saved are counted in the same way.
+    fn listed(&self, found: &Found) -> u64 {
+        let message = &self.draft.slots[found.slot].message;
+        let text = message.text_of(&message.answers[found.answer]);
+        let json = serde_json::Value::from(text).to_string();
+        let tokens = self.options.counter.count(&json) as u64;
+        tokens.max(found.tokens)
     }
 
     /// Moves a result out. Returns false if that saves nothing.

@@ -37,6 +37,8 @@ fn a_large_result_shows_its_ends_where_that_pays_at_once() {
         (Why::Pays, vec![], true)
     );
     assert!(report.sent * 2 < report.given && check(&sent).is_empty());
+    assert_eq!(report.cut.len(), 1);
+    assert_eq!((report.cut[0].message, &*report.cut[0].result), (4, "c2"));
     let shown = &results(&sent)[1];
     let marks = left_out(shown);
     let (_, name, from, to) = &marks[0];
@@ -100,4 +102,49 @@ fn superseded_results_leave_first() {
     assert_eq!(texts[1..], results(&before)[1..]);
     assert_eq!(saves.read("c1", 1, 60).unwrap(), state(1));
     assert_eq!(check(&sent), []);
+}
+
+/// What the tool has shown stays as it was shown, whatever its length. When it leaves, its mark has the name and the
+/// lines that the call had.
+#[test]
+fn what_the_tool_has_shown_keeps_its_name() {
+    let asked = json!({ "result": "c1", "from": 50, "to": 159 }).to_string();
+    let function = json!({ "name": "memory_read", "arguments": asked });
+    let mut messages = vec![json!({ "role": "user", "content": "Read it." })];
+    messages.extend([call("c1", "{\"at\":1}"), result("c1", page(1, 400))]);
+    messages.push(
+        json!({ "role": "assistant", "content": null, "tool_calls": [
+        { "id": "m1", "type": "function", "function": function }] }),
+    );
+    messages.push(result("m1", page(50, 110)));
+    let new = || {
+        let prices = Prices::default().with_minimum(0).with_step(1);
+        Memory::new(Window::of(6_000).unwrap(), prices, Promise::Append).with_tool()
+    };
+    let mut memory = new();
+    let (sent, report) = memory.to_send(&list(Form::OpenAi, &messages[..3]), NOW);
+    assert!(report.sent < 6_000 && !left_out(&results(&sent)[0]).is_empty());
+    let (sent, _) = memory.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert_eq!(results(&sent)[1], page(50, 110));
+    // A later result does not refer to it, because it may leave before that one.
+    messages.extend([call("c2", "{\"at\":2}"), result("c2", page(60, 60))]);
+    let (sent, report) = memory.to_send(&list(Form::OpenAi, &messages), NOW);
+    assert!(report.step.is_none(), "{report:?}");
+    assert_eq!(results(&sent)[1..], [page(50, 110), page(60, 60)]);
+    for (id, from) in [("c3", 5_000), ("c4", 7_000)] {
+        let arguments = json!({ "of": id }).to_string();
+        messages.extend([call(id, &arguments), result(id, page(from, 60))]);
+    }
+    let given = list(Form::OpenAi, &messages);
+    let (sent, report) = memory.to_send(&given, NOW);
+    assert_eq!(report.step.unwrap().why, Why::Forced);
+    let texts = results(&sent);
+    assert_eq!(
+        texts[1],
+        "[lines 50-159 of result c1 left out; memory_read(\"c1\", 50, 159) shows them]"
+    );
+    assert_eq!(memory.read("c1", 50, 159).unwrap(), page(50, 110));
+    let mut again = new().recall(&memory.remember()).unwrap();
+    let (same, report) = again.to_send(&given, NOW);
+    assert_eq!((raws(&same), report.step), (raws(&sent), None));
 }

@@ -188,6 +188,24 @@ fn answers_of_a_person_in_a_form_that_the_instructions_ask_for_are_requests() {
 }
 
 #[test]
+fn answers_of_a_person_to_an_agent_that_acts_by_labels_are_requests() {
+    let instructions = "Write so:\nThought: your thought\nAction: what you do\n\nThe user answers with\nFeedback: their words";
+    for form in Form::ALL {
+        let mut messages = talk(
+            form,
+            |number| format!("Thought: look.\nAction: part {number}"),
+            |number| format!("Feedback: part {number} is too long."),
+        );
+        messages[0] = user(form, &format!("Mend the build.\n{instructions}"));
+        let intent = intent(form, messages);
+        for number in 0..6 {
+            let whole = format!("> Feedback: part {number} is too long.");
+            assert!(intent.contains(&whole), "{intent}");
+        }
+    }
+}
+
+#[test]
 fn a_person_who_writes_alike_beside_an_agent_that_calls_tools_is_heard() {
     for form in Form::ALL {
         let messages = talk(

@@ -1,10 +1,12 @@
 //! What a search finds, and the filter that limits a search.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 
 use rusqlite::types::ToSql;
 use rusqlite::{Connection, OptionalExtension as _};
+use serde_json::json;
 use time::OffsetDateTime;
 
 use super::fault::Fault;
@@ -69,6 +71,8 @@ pub struct Filter {
     pub from: Option<OffsetDateTime>,
     /// The latest time.
     pub to: Option<OffsetDateTime>,
+    /// The files, by their paths below the root: those of one session, for example.
+    pub files: Option<BTreeSet<String>>,
 }
 
 /// The condition that a filter sets for a block `b` of a file `f`.
@@ -79,11 +83,12 @@ pub(super) const FILTER: &str = "
     AND (:role IS NULL OR b.role = :role)
     AND (:first IS NULL OR b.message BETWEEN :first AND :last)
     AND (:from IS NULL OR b.time >= :from)
-    AND (:to IS NULL OR b.time <= :to)";
+    AND (:to IS NULL OR b.time <= :to)
+    AND (:files IS NULL OR f.path IN (SELECT value FROM json_each(:files)))";
 
 impl Filter {
     /// Returns the values of [`FILTER`].
-    pub(super) fn values(&self) -> [(&'static str, Box<dyn ToSql>); 7] {
+    pub(super) fn values(&self) -> [(&'static str, Box<dyn ToSql>); 8] {
         let seconds = |time: Option<OffsetDateTime>| time.map(OffsetDateTime::unix_timestamp);
         let bound = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
         let messages = self.messages.as_ref();
@@ -92,6 +97,7 @@ impl Filter {
             .as_ref()
             .map(|path| path.trim_end_matches('/').to_owned());
         let tool = self.tool.as_ref().map(|tool| format!("{MARK}{tool}{MARK}"));
+        let files = self.files.as_ref().map(|files| json!(files).to_string());
         [
             (":path", Box::new(path)),
             (":tool", Box::new(tool)),
@@ -100,6 +106,7 @@ impl Filter {
             (":last", Box::new(messages.map(|all| bound(*all.end())))),
             (":from", Box::new(seconds(self.from))),
             (":to", Box::new(seconds(self.to))),
+            (":files", Box::new(files)),
         ]
     }
 }

@@ -123,14 +123,26 @@ impl Protocol {
     }
 
     /// Returns whether the instructions show such a label of a result. A label or a tag may also be the form in which a
-    /// person has to answer, so a label counts only if the agent itself acts by labels, or if it has the name of the
-    /// action in brackets, as in `RESULT of [bash]:`.
+    /// person has to answer. So a label counts only if it goes on with the labels by which the agent acts, or if it has
+    /// the name of the action in brackets, as in `RESULT of [bash]:`.
     fn is_stated(&self, mark: &Mark, action: &Action) -> bool {
         let is_of_program = match action {
-            Action::Labels => true,
-            Action::Block(block) => mark.is_alone && names(&mark.name, block),
+            Action::Labels => self.continues(&mark.name),
+            Action::Block(block) => {
+                mark.is_alone && names(&mark.name, block) && self.states(&mark.name)
+            }
         };
-        !mark.is_tag && is_of_program && self.states(&mark.name)
+        !mark.is_tag && is_of_program
+    }
+
+    /// Returns whether a line of the instructions begins with this label, right behind one with a label of the agent.
+    fn continues(&self, label: &str) -> bool {
+        let lines = self.instructions.lines().map(str::trim);
+        let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+        let mut behind = lines.iter().zip(lines.iter().skip(1));
+        behind.any(|(before, line)| {
+            line.starts_with(label) && labels(before).any(|own| self.labels.contains(&own))
+        })
     }
 
     /// Returns whether a mark stands in the instructions, and not inside a word.

@@ -1,0 +1,42 @@
+//! The files that the messages of a session name, as those of a session do that goes on with the list of another one.
+
+use std::collections::BTreeSet;
+
+use crate::message::Role;
+use crate::offload::HEADING;
+use crate::session::ListSession;
+
+/// The beginning of a result that was moved out, before the path of its file.
+const FILE: &str = "**File:** ";
+/// The heading of a summary.
+const SUMMARY: &str = "## Session Summary\n";
+/// The beginning of the line of a summary with the path of the archive.
+const ARCHIVE: &str = "- **Full conversation:** ";
+
+/// Returns the paths in the references and summaries that a session was given. Paths in other words do not count: a model
+/// may have written them.
+pub(super) fn named(session: &ListSession) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for message in &session.originals {
+        for answer in &message.answers {
+            let text = message.text_of(answer);
+            if text.starts_with(HEADING) {
+                found.extend(path(&text, FILE));
+            }
+        }
+        if message.role == Role::User {
+            let text = message.words(session.form);
+            if text.starts_with(SUMMARY) {
+                found.extend(path(&text, ARCHIVE));
+            }
+        }
+    }
+    found
+}
+
+/// Returns what stands in a text behind the beginning of a line.
+fn path(text: &str, beginning: &str) -> Option<String> {
+    let mut lines = text.lines();
+    let path = lines.find_map(|line| line.strip_prefix(beginning))?;
+    Some(path.to_owned())
+}

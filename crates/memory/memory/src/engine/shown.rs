@@ -1,0 +1,25 @@
+//! Results of `memory_read`. A model has asked for these lines, so they stay as the tool has shown them. When they leave
+//! later, their mark has the name under which the tool finds them again.
+
+use super::Memory;
+use super::known::KnownResult;
+use super::mark::Lines;
+
+impl Memory {
+    /// Returns the mark for a result that the tool has shown: it names the lines as the call did. `None` for any other
+    /// result, and for one with long lines: such a result is cut as others are, because the tool gives whole lines.
+    pub(super) fn shown(&self, result: &KnownResult) -> Option<String> {
+        let (name, from, to) = self.calls.asked(result.call())?;
+        if result.has_long_lines() {
+            return None;
+        }
+        let last = self.text(name)?.split('\n').count();
+        let to = last.min(*to);
+        let lines = Lines {
+            result: name,
+            from: *from,
+            to,
+        };
+        (1..=to).contains(from).then(|| lines.left_out())
+    }
+}
