@@ -25,6 +25,14 @@ impl Format {
             Self::Json => Output::print_record(json),
         }
     }
+
+    /// As [`print`](Self::print), for a text that was read somewhere and that is wanted letter by letter.
+    pub fn print_content(self, json: impl Display, text: impl Display) -> Result<(), Failure> {
+        match self {
+            Self::Text => Output::print_content(text),
+            Self::Json => Output::print_record(json),
+        }
+    }
 }
 
 /// A half of the conversations of a file, chosen by the ids alone. A conversation without an id is

@@ -2,13 +2,13 @@
 //!
 //! A command writes for people or for programs. Output for people (`line`, `print`, `note`, `error`) goes through
 //! [`for_people`], because nearly every line holds text that others wrote. Functions for programs have names of
-//! their own (`record`, `data`, `print_data`). So a command that uses the wrong function escapes too much, and
+//! their own (`record`, `data`, `print_data`, `print_content`). So a command that uses the wrong function escapes too much, and
 //! never too little.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
 
 use anstream::ColorChoice;
@@ -153,6 +153,15 @@ impl Output {
         let mut out = Self::stdout();
         out.record(text)?;
         out.finish()
+    }
+
+    /// Prints a text that was read somewhere, and a line break: as it is, so that a file or a program gets each letter. A
+    /// terminal gets it as people do.
+    pub fn print_content(text: impl fmt::Display) -> Result<(), Failure> {
+        if io::stdout().is_terminal() {
+            return Self::print_line(text);
+        }
+        Self::print_record(text)
     }
 
     /// Writes a whole text for programs to a file, or to stdout, as [`to`](Self::to) does.

@@ -99,7 +99,7 @@ pub(crate) fn recover(args: &RecoverArgs) -> Outcome {
         output::note(skipped);
     }
     for hit in &hits {
-        args.context.format.print(json!(hit), hit)?;
+        args.context.format.print_content(json!(hit), hit)?;
     }
     if hits.is_empty() {
         output::note("nothing was found; try other words, or `--exact` with a part of the text");
@@ -135,7 +135,7 @@ pub(crate) fn read(args: &ReadArgs) -> Outcome {
     let (first, last) = args.lines.unwrap_or((1, usize::MAX));
     let lines = lines_of(&args.context.root, &args.path, first..=last);
     let lines = lines.map_err(|error| Failure::Input(error.to_string()))?;
-    args.context.format.print(json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text }), &lines.text)?;
+    args.context.format.print_content(json!({ "file": args.path, "lines": [first, last.min(lines.of)], "of": lines.of, "text": lines.text }), &lines.text)?;
     Ok(Verdict::Fine)
 }
 
@@ -188,7 +188,7 @@ pub(crate) fn intent(args: &IntentArgs) -> Outcome {
     let intent = context.begun().map_err(failure)?.intent();
     args.context
         .format
-        .print(json!({ "intent": intent }), intent.join("\n\n"))?;
+        .print_content(json!({ "intent": intent }), intent.join("\n\n"))?;
     Ok(Verdict::Fine)
 }
 

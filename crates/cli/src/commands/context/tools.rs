@@ -51,7 +51,7 @@ pub(crate) fn call(args: &CallArgs) -> Outcome {
     let context = &args.context;
     let answer = called(&context.root, &context.session, &args.tool, &arguments);
     let answer = answer.map_err(|error| Failure::Input(error.to_string()))?;
-    context.format.print(answer.json, &answer.text)?;
+    context.format.print_content(answer.json, &answer.text)?;
     Ok(Verdict::Fine)
 }
 

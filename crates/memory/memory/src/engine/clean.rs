@@ -31,6 +31,15 @@ mod tests {
         assert_eq!(clean("a\r\nb\rc"), "a\r\nb\rc");
         assert_eq!(clean("   1\ta\n   2\t  b\n   3\tc"), "1\ta\n2\t  b\n3\tc");
         assert_eq!(clean("cut \u{1b}[3"), "cut ");
+        // The address of a link is no code: it stays, behind its words.
+        let link = |address: &str, words: &str| {
+            format!("\u{1b}]8;;{address}\u{1b}\\{words}\u{1b}]8;;\u{7}")
+        };
+        let job = "https://ci.example/job/7919";
+        let text = format!("see {}\nand {}", link(job, "build 1"), link(job, job));
+        assert_eq!(clean(&text), format!("see build 1 ({job})\nand {job}"));
+        let open = format!("\u{1b}]8;id=3;{job}\u{7}build 2\n");
+        assert_eq!(clean(&open), format!("build 2 ({job})\n"));
         for text in ["", "    fn a() {}\n", "ä\u{1b}", "\u{1b}\n\u{1b}["] {
             assert!(clean(text).len() <= text.len());
         }
@@ -61,7 +70,7 @@ mod tests {
             codes in prop::collection::vec(prop::sample::select(vec![
                 "\u{1b}(B", "\u{1b})0", "\u{1b}*A", "\u{1b}-A", "\u{1b}#8", "\u{1b}%G", "\u{1b} F", "\u{1b}7", "\u{1b}=",
                 "\u{1b}c", "\u{1b}[m", "\u{1b}[1;31m", "\u{1b}[?25l", "\u{1b}[2 q", "\u{1b}]0;t\u{7}",
-                "\u{1b}]8;;x\u{1b}\\", "\u{1b}Pq1\u{1b}\\",
+                "\u{1b}]8;;\u{1b}\\", "\u{1b}Pq1\u{1b}\\",
             ]), 8),
         ) {
             let pairs = words.iter().zip(&codes);

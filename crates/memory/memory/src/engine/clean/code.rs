@@ -6,16 +6,45 @@ const ESCAPE: char = '\u{1b}';
 const BELL: char = '\u{7}';
 const END: &str = "\u{1b}\\";
 
-/// Returns the text without codes.
+/// Begins the code that makes what follows a link (OSC 8). The code has parameters, `;` and the address; an empty
+/// address ends the link.
+const LINK: &str = "]8;";
+
+/// Returns the text without codes. The address of a link stands in brackets behind its words.
 pub(super) fn without_codes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
+    // The address of the link in work, and where its words begin.
+    let mut link = None;
     while let Some((before, code)) = rest.split_once(ESCAPE) {
         out.push_str(before);
         rest = behind(code);
+        if let Some(address) = address(code, rest) {
+            end_link(&mut out, link.take());
+            link = (!address.is_empty()).then_some((address, out.len()));
+        }
     }
     out.push_str(rest);
+    end_link(&mut out, link);
     out
+}
+
+/// Returns the address in the code of a link. `rest` is what stands behind the code.
+fn address<'c>(code: &'c str, rest: &str) -> Option<&'c str> {
+    let whole = code.get(..code.len() - rest.len())?;
+    let (_, address) = whole.strip_prefix(LINK)?.split_once(';')?;
+    let address = address.strip_suffix(BELL).or_else(|| address.strip_suffix(END));
+    address.map(str::trim)
+}
+
+/// Puts the address of a link behind its words, unless they are the address.
+fn end_link(out: &mut String, link: Option<(&str, usize)>) {
+    if let Some((address, from)) = link
+        && out.get(from..).is_some_and(|words| words.trim() != address)
+    {
+        let end = out.trim_end_matches('\n').len();
+        out.insert_str(end.max(from), &format!(" ({address})"));
+    }
 }
 
 /// Returns what stands behind a code, whose first character was read. A code that breaks off ends where it does.
