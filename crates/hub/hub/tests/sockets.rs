@@ -133,6 +133,24 @@ async fn an_agent_comes_back_whose_place_was_taken_once() {
     hub.stop().await;
 }
 
+/// A connection that takes the place of another begins with a hello of its own.
+#[tokio::test]
+async fn a_peer_of_the_draft_is_greeted_on_each_connection() {
+    let hub = TestHub::start(Config::default()).await;
+    let mut sockets = Vec::new();
+    for mid in ["f00000000001", "f00000000002", "f00000000003"] {
+        let mut socket = hub.socket("?session=lunch&agent=qa").await;
+        let hello = format!("@qa>sync:registry{{v:1|hash:abc123}}[mid:{mid},seq:0]");
+        socket.send_text(&hello).await;
+        let reply = socket.receive().await.expect("a hello");
+        assert!(reply.starts_with("@hub>sync:registry{"), "{mid}: {reply}");
+        // The earlier sockets are not closed by the peer.
+        sockets.push(socket);
+    }
+    drop(sockets);
+    hub.stop().await;
+}
+
 #[tokio::test]
 async fn a_peer_that_is_gone_before_its_session_is_open_does_not_join() {
     let database = Database::default();
