@@ -13,10 +13,11 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{self, ACCP, Refused};
-use crate::app::{App, Shared};
+use crate::app::{App, Shared, over};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
@@ -107,6 +108,7 @@ async fn take(
                 chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
                 until: Instant::now() + Duration::from_secs(seconds),
+                ends: app.ends.clone(),
             };
             let log = hub.frames(after);
             let mut response = pending.answer(app, log, answer).await?;
@@ -253,6 +255,8 @@ struct PendingAnswer {
     mid: Mid,
     chain: Mid,
     until: Instant,
+    /// True once the hub ends. Then nobody waits any longer.
+    ends: watch::Receiver<bool>,
     registry: Arc<Registry>,
     /// Pieces of the answer that wait for earlier pieces.
     order: PiecesInOrder<Arc<str>>,
@@ -268,7 +272,14 @@ impl PendingAnswer {
         mut log: Frames,
         acknowledged: String,
     ) -> Result<Response, Refused> {
-        match timeout_at(self.until, self.next(&mut log)).await {
+        let mut ends = self.ends.clone();
+        let next = tokio::select! {
+            biased;
+            next = timeout_at(self.until, self.next(&mut log)) => next,
+            // The frame is durable. Its sender learns that, and the answer comes in the log.
+            () = over(&mut ends) => return Ok(answer::frame(StatusCode::OK, acknowledged)),
+        };
+        match next {
             Ok(Ok((text, true))) => Ok(answer::frame(StatusCode::OK, &*text)),
             Ok(Ok((text, false))) => {
                 let session = self.caller.session().to_owned();
@@ -333,7 +344,13 @@ async fn next_piece(
     if is_last {
         return Some((Ok(line(&text)), None));
     }
-    let after = match timeout_at(pending.until, pending.next(&mut log)).await {
+    let mut ends = pending.ends.clone();
+    let next = tokio::select! {
+        biased;
+        next = timeout_at(pending.until, pending.next(&mut log)) => next,
+        () = over(&mut ends) => Ok(Err(Refused::ending())),
+    };
+    let after = match next {
         Ok(Ok((after, is_last))) => Ok((pending, log, after, is_last)),
         // The answer is incomplete. The error keeps the caller from taking it for complete.
         Ok(Err(refused)) => Err(refused),
@@ -386,7 +403,13 @@ struct FrameStream {
 impl FrameStream {
     /// Takes the next frame, and returns its answer.
     async fn next(&mut self) -> Option<Bytes> {
-        let taken = match self.frames.next().await {
+        let mut ends = self.app.ends.clone();
+        let next = tokio::select! {
+            biased;
+            next = self.frames.next() => next,
+            () = over(&mut ends) => Err(Refused::busy("another stream for further frames: the hub ends")),
+        };
+        let taken = match next {
             Ok(None) => return None,
             Ok(Some(frame)) if frame.is_empty() => return None,
             Ok(Some(frame)) => self.take(&frame).await,

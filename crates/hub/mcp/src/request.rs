@@ -36,6 +36,14 @@ impl<'r> Request<'r> {
         over(self.who()).await
     }
 
+    /// Waits until the server ends. A server over a pipe ends with its client.
+    pub(crate) async fn ends(self) {
+        match self.who() {
+            Some(who) => who.ends().await,
+            None => std::future::pending().await,
+        }
+    }
+
     /// Waits until the client has given the request up.
     pub(crate) async fn given_up(self) {
         self.context.ct.cancelled().await;
