@@ -101,6 +101,7 @@ async fn take(
                 registry,
             } = waiting;
             let pending = PendingAnswer {
+                hub: hub.clone(),
                 registry,
                 order: PiecesInOrder::new(),
                 ready: VecDeque::new(),
@@ -252,6 +253,7 @@ fn response_to(posted: Posted) -> Result<Response, Refused> {
 /// A frame whose answer the client waits for.
 struct PendingAnswer {
     caller: Authorized,
+    hub: Hub,
     mid: Mid,
     chain: Mid,
     until: Instant,
@@ -280,8 +282,10 @@ impl PendingAnswer {
             () = over(&mut ends) => return Ok(answer::frame(StatusCode::OK, acknowledged)),
         };
         match next {
-            Ok(Ok((text, true))) => Ok(answer::frame(StatusCode::OK, &*text)),
-            Ok(Ok((text, false))) => {
+            Ok(Ok(Some((text, true)))) => Ok(answer::frame(StatusCode::OK, &*text)),
+            // The chain was cancelled, so no answer comes.
+            Ok(Ok(None)) => Ok(StatusCode::ACCEPTED.into_response()),
+            Ok(Ok(Some((text, false)))) => {
                 let session = self.caller.session().to_owned();
                 let first = Ok((self, log, text, false));
                 let frames = stream::unfold(Some(first), next_piece);
@@ -298,18 +302,22 @@ impl PendingAnswer {
     }
 
     /// Returns the next frame of the answer, and whether it is the last one. Pieces of a stream come before the
-    /// last frame, in the order of their indexes. If the session ends because data was erased, this opens the
-    /// session again and reads on.
-    async fn next(&mut self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
+    /// last frame, in the order of their indexes. `None` if the chain was cancelled. If the session ends because data
+    /// was erased, this opens the session again and reads on.
+    async fn next(&mut self, log: &mut Frames) -> Result<Option<(Arc<str>, bool)>, Refused> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
-                return Ok(ready);
+                return Ok(Some(ready));
             }
             let next = log.next().await.map_err(|error| Refused::store(&error))?;
             let Some(entry) = next else {
-                *log = self.caller.open_existing().await?.frames(log.position());
+                self.hub = self.caller.open_existing().await?;
+                *log = self.hub.frames(log.position());
                 continue;
             };
+            if is_cancellation(&entry.text) && self.is_cancelled().await? {
+                return Ok(None);
+            }
             let inbound = Inbound::new(
                 entry.position,
                 entry.sender,
@@ -328,6 +336,22 @@ impl PendingAnswer {
             }
         }
     }
+}
+
+impl PendingAnswer {
+    /// Returns whether the chain of the frame was cancelled, or a chain above it.
+    async fn is_cancelled(&self) -> Result<bool, Refused> {
+        let chain = self.chain.clone();
+        let looked = self
+            .hub
+            .look(move |session| session.state().is_cancelled(&chain));
+        looked.await.map_err(|error| Refused::store(&error))
+    }
+}
+
+fn is_cancellation(frame: &str) -> bool {
+    let frame = Frame::parse(frame);
+    frame.is_ok_and(|frame| frame.intent == Intent::CANCEL.as_str())
 }
 
 /// The next piece of an answer to send, and whether this is the last piece.
@@ -351,7 +375,10 @@ async fn next_piece(
         () = over(&mut ends) => Ok(Err(Refused::ending())),
     };
     let after = match next {
-        Ok(Ok((after, is_last))) => Ok((pending, log, after, is_last)),
+        Ok(Ok(Some((after, is_last)))) => Ok((pending, log, after, is_last)),
+        Ok(Ok(None)) => Err(Refused::conflict(
+            "a chain that goes on: it was cancelled, and the answer is not whole",
+        )),
         // The answer is incomplete. The error keeps the caller from taking it for complete.
         Ok(Err(refused)) => Err(refused),
         Err(_) => Err(Refused::late()),
