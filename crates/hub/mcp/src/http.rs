@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_server::{SessionId, StreamableHttpServerCon
 
 use crate::endpoints::{Endpoints, McpService};
 use crate::initialize::{self, Kind};
+use crate::request::McpSession;
 
 /// The header that names a session of MCP.
 const SESSION: &str = "mcp-session-id";
@@ -113,12 +114,12 @@ impl<A: Agents> Service<A> {
         }
     }
 
-    /// Answers a POST. A request that names no session of MCP may begin one.
+    /// Answers a POST. A request without a session of MCP may begin one.
     async fn post<B>(
         &self,
         service: &McpService,
         request: Request<B>,
-        is_new: bool,
+        session: Option<McpSession>,
     ) -> Response<BoxBody<bytes::Bytes, Infallible>>
     where
         B: Body + Send + 'static,
@@ -132,7 +133,9 @@ impl<A: Agents> Service<A> {
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             return response;
         };
-        if is_new {
+        if let Some(session) = session {
+            head.extensions.insert(session);
+        } else {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
                 // The version header counts only after the answer to `initialize`, so it is removed
@@ -176,8 +179,15 @@ impl<A: Agents> Service<A> {
             // refused here.
             Some(named) if deletes && !endpoint.has(named).await => refused("a session of MCP"),
             named if request.method() == Method::POST => {
-                self.post(endpoint.service(), request, named.is_none())
-                    .await
+                let session = match named {
+                    Some(named) => Some(endpoint.session(named).await),
+                    None => None,
+                };
+                self.post(endpoint.service(), request, session).await
+            }
+            Some(named) if deletes => {
+                endpoint.give_up(named);
+                endpoint.service().handle(request).await
             }
             _ => endpoint.service().handle(request).await,
         };
