@@ -5,7 +5,7 @@ use std::fs;
 use accp_store::{SideId, SqliteStore, Store as _};
 use serde_json::json;
 
-use super::super::hub::Running;
+use super::super::hub::{Running, run};
 use super::client::Open;
 use super::{COOK, Client, DEV, MCP, TestHub, frame, message};
 
@@ -84,7 +84,12 @@ fn requests_that_wait_are_answered_when_their_hub_ends() {
     let sends = call("SendMessage", &message("m1", "three"));
     let headers = [("content-type", "application/json")];
     let task = client.open("POST", "/a2a/lunch/guest", &headers, sends.as_bytes());
-    for waits in ["goal:one", "goal:two", "content:three"] {
+    let url = hub.url.clone();
+    let asks = std::thread::spawn(move || {
+        let question = "@guide>req:plan{goal:four}";
+        run(["ask", "--hub", &url, "--session", "lunch", question])
+    });
+    for waits in ["goal:one", "goal:two", "content:three", "goal:four"] {
         until_the_log_has(&client, waits);
     }
     assert_eq!(hub.process.stop(), (Some(0), String::new()));
@@ -97,6 +102,8 @@ fn requests_that_wait_are_answered_when_their_hub_ends() {
     assert!(tool.body.contains("it stands"), "{tool:?}");
     let task = task.finish();
     assert!(task.body.contains("TASK_STATE_SUBMITTED"), "{task:?}");
+    let asked = asks.join().unwrap();
+    asked.code_is(1).stderr_has("the question stands");
     let listens = listens.finish();
     assert!(listens.is_whole, "{listens:?}");
 }
