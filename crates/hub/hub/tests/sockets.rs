@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::database::Database;
 use crate::common::{TestHub, frame};
-use accp_client::Agent;
+use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::AgentId;
-use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::profiles::{ChatReq, ScheduleDone, ScheduleReq};
 use tokio::sync::mpsc;
 
 fn task(number: usize) -> ScheduleReq<'static> {
@@ -131,6 +131,32 @@ async fn an_agent_comes_back_whose_place_was_taken_once() {
         .contains("task:task_1")
     {}
     hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_has_seen_another_log_ends_with_the_reason() {
+    let first = TestHub::start(Config::default()).await;
+    let dev = Agent::connect(first.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    dev.send(ChatReq::new("hello")).await.expect("it is sent");
+    let address = first.address;
+    first.stop().await;
+    let config = Config {
+        listen: address,
+        ..Config::default()
+    };
+    // The store of this hub is new.
+    let second = TestHub::start(config).await;
+    let mut log = dev.frames(u64::MAX);
+    while log.next().await.expect("a store").is_some() {}
+    let why = dev.joined().await.expect_err("it has ended");
+    assert!(matches!(why, Error::Removed(_)), "{why}");
+    let again = Agent::connect(second.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    again.send(ChatReq::new("hello")).await.expect("it is sent");
+    second.stop().await;
 }
 
 /// A connection that takes the place of another begins with a hello of its own.
