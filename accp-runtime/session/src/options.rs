@@ -258,6 +258,7 @@ pub enum SchemaClashes {
     #[default]
     Served,
     /// The host compares the registries before it answers the hello of the member, and refuses the member (E5001).
+    /// Then the member is out of the session, until it joins again.
     Refused,
 }
 

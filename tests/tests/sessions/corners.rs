@@ -292,6 +292,9 @@ fn a_strict_host_refuses_a_registry_that_breaks() {
         "{:?}",
         room.members[0].events
     );
+    // The refused member is out of the session.
+    let mut members = room.host.state().members();
+    assert!(members.all(|(_, party)| party.present == (party.agents != ["dev"])));
     room.say(1, &Outbound::message(&plan("qa", 1)));
     assert_eq!(room.host.frames().len(), 1);
 }

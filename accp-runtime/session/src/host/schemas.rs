@@ -134,6 +134,8 @@ impl Host {
                 `accp registry diff --breaking` says what breaks";
             let refusal = Refusal::new(ErrorCode::POLICY_DENIED, expected);
             self.send_refusal(from, None, refusal, now);
+            // Otherwise requests would go to an agent that the host does not serve.
+            self.leave(from, now);
         }
         breaks == Some(false)
     }

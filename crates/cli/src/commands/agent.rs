@@ -59,45 +59,88 @@ const LOOK: Duration = Duration::from_millis(20);
 pub(crate) fn run(args: &Args) -> Outcome {
     let options = options(args)?;
     super::serve::runtime()?.block_on(async {
-        let hub = &args.hub;
-        let mut connect = Agent::connect(&hub.address.hub, &hub.session, &args.name);
-        connect = connect.options(options);
-        if let Some(token) = hub.token()? {
-            connect = connect.token(token);
-        }
-        let misuse =
-            |error: accp_client::Error| Failure::Misuse(printable(&error.to_string()).into_owned());
-        let agent = connect.await.map_err(misuse)?;
+        let token = args.hub.token()?;
+        let mut agent = connect(args, &options, token.clone()).await?;
         // From here on, a signal must end the running command before it ends this process.
         let mut signals = Signals::new();
-        note(format_args!(
-            "{} is in session {} at {}",
-            args.name, hub.session, hub.address.hub
-        ));
-        if !knows_schemas(&agent).await.map_err(misuse)? {
-            note("note: the session has another registry than this agent, which reads and answers by its own");
-        }
         let program = Arc::new(Program::new(&args.command, &args.program));
-        let (name, runs) = (args.name.clone(), Arc::clone(&program));
-        agent.serve_others(move |cx| {
-            let (name, program) = (name.clone(), Arc::clone(&runs));
-            async move { answer(&name, &program, cx).await }
-        });
-        let mut log = agent.frames(u64::MAX);
         let outcome = tokio::select! {
-            ended = log.next() => {
-                let why = match ended {
-                    Err(error) => Some(error),
-                    Ok(_) => agent.look(|_| ()).await.err(),
-                };
-                let text = why.map_or_else(|| agent_end(&agent), |error| error.to_string());
-                Err(Failure::Misuse(printable(&text).into_owned()))
-            }
+            failure = async {
+                loop {
+                    let removed = match serve(args, &agent, &program).await {
+                        Ok(removed) => removed,
+                        Err(failure) => break failure,
+                    };
+                    note(format_args!("note: {}; it begins anew", printable(&removed.to_string())));
+                    agent = match connect(args, &options, token.clone()).await {
+                        Ok(again) => again,
+                        Err(failure) => break failure,
+                    };
+                }
+            } => Err(failure),
             () = signals.end() => Ok(Verdict::Fine),
         };
         program.end().await;
         outcome
     })
+}
+
+/// Connects the agent, with an empty store.
+async fn connect(args: &Args, options: &Options, token: Option<String>) -> Result<Agent, Failure> {
+    let hub = &args.hub;
+    let mut connect = Agent::connect(&hub.address.hub, &hub.session, &args.name);
+    connect = connect.options(options.clone());
+    if let Some(token) = token {
+        connect = connect.token(token);
+    }
+    connect.await.map_err(|error| misuse(&error))
+}
+
+/// Answers requests until the agent ends. Returns the reason if the hub has another log than the agent: then the
+/// agent can begin anew.
+async fn serve(args: &Args, agent: &Agent, program: &Arc<Program>) -> Result<Error, Failure> {
+    note(format_args!(
+        "{} is in session {} at {}",
+        args.name, args.hub.session, args.hub.address.hub
+    ));
+    let is_known = match knows_schemas(agent).await {
+        Ok(is_known) => is_known,
+        Err(error) => return end_of(agent, error).await,
+    };
+    if !is_known {
+        note(
+            "note: the session has another registry than this agent, which reads and answers by its own",
+        );
+    }
+    let (name, runs) = (args.name.clone(), Arc::clone(program));
+    agent.serve_others(move |cx| {
+        let (name, program) = (name.clone(), Arc::clone(&runs));
+        async move { answer(&name, &program, cx).await }
+    });
+    let mut log = agent.frames(u64::MAX);
+    match log.next().await {
+        Ok(_) => {
+            end_of(
+                agent,
+                Error::Ended("the hub has ended its session".to_owned()),
+            )
+            .await
+        }
+        Err(error) => Err(misuse(&error)),
+    }
+}
+
+/// Returns why an agent has ended, if the hub has another log than the agent, and else the failure. `known` stands for a
+/// reason that the agent does not have.
+async fn end_of(agent: &Agent, known: Error) -> Result<Error, Failure> {
+    match agent.joined().await.err().unwrap_or(known) {
+        removed @ Error::Removed(_) => Ok(removed),
+        other => Err(misuse(&other)),
+    }
+}
+
+fn misuse(error: &Error) -> Failure {
+    Failure::Misuse(printable(&error.to_string()).into_owned())
 }
 
 /// Returns the options of the agent's side. It counts tokens, so that its frames are within the limits of the draft.
@@ -129,10 +172,6 @@ async fn knows_schemas(agent: &Agent) -> Result<bool, accp_client::Error> {
             (knows, _) => return Ok(knows),
         }
     }
-}
-
-fn agent_end(agent: &Agent) -> String {
-    format!("the hub has ended the session of {}", agent.name())
 }
 
 type AnyError = Box<dyn std::error::Error + Send + Sync>;

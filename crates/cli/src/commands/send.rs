@@ -1,6 +1,6 @@
 //! `accp send` and `accp ask`: send one frame to a running hub.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::hub::{Answer, Hub, HubArgs, TimeArgs, seconds};
 use crate::registries::RegistryArgs;
@@ -67,6 +67,7 @@ pub(crate) fn send(args: &SendArgs) -> Outcome {
 pub(crate) fn ask(args: &AskArgs) -> Outcome {
     let hub = Hub::new(&args.hub, seconds(args.timeout) + GRACE)?;
     let registry = args.registry.load()?;
+    let asked = Instant::now();
     let Some(answer) = hub.post(&args.frame, Some(args.timeout))? else {
         note(SILENT);
         return Ok(Verdict::AtFault);
@@ -74,6 +75,13 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
     let waits = answer.waits().unwrap_or(args.timeout);
     let last = each(answer, |frame, intent| {
         if intent == "ack" {
+            if asked.elapsed() < Duration::from_secs(waits) {
+                output::error(
+                    "E3001: nobody has answered before the hub ended: the question stands, and `accp tail` shows a \
+                     later answer",
+                );
+                return Ok(());
+            }
             let limit = if waits < args.timeout {
                 ", the longest that this hub waits"
             } else {

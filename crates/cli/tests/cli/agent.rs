@@ -141,6 +141,31 @@ fn a_command_does_not_see_the_token() {
     );
 }
 
+/// The store of a hub in memory is new after each start, so the agent has seen another log.
+#[test]
+fn an_agent_begins_anew_at_a_hub_whose_store_is_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let (hub, url) = Running::hub("--memory", folder.path());
+    let mut agent = cook(&url, folder.path(), "", "echo soup");
+    let ask = || {
+        run(["ask", "--hub", &url, QUESTION])
+            .code_is(0)
+            .stdout_starts("@cook>done:chat{content:soup|");
+    };
+    ask();
+    assert_eq!(hub.stop().0, Some(0));
+    let address = url.trim_start_matches("http://");
+    let args = ("serve --memory --listen", address);
+    let mut hub = Running::start_with(args, folder.path(), &[]);
+    assert_eq!(hub.url(), url);
+    let mut told = String::new();
+    while !told.starts_with("cook is in session main") {
+        told = agent.line();
+        assert!(!told.is_empty(), "the agent has ended");
+    }
+    ask();
+}
+
 #[test]
 fn an_agent_that_ends_takes_its_command_along() {
     let kitchen = Kitchen::open("--grace 1", STUBBORN);

@@ -97,7 +97,7 @@ async fn call<A: Agents>(
         Ok(Answer::One(result)) => Json(JsonRpcResponse::success(id, result)).into_response(),
         Ok(Answer::Stream(streamed)) => {
             let (task, updates) = *streamed;
-            event_stream(id, StreamResponse::Task(task), updates)
+            event_stream(id, StreamResponse::Task(task), updates, who.clone())
         }
         Err(Failure::Call(error)) => failed(id, &error),
         Err(Failure::Agent(error)) => Refused(error).response(id),
@@ -139,25 +139,35 @@ fn failed(id: JsonRpcId, error: &A2AError) -> Response {
     Json(JsonRpcResponse::error(id, error.to_jsonrpc_error())).into_response()
 }
 
-/// Returns the updates of a task as events.
-fn event_stream(id: JsonRpcId, task: StreamResponse, updates: TaskUpdates) -> Response {
-    let state = (id, Some(task), Some(updates));
-    let events = stream::unfold(state, |(id, task, updates)| async move {
+/// Returns the updates of a task as events. They end with an error when the server ends before the task.
+fn event_stream(
+    id: JsonRpcId,
+    task: StreamResponse,
+    updates: TaskUpdates,
+    who: Principal,
+) -> Response {
+    let state = (id, Some(task), Some(updates), who);
+    let events = stream::unfold(state, |(id, task, updates, who)| async move {
         let mut updates = updates?;
-        let (next, updates) = match task {
-            Some(task) => (Ok(task), Some(updates)),
-            None => match updates.next().await {
-                Ok(Some(update)) => (Ok(update), Some(updates)),
-                Ok(None) => return None,
-                Err(error) => (Err(fault::of_agent(&error)), None),
+        let next = match task {
+            Some(task) => Ok(Some(task)),
+            None => tokio::select! {
+                biased;
+                next = updates.next() => next,
+                () = who.ends() => Err(updates.log_ended()),
             },
+        };
+        let (next, updates) = match next {
+            Ok(Some(update)) => (Ok(update), Some(updates)),
+            Ok(None) => return None,
+            Err(error) => (Err(fault::of_agent(&error)), None),
         };
         let answer = match next.and_then(|update| to_value(&update)) {
             Ok(result) => JsonRpcResponse::success(id.clone(), result),
             Err(error) => JsonRpcResponse::error(id.clone(), error.to_jsonrpc_error()),
         };
         let event = Event::default().json_data(&answer);
-        Some((event, (id, None, updates)))
+        Some((event, (id, None, updates, who)))
     });
     let events = Sse::new(events).keep_alive(KeepAlive::default());
     events.into_response()

@@ -61,9 +61,9 @@ impl TaskUpdates {
         Ok(None)
     }
 
-    /// Makes the error for a log that ends before its task, because the session was opened anew or data of it was
-    /// erased.
-    fn log_ended(&self) -> Error {
+    /// Makes the error for a log that ends before its task, because the session was opened anew, data of it was
+    /// erased, or the server ends.
+    pub(crate) fn log_ended(&self) -> Error {
         let id = &self.record.id;
         Error::Ended(format!(
             "the task {id} goes on: call SubscribeToTask or GetTask"

@@ -33,9 +33,11 @@ impl<A: Agents> TaskWriter<'_, A> {
         let record = reader.find(&record.id).await?;
         let mut updates = TaskUpdates::new(reader.renderer.clone(), record);
         if !returns {
-            // If the time is over before the task settles, the client gets the task as it is.
-            if let Ok(settled) = timeout(self.wait, updates.settle()).await {
-                settled?;
+            // If the time is over before the task settles, or the server ends, the client gets the task as it is.
+            tokio::select! {
+                biased;
+                settled = timeout(self.wait, updates.settle()) => settled.unwrap_or(Ok(()))?,
+                () = self.slot.who.ends() => {}
             }
         }
         reader.show(&updates.record, history).await
@@ -64,8 +66,10 @@ impl<A: Agents> TaskWriter<'_, A> {
         let sent = agent.send_with(cancel).await;
         sent?;
         let mut updates = TaskUpdates::new(reader.renderer.clone(), record);
-        if let Ok(over) = timeout(self.wait, updates.end()).await {
-            over?;
+        tokio::select! {
+            biased;
+            over = timeout(self.wait, updates.end()) => over.unwrap_or(Ok(()))?,
+            () = self.slot.who.ends() => {}
         }
         match updates.record.state {
             // The task ended before the cancellation arrived, so it cannot be cancelled.

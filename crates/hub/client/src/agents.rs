@@ -52,6 +52,11 @@ pub trait Meter: Send + Sync {
         Box::pin(std::future::pending())
     }
 
+    /// Returns once the server ends. By default it never does.
+    fn ends(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        Box::pin(std::future::pending())
+    }
+
     /// Returns a meter of the same principal that holds nothing for a single request, such as a place among the
     /// open requests. `None`, the default: this meter holds nothing of that kind.
     fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {
@@ -105,6 +110,15 @@ impl Principal {
     pub async fn over(&self) -> String {
         match &self.meter {
             Some(meter) => meter.over().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns once the server ends. A request that waits for something then answers at once with what it has,
+    /// because the server cuts off the requests that go on for too long.
+    pub async fn ends(&self) {
+        match &self.meter {
+            Some(meter) => meter.ends().await,
             None => std::future::pending().await,
         }
     }

@@ -44,7 +44,7 @@ impl Agent {
     /// Connects to a hub as an agent of a session: `ws://127.0.0.1:7337`, or `wss://` over TLS. When
     /// the link breaks, the agent connects again, at first after a tenth of a second and later after
     /// 15 seconds at most, and goes on where it was. It ends when another program connects as the same
-    /// agent of the session.
+    /// agent of the session, and with [`Error::Removed`] when the hub has another log than the agent.
     ///
     /// ```no_run
     /// # use accp_client::{Agent, Error};

@@ -43,6 +43,11 @@ pub enum Error {
     /// The hub at this address does not let the agent in, for this reason.
     #[error("the hub at {0} refuses the agent: {1}")]
     Denied(String, String),
+    /// The hub does not go on with an agent that was in its session, for this reason: the hub has another log than
+    /// the agent, because its store is new or an older copy, or it does not take the registry of the agent any
+    /// more. The agent has ended. Connect it again, with an empty store.
+    #[error("the hub does not go on with the agent: {}: expected {}", .0.code, .0.message)]
+    Removed(PeerError),
     /// The reference with this text, without its `$`, could not be read.
     #[error("`${0}`: {1}")]
     Reference(String, ReadError),
@@ -82,7 +87,7 @@ impl Error {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Input(error) => Some(error.code()),
-            Self::Refused(error) => Some(error.code),
+            Self::Refused(error) | Self::Removed(error) => Some(error.code),
             Self::Failed(failure) => failure.code(),
             Self::Answer(_, error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),

@@ -136,12 +136,12 @@ impl Side {
             match self.turn().await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(Error::Ended(text)) => break text,
-                Err(error) => break error.to_string(),
+                Err(error @ (Error::Ended(_) | Error::Removed(_))) => break error,
+                Err(error) => break Error::Ended(error.to_string()),
             }
         };
-        tracing::debug!(side = ?self.driver.side(), failure, "a side has ended");
-        let ended = || Error::Ended(failure.clone());
+        tracing::debug!(side = ?self.driver.side(), %failure, "a side has ended");
+        let ended = || failure.clone();
         self.work.end(ended);
         for guest in self.guests.values_mut() {
             guest.work.end(ended);
@@ -212,7 +212,7 @@ impl Side {
         let has_sent = self.work.send_early(&mut own)? | has_cancelled;
         self.inbox.extend(outcome.inbound);
         self.catch_up().await?;
-        self.tell_refused(&outcome.events);
+        self.tell_refused(&outcome.events)?;
         self.tell_restored(&outcome.events);
         let is_news = |event| matches!(event, &Event::Supplied(_) | &Event::Unavailable(_));
         if outcome.events.iter().any(is_news) {

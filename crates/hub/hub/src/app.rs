@@ -33,8 +33,10 @@ pub(crate) struct App {
     /// The clients of other hubs, if there are any.
     pub(crate) forward: Option<Forward>,
     pub(crate) on_request: OnceLock<OnRequest>,
-    /// True once the hub has to end.
+    /// True once the hub has to end: requests that wait answer with what they have.
     pub(crate) ends: watch::Receiver<bool>,
+    /// True once the requests have ended, so that the sockets close, too.
+    pub(crate) closes: watch::Receiver<bool>,
 }
 
 /// A hook that gets the headers of a request and its span, before the span begins.
@@ -45,7 +47,7 @@ pub(crate) type Shared = Arc<App>;
 /// The permit of an open connection. A socket keeps it after its request.
 pub(crate) type Room = Arc<OwnedSemaphorePermit>;
 
-/// Waits until the hub has to end.
+/// Waits until [`App::ends`] or [`App::closes`] is true.
 pub(crate) async fn over(ends: &mut watch::Receiver<bool>) {
     // The block drops the lock that `wait_for` returns.
     let _ = async { ends.wait_for(|ends| *ends).await.is_ok() }.await;

@@ -21,7 +21,7 @@ use tokio::time::sleep;
 
 use crate::access::{Denied, Identity};
 use crate::answer::Refused;
-use crate::app::Shared;
+use crate::app::{self, Shared};
 use crate::metrics::add;
 use crate::rates::Reservation;
 use crate::spans;
@@ -323,6 +323,11 @@ impl Meter for Authorized {
     fn over(&self) -> Pin<Box<dyn Future<Output = String> + Send>> {
         let over = self.requester.clone().over();
         Box::pin(async move { over.await.to_string() })
+    }
+
+    fn ends(&self) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+        let mut ends = self.requester.app.ends.clone();
+        Box::pin(async move { app::over(&mut ends).await })
     }
 
     fn beyond_its_request(&self) -> Option<Arc<dyn Meter>> {

@@ -33,7 +33,8 @@ pub struct Config {
     /// Seconds after which a session that nobody uses leaves memory: 300. It comes back with the next
     /// frame.
     pub idle: u64,
-    /// Seconds for which a shutdown waits for requests and sockets to end: 10.
+    /// Seconds for which a shutdown waits for requests to end: 10. Requests that wait for an answer of an agent end at
+    /// once. The sockets close after the requests, within 3 seconds.
     pub drain: u64,
     /// True if a hub without authentication may listen beyond loopback.
     pub anybody_from_anywhere: bool,

@@ -20,7 +20,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tower_service::Service as _;
@@ -39,6 +39,8 @@ use crate::routes;
 use crate::sessions::Sessions;
 use crate::write_timeout::WriteTimeout;
 
+/// How long the sockets may take to close.
+const CLOSE: Duration = Duration::from_secs(3);
 /// How often the hub checks that the store can keep data.
 const PROBES: Duration = Duration::from_secs(2);
 
@@ -48,6 +50,7 @@ pub struct Server {
     address: SocketAddr,
     app: Arc<App>,
     end: watch::Sender<bool>,
+    close: watch::Sender<bool>,
     revision: watch::Sender<u64>,
     unable: watch::Sender<Option<String>>,
     tls: Option<TlsAcceptor>,
@@ -148,6 +151,7 @@ impl Server {
         let listener = listener.map_err(|error| ListenError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);
         let (end, ends) = watch::channel(false);
+        let (close, closes) = watch::channel(false);
         let forward = match &config.replica {
             None => None,
             Some(replica) => {
@@ -176,12 +180,14 @@ impl Server {
             metrics: Metrics::default(),
             on_request: OnceLock::new(),
             ends,
+            closes,
         });
         Ok(Self {
             listener,
             address,
             app,
             end,
+            close,
             revision,
             unable,
             tls,
@@ -232,14 +238,16 @@ impl Server {
         url(self.address, self.tls.is_some())
     }
 
-    /// Serves until `shutdown` is ready. Then the hub takes no more connections, tells its sockets to connect
-    /// again, and waits for requests to end, [`Config::drain`] seconds at most. By then the store has everything
-    /// that the hub has acknowledged.
+    /// Serves until `shutdown` is ready. Then the hub takes no more connections. Requests that wait for an answer of
+    /// an agent are answered at once with what there is, and the hub waits for the others to end,
+    /// [`Config::drain`] seconds at most. Then it tells its sockets to connect again. By then the store has
+    /// everything that the hub has acknowledged.
     pub async fn run(self, shutdown: impl Future<Output = ()> + Send) {
         let Self {
             listener,
             app,
             end,
+            close,
             revision,
             unable,
             tls,
@@ -255,6 +263,8 @@ impl Server {
         let connections = Arc::new(Semaphore::new(
             limits.connections.min(Semaphore::MAX_PERMITS),
         ));
+        // Each connection holds a sender until its last request has ended. A socket is not a connection any more.
+        let (open, mut requests) = mpsc::channel::<()>(1);
         let routes = routes::router(Arc::clone(&app), mounts);
         let idle = Duration::from_secs(app.config.idle);
         tokio::spawn(renew(Arc::clone(&app)));
@@ -288,8 +298,9 @@ impl Server {
             let patience = Duration::from_secs(app.config.limits.write_seconds.max(1));
             let stream = WriteTimeout::new(stream, patience);
             let (http, routes, app) = (http.clone(), routes.clone(), Arc::clone(&app));
-            let tls = tls.clone();
+            let (tls, open) = (tls.clone(), open.clone());
             tokio::spawn(async move {
+                let _open = open;
                 let _up = Up::new(&app.metrics.connections);
                 match tls {
                     None => serve(&http, &app, routes, stream, room).await,
@@ -304,12 +315,18 @@ impl Server {
         }
         drop(listener);
         let _ = end.send(true);
+        drop(open);
         let drain = Duration::from_secs(app.config.drain);
+        // Nothing is sent on this channel, so this returns when the last sender is dropped.
+        if timeout(drain, requests.recv()).await.is_err() {
+            tracing::warn!(?drain, "requests were cut off");
+        }
+        let _ = close.send(true);
         // Each connection and each socket holds a permit, so all permits are free when the last one
         // ends.
         let all = u32::try_from(app.config.limits.connections).unwrap_or(u32::MAX);
-        if timeout(drain, connections.acquire_many(all)).await.is_err() {
-            tracing::warn!(?drain, "requests were cut off");
+        if timeout(CLOSE, connections.acquire_many(all)).await.is_err() {
+            tracing::debug!("sockets were cut off");
         }
         app.sessions.release().await;
     }
@@ -320,11 +337,12 @@ async fn renew(app: Shared) {
     let Some(every) = app.sessions.renews() else {
         return;
     };
-    let mut ends = app.ends.clone();
+    // Agents may still send over their sockets while requests end, so the leases are needed until then.
+    let mut closes = app.closes.clone();
     loop {
         tokio::select! {
             () = sleep(every) => {}
-            () = over(&mut ends) => return,
+            () = over(&mut closes) => return,
         }
         // If the store fails, its sessions end by themselves, so the result is ignored.
         let _ = app.sessions.renew().await;

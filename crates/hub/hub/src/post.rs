@@ -13,10 +13,11 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use crate::answer::{self, ACCP, Refused};
-use crate::app::{App, Shared};
+use crate::app::{App, Shared, over};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
@@ -100,6 +101,7 @@ async fn take(
                 registry,
             } = waiting;
             let pending = PendingAnswer {
+                hub: hub.clone(),
                 registry,
                 order: PiecesInOrder::new(),
                 ready: VecDeque::new(),
@@ -107,6 +109,7 @@ async fn take(
                 chain: chain.unwrap_or_else(|| mid.clone()),
                 mid,
                 until: Instant::now() + Duration::from_secs(seconds),
+                ends: app.ends.clone(),
             };
             let log = hub.frames(after);
             let mut response = pending.answer(app, log, answer).await?;
@@ -259,9 +262,12 @@ fn response_to(posted: Posted) -> Result<Response, Refused> {
 /// A frame whose answer the client waits for.
 struct PendingAnswer {
     caller: Authorized,
+    hub: Hub,
     mid: Mid,
     chain: Mid,
     until: Instant,
+    /// True once the hub ends. Then nobody waits any longer.
+    ends: watch::Receiver<bool>,
     registry: Arc<Registry>,
     /// Pieces of the answer that wait for earlier pieces.
     order: PiecesInOrder<Arc<str>>,
@@ -277,9 +283,18 @@ impl PendingAnswer {
         mut log: Frames,
         acknowledged: String,
     ) -> Result<Response, Refused> {
-        match timeout_at(self.until, self.next(&mut log)).await {
-            Ok(Ok((text, true))) => Ok(answer::frame(StatusCode::OK, &*text)),
-            Ok(Ok((text, false))) => {
+        let mut ends = self.ends.clone();
+        let next = tokio::select! {
+            biased;
+            next = timeout_at(self.until, self.next(&mut log)) => next,
+            // The frame is durable. Its sender learns that, and the answer comes in the log.
+            () = over(&mut ends) => return Ok(answer::frame(StatusCode::OK, acknowledged)),
+        };
+        match next {
+            Ok(Ok(Some((text, true)))) => Ok(answer::frame(StatusCode::OK, &*text)),
+            // The chain was cancelled, so no answer comes.
+            Ok(Ok(None)) => Ok(StatusCode::ACCEPTED.into_response()),
+            Ok(Ok(Some((text, false)))) => {
                 let session = self.caller.session().to_owned();
                 let first = Ok((self, log, text, false));
                 let frames = stream::unfold(Some(first), next_piece);
@@ -296,18 +311,22 @@ impl PendingAnswer {
     }
 
     /// Returns the next frame of the answer, and whether it is the last one. Pieces of a stream come before the
-    /// last frame, in the order of their indexes. If the session ends because data was erased, this opens the
-    /// session again and reads on.
-    async fn next(&mut self, log: &mut Frames) -> Result<(Arc<str>, bool), Refused> {
+    /// last frame, in the order of their indexes. `None` if the chain was cancelled. If the session ends because data
+    /// was erased, this opens the session again and reads on.
+    async fn next(&mut self, log: &mut Frames) -> Result<Option<(Arc<str>, bool)>, Refused> {
         loop {
             if let Some(ready) = self.ready.pop_front() {
-                return Ok(ready);
+                return Ok(Some(ready));
             }
             let next = log.next().await.map_err(|error| Refused::store(&error))?;
             let Some(entry) = next else {
-                *log = self.caller.open_existing().await?.frames(log.position());
+                self.hub = self.caller.open_existing().await?;
+                *log = self.hub.frames(log.position());
                 continue;
             };
+            if is_cancellation(&entry.text) && self.is_cancelled().await? {
+                return Ok(None);
+            }
             let inbound = Inbound::new(
                 entry.position,
                 entry.sender,
@@ -328,6 +347,22 @@ impl PendingAnswer {
     }
 }
 
+impl PendingAnswer {
+    /// Returns whether the chain of the frame was cancelled, or a chain above it.
+    async fn is_cancelled(&self) -> Result<bool, Refused> {
+        let chain = self.chain.clone();
+        let looked = self
+            .hub
+            .look(move |session| session.state().is_cancelled(&chain));
+        looked.await.map_err(|error| Refused::store(&error))
+    }
+}
+
+fn is_cancellation(frame: &str) -> bool {
+    let frame = Frame::parse(frame);
+    frame.is_ok_and(|frame| frame.intent == Intent::CANCEL.as_str())
+}
+
 /// The next piece of an answer to send, and whether this is the last piece.
 type Piece = (PendingAnswer, Frames, Arc<str>, bool);
 
@@ -342,8 +377,17 @@ async fn next_piece(
     if is_last {
         return Some((Ok(line(&text)), None));
     }
-    let after = match timeout_at(pending.until, pending.next(&mut log)).await {
-        Ok(Ok((after, is_last))) => Ok((pending, log, after, is_last)),
+    let mut ends = pending.ends.clone();
+    let next = tokio::select! {
+        biased;
+        next = timeout_at(pending.until, pending.next(&mut log)) => next,
+        () = over(&mut ends) => Ok(Err(Refused::ending())),
+    };
+    let after = match next {
+        Ok(Ok(Some((after, is_last)))) => Ok((pending, log, after, is_last)),
+        Ok(Ok(None)) => Err(Refused::conflict(
+            "a chain that goes on: it was cancelled, and the answer is not whole",
+        )),
         // The answer is incomplete. The error keeps the caller from taking it for complete.
         Ok(Err(refused)) => Err(refused),
         Err(_) => Err(Refused::late()),
@@ -395,7 +439,13 @@ struct FrameStream {
 impl FrameStream {
     /// Takes the next frame, and returns its answer.
     async fn next(&mut self) -> Option<Bytes> {
-        let taken = match self.frames.next().await {
+        let mut ends = self.app.ends.clone();
+        let next = tokio::select! {
+            biased;
+            next = self.frames.next() => next,
+            () = over(&mut ends) => Err(Refused::busy("another stream for further frames: the hub ends")),
+        };
+        let taken = match next {
             Ok(None) => return None,
             Ok(Some(frame)) if frame.is_empty() => return None,
             Ok(Some(frame)) => self.take(&frame).await,

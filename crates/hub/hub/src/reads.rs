@@ -219,10 +219,13 @@ pub(crate) async fn value(
         } else {
             format!("cold.{key}")
         };
-        let value = hub
-            .expand(&reference)
-            .await
-            .map_err(|error| Refused::client(&error))?;
+        let mut ends = app.ends.clone();
+        let value = tokio::select! {
+            biased;
+            value = hub.expand(&reference) => value.map_err(|error| Refused::client(&error))?,
+            // The bytes of the value may be on their way to the hub for long.
+            () = over(&mut ends) => return Err(Refused::ending()),
+        };
         Ok((StatusCode::OK, Json(value.to_json())).into_response())
     };
     answer(&app, read.await)

@@ -239,7 +239,7 @@ impl Peer<'_> {
     /// and counts frames. Pings of WebSocket do not reach the other hub.
     async fn hand_on(&mut self, caller: &Authorized, mut there: There, first: String) -> End {
         let silence = 3 * Duration::from_secs(self.app.config.heartbeat.max(1));
-        let mut ends = self.app.ends.clone();
+        let mut ends = self.app.closes.clone();
         let mut ends = pin!(app::over(&mut ends));
         let mut silent = Instant::now() + silence;
         if !takes(there.send(tungstenite::Message::text(first))).await {
@@ -315,7 +315,7 @@ impl Peer<'_> {
     ) -> End {
         let heartbeat = Duration::from_secs(self.app.config.heartbeat.max(1));
         let mut heard = Instant::now();
-        let mut ends = self.app.ends.clone();
+        let mut ends = self.app.closes.clone();
         // The watch and the timer are made once for the whole loop, and not for each frame.
         let mut ends = pin!(app::over(&mut ends));
         let mut beat = pin!(sleep_until(heard + heartbeat));

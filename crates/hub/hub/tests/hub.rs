@@ -105,6 +105,33 @@ async fn http_01_refuses_what_is_no_frame_with_an_error_frame() {
 }
 
 #[tokio::test]
+async fn a_post_that_waits_ends_when_its_chain_is_cancelled() {
+    let hub = TestHub::start(Config::default()).await;
+    // This agent is in the session, and may answer.
+    let dev = frame("@dev>sync:note{}", "abd101000001", 1, "sid:lunch");
+    assert_eq!(hub.post(&dev).await.0, StatusCode::OK);
+    let ask = frame("@curl>req:plan{}", "abc109000001", 1, "sid:lunch");
+    let request = hub.http.post(hub.url("/accp/v1/frames"));
+    let request = request
+        .header("content-type", "application/accp")
+        .header("prefer", "wait=60")
+        .body(ask);
+    let asked = tokio::spawn(request.send());
+    let cancel = frame(
+        "@curl>cancel:task{}",
+        "abc109000002",
+        2,
+        "sid:lunch,cid:abc109000001",
+    );
+    // The cancellation is refused until the question is in the log.
+    while hub.post(&cancel).await.0 != StatusCode::OK {}
+    let answer = asked.await.expect("it ends").expect("an answer");
+    assert_eq!(answer.status(), StatusCode::ACCEPTED);
+    assert_eq!(answer.text().await.expect("text"), "");
+    hub.stop().await;
+}
+
+#[tokio::test]
 async fn a_post_that_prefers_to_wait_gets_the_answer() {
     let hub = TestHub::start(Config::default()).await;
     let dev = Agent::connect(hub.ws(), "lunch", "dev")

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::common::database::Database;
 use crate::common::{TestHub, frame};
-use accp_client::Agent;
+use accp_client::{Agent, Error};
 use accp_hub::Config;
 use accp_runtime::AgentId;
-use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::profiles::{ChatReq, ScheduleDone, ScheduleReq};
 use tokio::sync::mpsc;
 
 fn task(number: usize) -> ScheduleReq<'static> {
@@ -130,6 +130,50 @@ async fn an_agent_comes_back_whose_place_was_taken_once() {
         .text
         .contains("task:task_1")
     {}
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_has_seen_another_log_ends_with_the_reason() {
+    let first = TestHub::start(Config::default()).await;
+    let dev = Agent::connect(first.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    dev.send(ChatReq::new("hello")).await.expect("it is sent");
+    let address = first.address;
+    first.stop().await;
+    let config = Config {
+        listen: address,
+        ..Config::default()
+    };
+    // The store of this hub is new.
+    let second = TestHub::start(config).await;
+    let mut log = dev.frames(u64::MAX);
+    while log.next().await.expect("a store").is_some() {}
+    let why = dev.joined().await.expect_err("it has ended");
+    assert!(matches!(why, Error::Removed(_)), "{why}");
+    let again = Agent::connect(second.ws(), "lunch", "dev")
+        .await
+        .expect("a hub");
+    again.send(ChatReq::new("hello")).await.expect("it is sent");
+    second.stop().await;
+}
+
+/// A connection that takes the place of another begins with a hello of its own.
+#[tokio::test]
+async fn a_peer_of_the_draft_is_greeted_on_each_connection() {
+    let hub = TestHub::start(Config::default()).await;
+    let mut sockets = Vec::new();
+    for mid in ["f00000000001", "f00000000002", "f00000000003"] {
+        let mut socket = hub.socket("?session=lunch&agent=qa").await;
+        let hello = format!("@qa>sync:registry{{v:1|hash:abc123}}[mid:{mid},seq:0]");
+        socket.send_text(&hello).await;
+        let reply = socket.receive().await.expect("a hello");
+        assert!(reply.starts_with("@hub>sync:registry{"), "{mid}: {reply}");
+        // The earlier sockets are not closed by the peer.
+        sockets.push(socket);
+    }
+    drop(sockets);
     hub.stop().await;
 }
 

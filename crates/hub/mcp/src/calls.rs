@@ -26,7 +26,7 @@ pub(crate) async fn call(
     let called = async {
         Some(match name {
             tools::SEND => send::send(connection, args).await,
-            tools::RECEIVE => receive::receive(connection, args).await,
+            tools::RECEIVE => receive::receive(connection, args, request).await,
             tools::REPLY => receive::reply(connection, args).await,
             tools::DONE => receive::done(connection, args).await,
             tools::QUERY => query::query(connection, args).await,

@@ -9,11 +9,12 @@ use rmcp::transport::streamable_http_server::session::local::LocalSessionManager
 use rmcp::transport::streamable_http_server::{
     SessionId, SessionManager as _, StreamableHttpServerConfig, StreamableHttpService,
 };
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
 use crate::connection::Connection;
+use crate::request::McpSession;
 use crate::server::Server;
 
 /// How many MCP sessions an agent has at a time. A further session ends the oldest.
@@ -28,6 +29,8 @@ pub(crate) struct AgentEndpoint {
     service: McpService,
     manager: Arc<LocalSessionManager>,
     used: Mutex<Usage>,
+    /// The MCP sessions that have calls: true once a client ends the session.
+    calls: Mutex<BTreeMap<SessionId, watch::Sender<bool>>>,
 }
 
 /// Who uses an endpoint.
@@ -48,6 +51,32 @@ impl AgentEndpoint {
     /// Returns whether there is this MCP session.
     pub(crate) async fn has(&self, session: &SessionId) -> bool {
         self.manager.sessions.read().await.contains_key(session)
+    }
+
+    /// Returns an MCP session for one of its calls.
+    pub(crate) async fn session(&self, session: &SessionId) -> McpSession {
+        let there = self.manager.sessions.read().await;
+        let mut calls = self.calls();
+        calls.retain(|known, _| there.contains_key(known));
+        let new = || watch::Sender::new(false);
+        McpSession(if there.contains_key(session) {
+            let ended = calls.entry(session.clone()).or_insert_with(new);
+            ended.subscribe()
+        } else {
+            new().subscribe()
+        })
+    }
+
+    /// Gives up the calls of an MCP session, which its client ends. An answer that comes later waits in the inbox of
+    /// the agent: the calls could not hand it to their client any more.
+    pub(crate) fn give_up(&self, session: &SessionId) {
+        if let Some(ended) = self.calls().remove(session) {
+            ended.send_replace(true);
+        }
+    }
+
+    fn calls(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Sender<bool>>> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes the right under which an MCP session is used, and ends the oldest session if there are too many.
@@ -252,6 +281,7 @@ impl<A: Agents> Endpoints<A> {
                 rights: BTreeMap::new(),
                 since: Instant::now(),
             }),
+            calls: Mutex::default(),
         }
     }
 

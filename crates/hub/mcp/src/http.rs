@@ -22,6 +22,7 @@ use rmcp::transport::streamable_http_server::{SessionId, StreamableHttpServerCon
 
 use crate::endpoints::{Endpoints, McpService};
 use crate::initialize::{self, Kind};
+use crate::request::McpSession;
 
 /// The header that names a session of MCP.
 const SESSION: &str = "mcp-session-id";
@@ -113,12 +114,12 @@ impl<A: Agents> Service<A> {
         }
     }
 
-    /// Answers a POST. A request that names no session of MCP may begin one.
+    /// Answers a POST. A request without a session of MCP may begin one.
     async fn post<B>(
         &self,
         service: &McpService,
         request: Request<B>,
-        is_new: bool,
+        session: Option<McpSession>,
     ) -> Response<BoxBody<bytes::Bytes, Infallible>>
     where
         B: Body + Send + 'static,
@@ -132,7 +133,9 @@ impl<A: Agents> Service<A> {
             *response.status_mut() = StatusCode::PAYLOAD_TOO_LARGE;
             return response;
         };
-        if is_new {
+        if let Some(session) = session {
+            head.extensions.insert(session);
+        } else {
             match initialize::kind(&body) {
                 Kind::Wrong(error) => return wrong(&error),
                 // The version header counts only after the answer to `initialize`, so it is removed
@@ -170,21 +173,33 @@ impl<A: Agents> Service<A> {
         let endpoint = self.endpoints.acquire(&who);
         let named = session(request.headers());
         let deletes = request.method() == Method::DELETE;
+        let listens = request.method() == Method::GET;
         let response = match &named {
             // If a client ends an unknown session, rmcp answers as if the session had ended. So such a request is
             // refused here.
             Some(named) if deletes && !endpoint.has(named).await => refused("a session of MCP"),
             named if request.method() == Method::POST => {
-                self.post(endpoint.service(), request, named.is_none())
-                    .await
+                let session = match named {
+                    Some(named) => Some(endpoint.session(named).await),
+                    None => None,
+                };
+                self.post(endpoint.service(), request, session).await
+            }
+            Some(named) if deletes => {
+                endpoint.give_up(named);
+                endpoint.service().handle(request).await
             }
             _ => endpoint.service().handle(request).await,
         };
         // If a session has just begun, the answer names it.
         let used = session(response.headers()).or(named);
         self.endpoints.release(&who, endpoint, used).await;
+        // A client that only listens has no answer to wait for when the server ends.
+        let listener = who.clone();
+        let ends: Option<Over> =
+            listens.then(|| -> Over { Box::pin(async move { listener.ends().await }) });
         let over = Box::pin(async move { drop(who.over().await) });
-        response.map(|body| WhileRight::new(body, over).boxed())
+        response.map(|body| WhileRight::new(body, over, ends).boxed())
     }
 }
 
@@ -199,18 +214,20 @@ fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
 }
 
 /// The body of an answer. It stops once the right of the caller is over, because a body that ends by itself would
-/// look complete. The layer that admitted the request then breaks the body off and says why.
+/// look complete. The layer that admitted the request then breaks the body off and says why. A body with `ends` is
+/// complete when the server ends.
 struct WhileRight {
     body: BoxBody<bytes::Bytes, Infallible>,
     over: Mutex<Option<Over>>,
+    ends: Mutex<Option<Over>>,
 }
 
 type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl WhileRight {
-    fn new(body: BoxBody<bytes::Bytes, Infallible>, over: Over) -> Self {
-        let over = Mutex::new(Some(over));
-        Self { body, over }
+    fn new(body: BoxBody<bytes::Bytes, Infallible>, over: Over, ends: Option<Over>) -> Self {
+        let (over, ends) = (Mutex::new(Some(over)), Mutex::new(ends));
+        Self { body, over, ends }
     }
 }
 
@@ -229,6 +246,12 @@ impl Body for WhileRight {
         if waits.as_mut().poll(cx).is_ready() {
             *over = None;
             return Poll::Pending;
+        }
+        let ends = self.ends.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = |ends: &mut Over| ends.as_mut().poll(cx).is_ready();
+        if ends.as_mut().is_some_and(has_ended) {
+            *ends = None;
+            return Poll::Ready(None);
         }
         Pin::new(&mut self.body).poll_frame(cx)
     }

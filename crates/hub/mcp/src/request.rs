@@ -6,6 +6,7 @@ use accp_client::Principal;
 use http::request::Parts;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
+use tokio::sync::watch;
 
 /// A request of MCP. Its context holds the principal. So the principal counts as in use until the request
 /// has been served, even if the client has left.
@@ -36,9 +37,33 @@ impl<'r> Request<'r> {
         over(self.who()).await
     }
 
-    /// Waits until the client has given the request up.
+    /// Waits until the server ends. A server over a pipe ends with its client.
+    pub(crate) async fn ends(self) {
+        match self.who() {
+            Some(who) => who.ends().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Waits until the client has given the request up: it has cancelled the request, or ended its MCP session.
     pub(crate) async fn given_up(self) {
-        self.context.ct.cancelled().await;
+        let parts = self.context.extensions.get::<Parts>();
+        let session = parts.and_then(|parts| parts.extensions.get::<McpSession>());
+        let ended = async {
+            if let Some(McpSession(ended)) = session {
+                let mut ended = ended.clone();
+                // The block drops the lock that `wait_for` returns.
+                let is_over = async { ended.wait_for(|ended| *ended).await.is_ok() }.await;
+                if is_over {
+                    return;
+                }
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = self.context.ct.cancelled() => {}
+            () = ended => {}
+        }
     }
 
     /// Serves the request as long as its client waits and has the right.
@@ -54,6 +79,11 @@ impl<'r> Request<'r> {
         }
     }
 }
+
+/// The MCP session of a request: true once its client has ended it. The HTTP service puts this into the extensions of
+/// the request.
+#[derive(Clone)]
+pub(crate) struct McpSession(pub(crate) watch::Receiver<bool>);
 
 /// Waits until the right of a principal is over, and returns the reason.
 pub(crate) async fn over(who: Option<&Principal>) -> String {

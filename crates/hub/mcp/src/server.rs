@@ -212,6 +212,7 @@ impl ServerHandler for Server {
             biased;
             why = asked.over() => Err(ErrorData::internal_error(why, None)),
             () = asked.given_up() => Ok(()),
+            () = asked.ends() => Ok(()),
             heard = listen(&self.connection, &context) => heard.map_err(|error| ended(&error)),
         }
     }

@@ -5,9 +5,9 @@ use std::fs;
 use accp_store::{SideId, SqliteStore, Store as _};
 use serde_json::json;
 
-use super::super::hub::Running;
+use super::super::hub::{Running, run};
 use super::client::Open;
-use super::{COOK, Client, DEV, TestHub, frame};
+use super::{COOK, Client, DEV, MCP, TestHub, frame, message};
 
 /// Fills the log of the session `lunch` with more bytes than the buffers of two sockets hold.
 fn fill(client: &Client) {
@@ -51,6 +51,61 @@ fn a_log_that_is_read_while_its_hub_ends_is_not_whole() {
         assert!(!read.is_whole, "{kind}: {} bytes", read.body.len());
         assert_eq!(ending.join().unwrap().0, Some(0));
     }
+}
+
+/// Nobody answers these requests. Each client learns from the hub that ends what stands.
+#[test]
+fn requests_that_wait_are_answered_when_their_hub_ends() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    // This agent is in the session, and may answer.
+    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let asked = frame("@dev>req:plan{goal:one}", "dea102000001", 1, "sid:lunch");
+    let kind = ("content-type", "application/accp");
+    let headers = [kind, ("prefer", "wait=60")];
+    let posted = client.open("POST", "/accp/v1/frames", &headers, asked.as_bytes());
+    let path = "/mcp/lunch/model";
+    let session = client.begin(path);
+    let session = ("mcp-session-id", &*session);
+    let call = |method: &str, params: &serde_json::Value| {
+        json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()
+    };
+    let asks = json!({ "name": "accp_ask", "arguments": {
+        "intent": "req", "operation": "plan", "params": { "goal": "two" }, "timeout": 60,
+    } });
+    let mut headers = MCP.to_vec();
+    headers.push(session);
+    let asks = call("tools/call", &asks);
+    let tool = client.open("POST", path, &headers, asks.as_bytes());
+    let headers = [("accept", "text/event-stream"), session];
+    let mut listens = client.open("GET", path, &headers, b"");
+    listens.until("200 OK");
+    let sends = call("SendMessage", &message("m1", "three"));
+    let headers = [("content-type", "application/json")];
+    let task = client.open("POST", "/a2a/lunch/guest", &headers, sends.as_bytes());
+    let url = hub.url.clone();
+    let asks = std::thread::spawn(move || {
+        let question = "@guide>req:plan{goal:four}";
+        run(["ask", "--hub", &url, "--session", "lunch", question])
+    });
+    for waits in ["goal:one", "goal:two", "content:three", "goal:four"] {
+        until_the_log_has(&client, waits);
+    }
+    assert_eq!(hub.process.stop(), (Some(0), String::new()));
+    let posted = posted.finish();
+    assert_eq!(posted.status, 200, "{posted:?}");
+    assert!(posted.body.starts_with("@hub>ack:frame{}["), "{posted:?}");
+    assert!(posted.body.contains("of:dea102000001"), "{posted:?}");
+    let tool = tool.finish();
+    assert!(tool.is_whole && tool.body.contains("E3001"), "{tool:?}");
+    assert!(tool.body.contains("it stands"), "{tool:?}");
+    let task = task.finish();
+    assert!(task.body.contains("TASK_STATE_SUBMITTED"), "{task:?}");
+    let asked = asks.join().unwrap();
+    asked.code_is(1).stderr_has("the question stands");
+    let listens = listens.finish();
+    assert!(listens.is_whole, "{listens:?}");
 }
 
 #[test]

@@ -353,6 +353,43 @@ fn sessions_of_mcp_that_have_ended_are_not_counted() {
     assert_eq!(listed.status, 200, "{listed:?}");
 }
 
+/// The client ends its MCP session while its question waits, so the next session gets the answer.
+#[test]
+fn an_answer_after_the_end_of_an_mcp_session_is_still_due() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    // This agent is in the session, and may answer.
+    let cook = frame("@cook>sync:note{}", "c00101000001", 1, "sid:lunch");
+    assert_eq!(client.post_frame(&cook).status, 200);
+    let session = client.begin(PLACE);
+    let asks = json!({
+        "intent": "req", "operation": "plan", "params": { "goal": "one" }, "timeout": 60,
+    });
+    let asking = open_tool(&client, &session, 7, "accp_ask", &asks);
+    let frames = "/accp/v1/sessions/lunch/frames";
+    let mut log = client.open("GET", &format!("{frames}?follow=true"), &[], b"");
+    log.until("goal:one");
+    let log = client.get(frames).body;
+    let asked = log.lines().find(|line| line.contains("goal:one")).unwrap();
+    let mid = asked.split("[mid:").nth(1).unwrap();
+    let mid = mid.split(',').next().unwrap();
+    let named = [("mcp-session-id", &*session)];
+    assert_eq!(client.ask("DELETE", PLACE, &named, "").status, 202);
+    let answer = frame(
+        "@cook>done:plan{dish:soup}",
+        "c00101000002",
+        2,
+        &format!("sid:lunch,cid:{mid}"),
+    );
+    let posted = client.post_frame(&answer);
+    assert_eq!(posted.status, 200, "{posted:?}");
+    drop(asking);
+    let session = client.begin(PLACE);
+    let waits = json!({ "timeout": 30 });
+    let received = open_tool(&client, &session, 8, "accp_receive", &waits).finish();
+    assert!(received.body.contains("soup"), "{received:?}");
+}
+
 /// Begins a session of MCP under another name of the hub. Returns the first line of the answer.
 fn begin_at(url: &str, host: &str, headers: &str) -> String {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();

@@ -49,6 +49,12 @@ fn a_hub_says_what_breaks_at_joining() {
             let (is_fine, said) = hub.accp(agent);
             let why = "refuses the agent: E5001: it expects a registry by which all sides";
             assert!(!is_fine && said.contains(why), "{said}");
+            // The refused agent gets no requests.
+            let state = ureq::get(&url).call().unwrap().into_body().read_to_string();
+            let state: serde_json::Value = serde_json::from_str(&state.unwrap()).unwrap();
+            let mut members = state["members"].as_array().unwrap().iter();
+            let third = members.find(|member| member["agents"][0] == "third");
+            assert_eq!(third.unwrap()["present"], false, "{state}");
         }
     }
 }

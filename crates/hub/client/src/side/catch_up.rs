@@ -40,8 +40,9 @@ impl Side {
     }
 
     /// Answers the callers of [`Command::Joined`](crate::command::Command::Joined) if the host does not let this
-    /// side in. The host gives the same answer to each later hello.
-    pub(super) fn tell_refused(&mut self, events: &[Event]) {
+    /// side in. The host gives the same answer to each later hello. A side that was in the session before ends: the
+    /// host has taken it out, for example because the store of the host is new, and answers it no more.
+    pub(super) fn tell_refused(&mut self, events: &[Event]) -> Result<(), Error> {
         let refusal = events.iter().find_map(|event| match event {
             Event::PeerError(MemberId::HOST, error)
                 if error.of.is_none() && error.code == ErrorCode::POLICY_DENIED =>
@@ -50,12 +51,22 @@ impl Side {
             }
             _ => None,
         });
-        let Some(refusal) = refusal.filter(|_| !self.driver.session().has_joined()) else {
-            return;
+        let Some(refusal) = refusal else {
+            return Ok(());
         };
+        let session = self.driver.session();
+        if session.has_joined() {
+            // The host refuses a hello, so it has not answered the last one.
+            return if session.is_up_to_date() {
+                Ok(())
+            } else {
+                Err(Error::Removed(refusal.clone()))
+            };
+        }
         for done in self.joining.drain(..) {
             let _ = done.send(Err(Error::Refused(refusal.clone())));
         }
+        Ok(())
     }
 
     pub(super) fn tell_joined(&mut self) {

@@ -46,7 +46,11 @@ impl Side {
         if let Some((member, number)) = self.admit(agent, number)? {
             self.end_guests_of(member, "a link of the agent has opened");
             self.driver.session_mut()?.end_guest(member);
-            self.peers.insert(member, wire);
+            if self.peers.insert(member, wire).is_some() {
+                // What the host has said on the earlier link does not count on this one: it answers the next hello
+                // of the agent, however soon that comes.
+                self.input(Input::Disconnected(member))?;
+            }
             let _ = number.send(Ok(member));
         }
         Ok(())

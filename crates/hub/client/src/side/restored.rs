@@ -67,6 +67,12 @@ impl Side {
                         "the host has accepted other frames since, so only a fork helps",
                     );
                 }
+                Event::Removed(member) => {
+                    tracing::warn!(
+                        session, %member,
+                        "an agent holds another log than the session, and was taken out of it: it has to connect anew"
+                    );
+                }
                 _ => {}
             }
         }

@@ -16,6 +16,7 @@ use crate::connection::Connection;
 use crate::fault::Fault;
 use crate::inbox::{Inbox, PendingFrame};
 use crate::render::{self, FrameRenderer};
+use crate::request::Request;
 use crate::tools::{MAX_FRAMES, MAX_WAIT};
 
 /// How long a reply may take until the hub accepts it.
@@ -27,7 +28,11 @@ const FRAMES: u64 = 10;
 /// Why a call that waits gets no more frames.
 const ENDED: &str = "the session was opened anew, or somebody else has opened the agent";
 
-pub(crate) async fn receive(connection: &Connection, args: &JsonObject) -> Result<Answer, Fault> {
+pub(crate) async fn receive(
+    connection: &Connection,
+    args: &JsonObject,
+    request: Request<'_>,
+) -> Result<Answer, Fault> {
     let limit = number(args, "limit", MAX_FRAMES)?.unwrap_or(FRAMES).max(1);
     let seconds = number(args, "timeout", MAX_WAIT)?.unwrap_or(0);
     let limit = usize::try_from(limit).unwrap_or(1);
@@ -51,6 +56,7 @@ pub(crate) async fn receive(connection: &Connection, args: &JsonObject) -> Resul
             biased;
             opened = tokio::time::timeout(wait, inbox.open(limit, wants)) => opened.unwrap_or_default(),
             () = inbox.ended() => return Err(Error::Ended(ENDED.to_owned()).into()),
+            () = request.ends() => Vec::new(),
         };
     } else if frames.len() < limit {
         frames.extend(inbox.open_now(limit - frames.len(), wants).await);

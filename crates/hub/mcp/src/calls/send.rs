@@ -108,12 +108,20 @@ pub(crate) async fn ask(
     let accepted = ask.accepted();
     // Once the right is over, nothing more is sent for the agent, not even a cancellation.
     let mut over = String::new();
-    let answered = ask.frame_unless(async { over = request.over().await });
-    let inbound = match answered.await {
+    let answered = tokio::select! {
+        biased;
+        answered = ask.frame_unless(async { over = request.over().await }) => answered,
+        () = request.ends() => {
+            let when = "before the hub ended";
+            return Err(unanswered(if_ready(accepted).await, when, cancels));
+        }
+    };
+    let inbound = match answered {
         Ok(Some(inbound)) => inbound,
         Ok(None) => return Err(Fault::over(over)),
         Err(Error::Timeout(_)) => {
-            return Err(unanswered(if_ready(accepted).await, seconds, cancels));
+            let when = format!("within {seconds} seconds");
+            return Err(unanswered(if_ready(accepted).await, &when, cancels));
         }
         Err(error) => return Err(error.into()),
     };
@@ -144,28 +152,29 @@ async fn if_ready<T>(future: impl Future<Output = T>) -> Option<T> {
     }
 }
 
-/// Makes the error for a question that nobody has answered in time. `accepted` tells whether the hub has accepted
-/// the question. If it is `None`, the hub has not decided yet.
-fn unanswered(accepted: Option<Result<Sent, Error>>, seconds: u64, cancels: bool) -> Fault {
+/// Makes the error for a question that nobody has answered in time. `when` says which time that is, as in `within 60
+/// seconds`. `accepted` tells whether the hub has accepted the question. If it is `None`, the hub has not decided
+/// yet.
+fn unanswered(accepted: Option<Result<Sent, Error>>, when: &str, cancels: bool) -> Fault {
     let (what, cure) = match accepted {
         Some(Ok(sent)) => {
             let place = sent
                 .position
                 .map(|position| format!(" {}", render::id(position)));
             let what = format!(
-                "nobody answered the question{} within {seconds} seconds",
+                "nobody answered the question{} {when}",
                 place.unwrap_or_default()
             );
             let cure = "it stands: go on with other work, and call accp_receive later for the answer; do not ask again";
             (what, cure)
         }
         None => {
-            let what = format!("the hub has not taken the question within {seconds} seconds");
+            let what = format!("the hub has not taken the question {when}");
             let cure = "it goes out once the hub is there, and the answer comes with accp_receive; do not ask again";
             (what, cure)
         }
         Some(Err(_)) => {
-            let what = format!("the question could not be sent within {seconds} seconds");
+            let what = format!("the question could not be sent {when}");
             return Fault::new(
                 ErrorCode::TIMEOUT,
                 what,

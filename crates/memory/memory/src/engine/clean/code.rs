@@ -33,7 +33,9 @@ pub(super) fn without_codes(text: &str) -> String {
 fn address<'c>(code: &'c str, rest: &str) -> Option<&'c str> {
     let whole = code.get(..code.len() - rest.len())?;
     let (_, address) = whole.strip_prefix(LINK)?.split_once(';')?;
-    let address = address.strip_suffix(BELL).or_else(|| address.strip_suffix(END));
+    let address = address
+        .strip_suffix(BELL)
+        .or_else(|| address.strip_suffix(END));
     address.map(str::trim)
 }
 
