@@ -293,8 +293,12 @@ fn a_strict_host_refuses_a_registry_that_breaks() {
         room.members[0].events
     );
     // The refused member is out of the session.
-    let mut members = room.host.state().members();
-    assert!(members.all(|(_, party)| party.present == (party.agents != ["dev"])));
+    let is_out = room
+        .host
+        .state()
+        .members()
+        .all(|(_, party)| party.present == (party.agents != ["dev"]));
+    assert!(is_out);
     room.say(1, &Outbound::message(&plan("qa", 1)));
     assert_eq!(room.host.frames().len(), 1);
 }

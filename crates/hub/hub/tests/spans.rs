@@ -178,7 +178,7 @@ async fn a_span_says_who_did_what_and_no_payload() {
         rows,
         [
             "200 lunch dev accepted",
-            "400 lunch dev refused",
+            "400 lunch dev misnumbered",
             "403   denied",
             "403   denied",
             "401   denied",
