@@ -39,8 +39,8 @@ pub fn agent_run(bytes: &[u8]) -> usize {
 fn run(bytes: &[u8], class: u8) -> usize {
     let is_end = |byte: u8| CLASS[byte as usize] & class == 0;
     let mut length = 0;
-    // The compiler unrolls a loop over an array, and tests no bounds in it.
-    while let Some(block) = bytes.get(length..).and_then(<[u8]>::first_chunk::<8>) {
+    // The compiler unrolls a loop over an array, and tests no bounds in it. Most values end in the first block.
+    while let Some(block) = bytes.get(length..).and_then(<[u8]>::first_chunk::<16>) {
         for (at, &byte) in block.iter().enumerate() {
             if is_end(byte) {
                 return length + at;
