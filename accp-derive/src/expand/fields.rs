@@ -201,6 +201,8 @@ pub(super) struct Numbered {
     pub(super) keys: TokenStream,
     /// Reads the params of the struct that come next, in the order in which a writer writes them.
     pub(super) first: TokenStream,
+    /// The condition that the schema code and the end of the payload come next, and the code. `None` without a schema.
+    pub(super) last: Option<(TokenStream, String)>,
     /// A match arm for each number, one for the end, and one for all other keys.
     pub(super) arms: TokenStream,
 }
@@ -223,17 +225,21 @@ pub(super) fn numbered_arms(
     let count = known.len();
     let schema = schema_key.map(|key| quote!(_p::Key::new(#key, #count),));
     let keys = quote!(#schema #(#keys)*);
-    let read_code = schema_key.map(|_| quote!(_p::code(r, code)?));
-    let expected = |span, key: &str, read: &TokenStream| {
-        let key = format!("|{key}:");
-        quote_spanned!(span=> if _p::expects(r, #key)? { #read })
-    };
     let first = known.iter().filter(|known| known.place.1);
-    let first = first.map(|known| expected(known.span, &known.wire.key, &known.read));
-    let first_code = schema_key.zip(read_code.as_ref());
-    let first_code = first_code.map(|(key, read)| expected(Span::call_site(), key, read));
-    let first = quote!(#(#first)* #first_code);
-    let code = read_code.map(|read| quote!(#count => #read,));
+    let first = first.map(
+        |Known {
+             wire, span, read, ..
+         }| {
+            let key = format!("|{}:", wire.key);
+            quote_spanned!(*span=> if _p::expects(r, #key)? { #read })
+        },
+    );
+    let first = quote!(#(#first)*);
+    let last = schema_key.zip(fields.schema.as_ref()).map(|(key, code)| {
+        let end = format!("|{key}:{code}}}");
+        (quote!(_p::ends(r, #end)), code.clone())
+    });
+    let code = schema_key.map(|_| quote!(#count => _p::code(r, code)?,));
     let known = numbers.map(|(at, Known { span, read, .. })| quote_spanned!(*span=> #at => #read,));
     let arms = quote! {
         #(#known)*
@@ -244,7 +250,12 @@ pub(super) fn numbered_arms(
             #others
         }
     };
-    Numbered { keys, first, arms }
+    Numbered {
+        keys,
+        first,
+        last,
+        arms,
+    }
 }
 
 /// The code that reads the value of a key.

@@ -111,16 +111,31 @@ pub(super) fn decode(
 ) -> TokenStream {
     let fields = &frame.fields;
     let slots = slots(input, fields);
-    let Numbered { keys, first, arms } = numbered_arms(input, fields, name, protocol.schema_key);
+    let numbered = numbered_arms(input, fields, name, protocol.schema_key);
+    let Numbered {
+        keys,
+        first,
+        last,
+        arms,
+    } = numbered;
+    let rest = quote! {
+        loop {
+            match _p::param(r, &__ACCP_KEYS)? { #arms }
+        }
+    };
+    let rest = match last {
+        Some((is_last, schema)) => {
+            quote!(if #is_last { *code = _p::Some(#schema); } else { #rest })
+        }
+        None => rest,
+    };
     let Made { taken, fields } = construct(input, fields, name);
     quote! {
         _p::decode(header, r, &#constant, |r, code| -> _p::Result<Self, _accp::DecodeError> {
             static __ACCP_KEYS: _p::Keys = _p::Keys::new(&[#keys]);
             #slots
             #first
-            loop {
-                match _p::param(r, &__ACCP_KEYS)? { #arms }
-            }
+            #rest
             #taken
             _p::Ok(#path { #fields })
         })

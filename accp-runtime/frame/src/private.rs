@@ -114,6 +114,14 @@ pub fn expects(r: &mut Reader<'_>, key: &'static str) -> Result<bool, DecodeErro
     r.expects(key.get(1..).unwrap_or_default(), key)
 }
 
+/// Consumes the schema code and the end of the payload, with the separator before them, if they come next:
+/// `|schema:TA}`.
+#[expect(clippy::inline_always, reason = "as for `expects`")]
+#[inline(always)]
+pub fn ends(r: &mut Reader<'_>, end: &'static str) -> bool {
+    r.ends(end.get(1..).unwrap_or_default(), end)
+}
+
 /// What [`param`] returns for the end of the payload.
 pub const END: usize = Reader::END;
 

@@ -130,16 +130,39 @@ impl<'a> Reader<'a> {
     )]
     #[inline(always)]
     pub(crate) fn expects(&mut self, first: &'static str, key: &'static str) -> Result<bool> {
-        let behind = if self.params == 0 {
+        match self.behind(first, key) {
+            Some(rest) => {
+                self.rest = rest;
+                self.pair_read().map(|()| true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Consumes the last param of a payload and the end, with the separator before them, if they come next:
+    /// `|schema:TA}`. Where params are counted it consumes nothing, because a key counts before its value is read.
+    #[expect(clippy::inline_always, reason = "as for `expects`")]
+    #[inline(always)]
+    pub(crate) fn ends(&mut self, first: &'static str, end: &'static str) -> bool {
+        match self.behind(first, end) {
+            Some(rest) if !self.is_counted => {
+                self.rest = rest;
+                self.params = 0;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the text behind a constant, which has `first` in place of the separator before the first key.
+    #[expect(clippy::inline_always, reason = "as for `expects`")]
+    #[inline(always)]
+    fn behind(&self, first: &'static str, other: &'static str) -> Option<&'a str> {
+        if self.params == 0 {
             self.rest.strip_prefix(first)
         } else {
-            self.rest.strip_prefix(key)
-        };
-        let Some(rest) = behind else {
-            return Ok(false);
-        };
-        self.rest = rest;
-        self.pair_read().map(|()| true)
+            self.rest.strip_prefix(other)
+        }
     }
 
     /// Reads the key of a param as [`param`](Self::param) does, and returns its meaning, [`Self::END`] or another number
