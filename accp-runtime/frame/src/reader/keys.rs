@@ -79,16 +79,16 @@ impl Keys {
         }
     }
 
-    /// Returns the key with which a text begins, if a colon follows.
+    /// Returns the meaning of the key with which a text begins, and the text behind its colon.
     #[inline]
-    fn find(&self, text: &[u8]) -> Option<&Key> {
-        let head = head_of(*text.first_chunk()?);
+    fn take<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
+        let head = head_of(*text.as_bytes().first_chunk()?);
         let mut slot = slot_of(head);
         loop {
             // No key has the index of a free slot.
             let key = self.slotted.get(usize::from(self.slots[slot]))?;
-            if key.head == head && key.begins(text) {
-                return Some(key);
+            if key.head == head && key.begins(text.as_bytes()) {
+                return Some((key.meaning, text.get(key.text.len() + 1..)?));
             }
             slot = (slot + 1) % SLOTS;
         }
@@ -177,9 +177,14 @@ impl<'a> Reader<'a> {
     }
 
     fn next_param(&mut self, keys: &Keys) -> Result<usize> {
-        let separator = if self.params == 0 { None } else { Some(b'|') };
-        match self.known_key(separator, keys) {
-            Some(meaning) => self.known(meaning),
+        let is_first = self.params == 0;
+        let text = if is_first {
+            Some(self.rest)
+        } else {
+            self.rest.strip_prefix('|')
+        };
+        match text.and_then(|text| keys.take(text)) {
+            Some(known) => self.known(known),
             None => self.other_param(keys),
         }
     }
@@ -195,9 +200,10 @@ impl<'a> Reader<'a> {
     }
 
     fn next_pair(&mut self, keys: &Keys) -> Result<usize> {
-        let separator = if self.params == 0 { b'[' } else { b',' };
-        match self.known_key(Some(separator), keys) {
-            Some(meaning) => self.known(meaning),
+        let is_first = self.params == 0;
+        let text = self.rest.strip_prefix(if is_first { '[' } else { ',' });
+        match text.and_then(|text| keys.take(text)) {
+            Some(known) => self.known(known),
             None => self.other_pair(keys),
         }
     }
@@ -207,28 +213,11 @@ impl<'a> Reader<'a> {
         self.unknown
     }
 
-    /// Consumes a separator and a known key with its colon, if they come next. Returns the meaning of the key.
+    /// Goes on behind a known key, and returns its meaning.
     #[inline]
-    fn known_key(&mut self, separator: Option<u8>, keys: &Keys) -> Option<usize> {
-        let mut rest = self.rest.as_bytes();
-        if let Some(separator) = separator {
-            rest = rest
-                .split_first()
-                .filter(|(first, _)| **first == separator)?
-                .1;
-        }
-        let key = keys.find(rest)?;
-        let length = usize::from(separator.is_some()) + key.text.len() + 1;
-        self.rest = self.rest.get(length..)?;
-        Some(key.meaning)
-    }
-
-    #[inline]
-    fn known(&mut self, meaning: usize) -> Result<usize> {
-        self.params += 1;
-        if self.is_counted {
-            self.count_pair()?;
-        }
+    fn known(&mut self, (meaning, rest): (usize, &'a str)) -> Result<usize> {
+        self.rest = rest;
+        self.pair_read()?;
         Ok(meaning)
     }
 
