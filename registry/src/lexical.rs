@@ -25,8 +25,8 @@ use core::fmt::{self, Write as _};
 
 use self::class::{CLASS, PLAIN, SAFE, shared_classes};
 pub use self::class::{
-    DELIMITERS, ESCAPE, is_agent_char, is_agent_id, is_delimiter, is_key, is_key_char, is_ref_char,
-    is_ref_key, is_safe_char, safe_run,
+    DELIMITERS, ESCAPE, agent_run, is_agent_char, is_agent_id, is_delimiter, is_key, is_key_char,
+    is_ref_char, is_ref_key, is_safe_char, safe_run,
 };
 use crate::decimal::{Decimal, DecimalError};
 
@@ -366,14 +366,29 @@ pub fn write_untyped(out: &mut String, text: &str) {
 
 /// Appends a string in a place where the schema declares `string`: as [`write_untyped`], but `42`
 /// and `true` need no mark, because the reader knows that they are strings.
+#[inline]
 pub fn write_string(out: &mut String, text: &str) {
-    write_marked(out, text, false);
+    if is_bare(text) {
+        out.push_str(text);
+    } else {
+        write_marked(out, text, false);
+    }
+}
+
+/// Returns whether a text stands for itself in a field of type `string`.
+fn is_bare(text: &str) -> bool {
+    !begins_with_mark(text) && shared_classes(text) & SAFE != 0
+}
+
+/// Returns whether a text is empty or begins with a mark, so that it needs a mark.
+#[inline]
+fn begins_with_mark(text: &str) -> bool {
+    matches!(text.as_bytes().first(), None | Some(&(MARK | NUMBER_MARK)))
 }
 
 fn write_marked(out: &mut String, text: &str, mark: bool) {
     let shared = shared_classes(text);
-    let is_marked = |byte: Option<&u8>| matches!(byte, None | Some(&(MARK | NUMBER_MARK)));
-    if mark || is_marked(text.as_bytes().first()) || !is_printable(shared, text) {
+    if mark || begins_with_mark(text) || !is_printable(shared, text) {
         out.push(MARK as char);
         if !text.is_empty() {
             write_text(out, text);

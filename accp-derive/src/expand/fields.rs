@@ -98,7 +98,8 @@ pub(super) fn encode_params(input: &Input<'_>, fields: &Fields<'_>, access: Acce
             None if flatten.is_some() => quote!(extras.before(w, #key)?;),
             _ => unheld(place),
         };
-        quote_spanned!(span=> #before w.field::<#kind, _>(#name, #key, #value, #absent, #inline)?;)
+        let key = format!("|{key}:");
+        quote_spanned!(span=> #before _p::write::<#kind, _>(w, #name, #key, #value, #absent, #inline)?;)
     });
     let rest = if flatten.is_some() {
         let unheld = unheld(fields.order.len());
@@ -194,41 +195,67 @@ pub(super) fn arms(input: &Input<'_>, fields: &Fields<'_>, owner: &str) -> Token
     quote!(#(#known)* _ => #others,)
 }
 
-/// Returns the keys of a frame, each with a number, and a match arm for each number, with one for all other keys. The
-/// keys that a writer writes stand first, in the order of the wire.
+/// The code that reads the params of a frame.
+pub(super) struct Numbered {
+    /// The keys, each with a number.
+    pub(super) keys: TokenStream,
+    /// Reads the params of the struct that come next, in the order in which a writer writes them.
+    pub(super) first: TokenStream,
+    /// The condition that the schema code and the end of the payload come next, and the code. `None` without a schema.
+    pub(super) last: Option<(TokenStream, String)>,
+    /// A match arm for each number, one for the end, and one for all other keys.
+    pub(super) arms: TokenStream,
+}
+
+/// Returns the code that reads the params: first those that a writer writes, in the order of the wire, then what remains,
+/// in any order and under any name.
 pub(super) fn numbered_arms(
     input: &Input<'_>,
     fields: &Fields<'_>,
     owner: &str,
     schema_key: Option<&str>,
-) -> (TokenStream, TokenStream) {
+) -> Numbered {
     let Reads { mut known, others } = reads(input, fields, owner);
     known.sort_by_key(|known| known.place);
-    let keys = |is_written: bool| {
-        known.iter().enumerate().flat_map(move |(at, known)| {
-            let keys = known.wire.keys();
-            let keys = keys.filter(move |key| (**key == known.wire.key) == is_written);
-            keys.map(move |key| quote!(_p::Key::new(#key, #at),))
-        })
-    };
+    let numbers = known.iter().enumerate();
+    let keys = numbers.clone().flat_map(|(at, known)| {
+        let keys = known.wire.keys();
+        keys.map(move |key| quote!(_p::Key::new(#key, #at),))
+    });
     let count = known.len();
     let schema = schema_key.map(|key| quote!(_p::Key::new(#key, #count),));
-    let (written, read) = (keys(true), keys(false));
-    let keys = quote!(#(#written)* #schema #(#read)*);
+    let keys = quote!(#schema #(#keys)*);
+    let first = known.iter().filter(|known| known.place.1);
+    let first = first.map(
+        |Known {
+             wire, span, read, ..
+         }| {
+            let key = format!("|{}:", wire.key);
+            quote_spanned!(*span=> if _p::expects(r, #key)? { #read })
+        },
+    );
+    let first = quote!(#(#first)*);
+    let last = schema_key.zip(fields.schema.as_ref()).map(|(key, code)| {
+        let end = format!("|{key}:{code}}}");
+        (quote!(_p::ends(r, #end)), code.clone())
+    });
     let code = schema_key.map(|_| quote!(#count => _p::code(r, code)?,));
-    let known = known
-        .iter()
-        .enumerate()
-        .map(|(at, Known { span, read, .. })| quote_spanned!(*span=> #at => #read,));
+    let known = numbers.map(|(at, Known { span, read, .. })| quote_spanned!(*span=> #at => #read,));
     let arms = quote! {
         #(#known)*
         #code
+        _p::END => break,
         _ => {
             let key = _p::unknown_key(r);
             #others
         }
     };
-    (keys, arms)
+    Numbered {
+        keys,
+        first,
+        last,
+        arms,
+    }
 }
 
 /// The code that reads the value of a key.

@@ -5,7 +5,7 @@ use accp_registry::protocol::Vocabulary;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 
-use super::fields::{Access, Made, construct, encode_params, numbered_arms, slots};
+use super::fields::{Access, Made, Numbered, construct, encode_params, numbered_arms, slots};
 use super::generics::{Way, bounds, decode_generics, where_clause};
 use super::lifetimes::text_lifetime;
 use super::{optional, shapes};
@@ -111,16 +111,31 @@ pub(super) fn decode(
 ) -> TokenStream {
     let fields = &frame.fields;
     let slots = slots(input, fields);
-    let (keys, arms) = numbered_arms(input, fields, name, protocol.schema_key);
+    let numbered = numbered_arms(input, fields, name, protocol.schema_key);
+    let Numbered {
+        keys,
+        first,
+        last,
+        arms,
+    } = numbered;
+    let rest = quote! {
+        loop {
+            match _p::param(r, &__ACCP_KEYS)? { #arms }
+        }
+    };
+    let rest = match last {
+        Some((is_last, schema)) => {
+            quote!(if #is_last { *code = _p::Some(#schema); } else { #rest })
+        }
+        None => rest,
+    };
     let Made { taken, fields } = construct(input, fields, name);
     quote! {
         _p::decode(header, r, &#constant, |r, code| -> _p::Result<Self, _accp::DecodeError> {
-            const __ACCP_KEYS: &[_p::Key] = &[#keys];
+            static __ACCP_KEYS: _p::Keys = _p::Keys::new(&[#keys]);
             #slots
-            let mut next = 0;
-            while let _p::Some(key) = _p::param(r, __ACCP_KEYS, &mut next)? {
-                match key { #arms }
-            }
+            #first
+            #rest
             #taken
             _p::Ok(#path { #fields })
         })

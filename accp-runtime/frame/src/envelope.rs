@@ -7,7 +7,7 @@ use alloc::string::String;
 use accp_registry::{ErrorCode, lexical};
 
 use crate::error::{DecodeError, EncodeError};
-use crate::reader::{Key, Reader};
+use crate::reader::{Key, Keys, Reader};
 use crate::value::{Map, Value};
 
 /// The envelope fields of a frame's metadata (draft section 3.5).
@@ -43,7 +43,7 @@ pub struct Envelope<'a> {
 
 /// The keys of the envelope's own fields, each with the number of its field. The short keys come first, in the
 /// order of the writer.
-const KEYS: &[Key] = &[
+static KEYS: Keys = Keys::new(&[
     Key::new("mid", 0),
     Key::new("seq", 1),
     Key::new("ts", 2),
@@ -57,7 +57,7 @@ const KEYS: &[Key] = &[
     Key::new("correlation_id", 3),
     Key::new("causation_id", 4),
     Key::new("session_id", 5),
-];
+]);
 
 impl<'a> Envelope<'a> {
     /// Returns an envelope with a message id and a sequence number.
@@ -137,38 +137,48 @@ impl<'a> Envelope<'a> {
 
     /// Reads the metadata as [`Envelope::read`] does, into an existing empty envelope.
     pub(crate) fn read_from(&mut self, r: &mut Reader<'a>) -> Result<(), DecodeError> {
-        use ErrorCode as E;
-        let mut next = 0;
-        while let Some(key) = r.metadata_of(KEYS, &mut next)? {
-            match key {
-                0 => text(r, &mut self.msg_id, E::PARSE_ERROR, "one msg_id")?,
-                1 => {
-                    let what = "one sequence number, an integer from 0";
-                    let at = r.at();
-                    let value = integer(r, E::PARSE_ERROR, what)?;
-                    let Ok(value) = u64::try_from(value) else {
-                        return Err(DecodeError::new(E::PARSE_ERROR, at, what));
-                    };
-                    once(&mut self.sequence, value, at, what)?;
-                }
-                2 => {
-                    let what = "one timestamp, integer Unix seconds";
-                    seconds(r, &mut self.timestamp, what)?;
-                }
-                3 => {
-                    let what = "one correlation_id";
-                    text(r, &mut self.correlation_id, E::INVALID_TYPE, what)?;
-                }
-                4 => {
-                    let what = "one causation_id";
-                    text(r, &mut self.causation_id, E::INVALID_TYPE, what)?;
-                }
-                5 => text(r, &mut self.session_id, E::INVALID_TYPE, "one session_id")?,
-                6 => seconds(r, &mut self.ttl, "one ttl, integer seconds")?,
+        // The pairs of a writer come in its order.
+        if r.expects("[mid:", ",mid:")? {
+            text(r, &mut self.msg_id, MSG_ID)?;
+        }
+        if r.expects("[seq:", ",seq:")? {
+            self.read_sequence(r)?;
+        }
+        if r.expects("[ts:", ",ts:")? {
+            seconds(r, &mut self.timestamp, TIMESTAMP)?;
+        }
+        if r.expects("[cid:", ",cid:")? {
+            text(r, &mut self.correlation_id, CORRELATION_ID)?;
+        }
+        if r.expects("[aid:", ",aid:")? {
+            text(r, &mut self.causation_id, CAUSATION_ID)?;
+        }
+        if r.expects("[sid:", ",sid:")? {
+            text(r, &mut self.session_id, SESSION_ID)?;
+        }
+        if r.expects("[ttl:", ",ttl:")? {
+            seconds(r, &mut self.ttl, TTL)?;
+        }
+        loop {
+            match r.metadata_of(&KEYS)? {
+                0 => text(r, &mut self.msg_id, MSG_ID)?,
+                1 => self.read_sequence(r)?,
+                2 => seconds(r, &mut self.timestamp, TIMESTAMP)?,
+                3 => text(r, &mut self.correlation_id, CORRELATION_ID)?,
+                4 => text(r, &mut self.causation_id, CAUSATION_ID)?,
+                5 => text(r, &mut self.session_id, SESSION_ID)?,
+                6 => seconds(r, &mut self.ttl, TTL)?,
+                Reader::END => return r.finish(),
                 _ => self.read_extra(r.unknown_key(), r)?,
             }
         }
-        r.finish()
+    }
+
+    fn read_sequence(&mut self, r: &mut Reader<'a>) -> Result<(), DecodeError> {
+        let at = r.at();
+        let value = integer(r, SEQUENCE)?;
+        let value = u64::try_from(value).map_err(|_| SEQUENCE.fault(at))?;
+        once(&mut self.sequence, value, at, SEQUENCE)
     }
 
     fn read_extra(&mut self, key: &'a str, r: &mut Reader<'a>) -> Result<(), DecodeError> {
@@ -200,22 +210,25 @@ impl<'a> Envelope<'a> {
         let mut digits = itoa::Buffer::new();
         let start = out.len();
         let mut pairs = Pairs { out, start };
-        pairs.put_text("mid:", self.msg_id.as_deref());
+        pairs.text(",mid:", self.msg_id.as_deref());
         if let Some(sequence) = self.sequence {
             if i64::try_from(sequence).is_err() {
                 let message = format!("sequence {sequence} is above {}", i64::MAX);
                 return Err(EncodeError::new(ErrorCode::PARSE_ERROR, message));
             }
-            pairs.put("seq:", digits.format(sequence));
+            pairs.key(",seq:");
+            pairs.out.push_str(digits.format(sequence));
         }
         if let Some(timestamp) = self.timestamp {
-            pairs.put("ts:", digits.format(timestamp));
+            pairs.key(",ts:");
+            pairs.out.push_str(digits.format(timestamp));
         }
-        pairs.put_text("cid:", self.correlation_id.as_deref());
-        pairs.put_text("aid:", self.causation_id.as_deref());
-        pairs.put_text("sid:", self.session_id.as_deref());
+        pairs.text(",cid:", self.correlation_id.as_deref());
+        pairs.text(",aid:", self.causation_id.as_deref());
+        pairs.text(",sid:", self.session_id.as_deref());
         if let Some(ttl) = self.ttl {
-            pairs.put("ttl:", digits.format(ttl));
+            pairs.key(",ttl:");
+            pairs.out.push_str(digits.format(ttl));
         }
         for (key, value) in self.extra.iter() {
             let own = accp_registry::ENVELOPE
@@ -232,7 +245,9 @@ impl<'a> Envelope<'a> {
             if matches!(value, Value::Ref(to) if !lexical::is_ref_key(to)) {
                 return Err(crate::value::no_ref_key(value));
             }
-            pairs.put(key, ":");
+            pairs.key(",");
+            pairs.out.push_str(key);
+            pairs.out.push(':');
             value.write(pairs.out);
         }
         if pairs.out.len() > pairs.start {
@@ -249,22 +264,26 @@ struct Pairs<'o> {
 }
 
 impl Pairs<'_> {
-    /// Appends a key and its text, after a comma unless it is the first pair.
-    #[inline]
-    fn put(&mut self, key: &str, text: &str) {
-        self.out.push(if self.out.len() == self.start {
-            '['
+    /// Appends a key that stands behind its comma. The first pair has a bracket in place of the comma.
+    #[expect(
+        clippy::inline_always,
+        reason = "the compiler copies a constant key as a number"
+    )]
+    #[inline(always)]
+    fn key(&mut self, key: &'static str) {
+        if self.out.len() == self.start {
+            self.out.push('[');
+            self.out.push_str(key.get(1..).unwrap_or_default());
         } else {
-            ','
-        });
-        self.out.push_str(key);
-        self.out.push_str(text);
+            self.out.push_str(key);
+        }
     }
 
-    #[inline]
-    fn put_text(&mut self, key: &str, text: Option<&str>) {
+    #[expect(clippy::inline_always, reason = "as for `key`")]
+    #[inline(always)]
+    fn text(&mut self, key: &'static str, text: Option<&str>) {
         if let Some(text) = text {
-            self.put(key, "");
+            self.key(key);
             lexical::write_string(self.out, text);
         }
     }
@@ -281,12 +300,38 @@ impl core::fmt::Display for Envelope<'_> {
     }
 }
 
+/// What a pair has to be: the code of the error, and the words for it.
+#[derive(Clone, Copy)]
+struct Expected(ErrorCode, &'static str);
+
+const MSG_ID: Expected = Expected(ErrorCode::PARSE_ERROR, "one msg_id");
+const SEQUENCE: Expected = Expected(
+    ErrorCode::PARSE_ERROR,
+    "one sequence number, an integer from 0",
+);
+const TIMESTAMP: Expected = Expected(
+    ErrorCode::INVALID_TYPE,
+    "one timestamp, integer Unix seconds",
+);
+const CORRELATION_ID: Expected = Expected(ErrorCode::INVALID_TYPE, "one correlation_id");
+const CAUSATION_ID: Expected = Expected(ErrorCode::INVALID_TYPE, "one causation_id");
+const SESSION_ID: Expected = Expected(ErrorCode::INVALID_TYPE, "one session_id");
+const TTL: Expected = Expected(ErrorCode::INVALID_TYPE, "one ttl, integer seconds");
+
+impl Expected {
+    /// Returns the error for a value at `at` that is something else.
+    #[cold]
+    fn fault(self, at: usize) -> DecodeError {
+        DecodeError::new(self.0, at, self.1)
+    }
+}
+
 #[inline]
 fn once<T>(
     slot: &mut Option<T>,
     value: T,
     at: usize,
-    what: &'static str,
+    Expected(_, what): Expected,
 ) -> Result<(), DecodeError> {
     if slot.is_some() {
         return Err(DecodeError::new(ErrorCode::PARSE_ERROR, at, what));
@@ -299,8 +344,7 @@ fn once<T>(
 fn text<'a>(
     r: &mut Reader<'a>,
     slot: &mut Option<Cow<'a, str>>,
-    code: ErrorCode,
-    what: &'static str,
+    expected: Expected,
 ) -> Result<(), DecodeError> {
     if slot.is_none()
         && let Some(raw) = r.plain()
@@ -308,7 +352,7 @@ fn text<'a>(
         *slot = Some(Cow::Borrowed(raw));
         return Ok(());
     }
-    marked(r, slot, code, what)
+    marked(r, slot, expected)
 }
 
 /// Reads a text that has an escape or a mark. Refuses a value that is not a text.
@@ -316,34 +360,39 @@ fn text<'a>(
 fn marked<'a>(
     r: &mut Reader<'a>,
     slot: &mut Option<Cow<'a, str>>,
-    code: ErrorCode,
-    what: &'static str,
+    expected: Expected,
 ) -> Result<(), DecodeError> {
     let at = r.at();
     match r.scalar()? {
-        Some(raw) => once(slot, r.string_of(raw), at, what),
-        None => Err(DecodeError::new(code, at, what)),
+        Some(raw) => once(slot, r.string_of(raw), at, expected),
+        None => Err(expected.fault(at)),
     }
 }
 
 #[inline]
-fn integer(r: &mut Reader<'_>, code: ErrorCode, what: &'static str) -> Result<i64, DecodeError> {
-    if let Some(value) = r.digits() {
-        return Ok(value);
+fn integer(r: &mut Reader<'_>, expected: Expected) -> Result<i64, DecodeError> {
+    match r.digits() {
+        Some(value) => Ok(value),
+        None => other_integer(r, expected),
     }
+}
+
+/// Reads an integer in any spelling. Refuses a value that is not an integer.
+#[cold]
+fn other_integer(r: &mut Reader<'_>, expected: Expected) -> Result<i64, DecodeError> {
     let at = r.at();
     r.scalar()?
         .and_then(lexical::parse_integer)
-        .ok_or_else(|| DecodeError::new(code, at, what))
+        .ok_or_else(|| expected.fault(at))
 }
 
 #[inline]
 fn seconds(
     r: &mut Reader<'_>,
     slot: &mut Option<i64>,
-    what: &'static str,
+    expected: Expected,
 ) -> Result<(), DecodeError> {
     let at = r.at();
-    let value = integer(r, ErrorCode::INVALID_TYPE, what)?;
-    once(slot, value, at, what)
+    let value = integer(r, expected)?;
+    once(slot, value, at, expected)
 }

@@ -80,6 +80,15 @@ fn parsed<'a, T>(
 /// Reads an agent id: `dev`, or `\@dev` as a peer may write it.
 #[inline]
 fn agent<'a>(r: &mut Reader<'a>) -> Decoded<&'a str> {
+    match r.plain_agent() {
+        Some(name) => Ok(name),
+        None => other_agent(r),
+    }
+}
+
+/// Reads an agent id in any spelling. Refuses a value that is not an agent id.
+#[cold]
+fn other_agent<'a>(r: &mut Reader<'a>) -> Decoded<&'a str> {
     let at = r.at();
     let raw = scalar(r, "an agent id")?;
     r.agent_of(raw)

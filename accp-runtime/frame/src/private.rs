@@ -25,7 +25,7 @@ pub use core::option::Option::{self, None, Some};
 pub use core::result::Result::{self, Err, Ok};
 
 pub use crate::frame_types::FrameTypes;
-pub use crate::reader::{Header, Key, Reader};
+pub use crate::reader::{Header, Key, Keys, Reader};
 pub use crate::writer::{Absent, FrameType, Writer};
 pub use const_error::ConstError;
 pub use enum_names::names_fault;
@@ -48,10 +48,11 @@ pub use with::{converted, or_default_with, preset_with, read_with};
 
 use crate::dynamic::twice;
 use crate::envelope::Envelope;
-use crate::error::DecodeError;
+use crate::error::{DecodeError, EncodeError};
 use crate::reader::DecodeOptions;
 use crate::record_scope::required_null;
 use crate::typed::DecodeValue;
+use crate::writer::EncodeValue;
 use accp_registry::{ErrorCode, Intent};
 
 /// Returns whether a frame with this header and schema code is of the type `frame`.
@@ -89,15 +90,46 @@ pub fn decode<'a, T>(
     }
 }
 
-/// Reads the key of the next param and returns its meaning among `keys`; `None` once the payload ends. Reading is
-/// fastest if the keys come in the order of the writer.
+/// Appends a param as [`Writer::field`] does. `key` stands between its separator and its colon: `|task:`.
 #[inline]
-pub fn param(
-    r: &mut Reader<'_>,
-    keys: &[Key],
-    next: &mut usize,
-) -> Result<Option<usize>, DecodeError> {
-    r.param_of(keys, next)
+pub fn write<K, T: EncodeValue<K> + ?Sized>(
+    w: &mut Writer<'_, '_>,
+    name: &'static str,
+    key: &'static str,
+    value: &T,
+    absent: Absent<'_>,
+    inline: bool,
+) -> Result<(), EncodeError> {
+    w.constant_field(name, key, value, absent, inline)
+}
+
+/// Consumes the key of a param, with the separator before it and the colon behind it, if it comes next: `|task:`. A
+/// payload is read fastest if its keys are asked for in the order of the writer.
+#[expect(
+    clippy::inline_always,
+    reason = "the compiler compares a constant key as a number"
+)]
+#[inline(always)]
+pub fn expects(r: &mut Reader<'_>, key: &'static str) -> Result<bool, DecodeError> {
+    r.expects(key.get(1..).unwrap_or_default(), key)
+}
+
+/// Consumes the schema code and the end of the payload, with the separator before them, if they come next:
+/// `|schema:TA}`.
+#[expect(clippy::inline_always, reason = "as for `expects`")]
+#[inline(always)]
+pub fn ends(r: &mut Reader<'_>, end: &'static str) -> bool {
+    r.ends(end.get(1..).unwrap_or_default(), end)
+}
+
+/// What [`param`] returns for the end of the payload.
+pub const END: usize = Reader::END;
+
+/// Reads the key of the next param and returns its meaning among `keys`, or [`END`], or another number for an unknown
+/// key.
+#[inline]
+pub fn param(r: &mut Reader<'_>, keys: &Keys) -> Result<usize, DecodeError> {
+    r.param_of(keys)
 }
 
 /// Returns the last key that [`param`] did not find among the known keys.
@@ -111,7 +143,10 @@ pub fn code<'a>(r: &mut Reader<'a>, code: &mut Option<&'a str>) -> Result<(), De
     if code.is_some() {
         return Err(twice("schema", at));
     }
-    *code = Some(r.skip_value()?);
+    *code = Some(match r.plain() {
+        Some(raw) => raw,
+        None => r.skip_value()?,
+    });
     Ok(())
 }
 

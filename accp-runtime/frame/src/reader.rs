@@ -6,12 +6,12 @@ mod values;
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
-use accp_registry::lexical::{is_agent_char, is_key_char};
+use accp_registry::lexical::{agent_run, is_agent_char, is_key_char};
 use accp_registry::{ErrorCode, Limits};
 
 use crate::error::DecodeError;
 
-pub use keys::Key;
+pub use keys::{Key, Keys};
 
 /// The options for reading a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,6 +71,8 @@ pub struct Reader<'a> {
     elements: u32,
     params: u32,
     options: DecodeOptions,
+    /// Whether the text is so long that it can have more params or elements than the limits allow.
+    is_counted: bool,
     /// Whether the last scalar has escapes.
     escaped: bool,
     /// The last key that was not among the known ones.
@@ -122,6 +124,9 @@ impl<'a> Reader<'a> {
                 expected,
             ));
         }
+        // A param takes at least two bytes, an element at least one.
+        let is_counted = text.len() / 2 >= options.limits.params as usize
+            || text.len() >= options.limits.elements as usize;
         Ok(Self {
             text,
             rest: text,
@@ -129,6 +134,7 @@ impl<'a> Reader<'a> {
             elements: 0,
             params: 0,
             options,
+            is_counted,
             escaped: false,
             unknown: "",
             dropped: Vec::new(),
@@ -235,34 +241,42 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// E1001 with the byte and the expectation there.
-    #[inline]
     pub fn header(&mut self) -> Result<Header<'a>> {
         let agent = self.agent()?;
         self.words(agent)
     }
 
     /// Reads a header as [`header`](Self::header) does. It is fastest for a frame with this intent and operation.
-    #[inline]
+    #[expect(
+        clippy::inline_always,
+        reason = "the compiler compares the words as numbers where it knows them"
+    )]
+    #[inline(always)]
     pub(crate) fn header_with(
         &mut self,
         intent: &'static str,
         operation: &'static str,
     ) -> Result<Header<'a>> {
-        let agent = self.agent()?;
-        let behind = self.rest.strip_prefix('>');
-        let behind = behind.and_then(|rest| rest.strip_prefix(intent)?.strip_prefix(':'));
-        let behind = behind.and_then(|rest| rest.strip_prefix(operation)?.strip_prefix('{'));
-        match behind {
-            Some(rest) => {
-                self.rest = rest;
-                Ok(Header {
-                    agent,
-                    intent,
-                    operation,
-                })
-            }
-            None => self.words(agent),
+        match self.known_header(intent, operation) {
+            Some(agent) => Ok(Header {
+                agent,
+                intent,
+                operation,
+            }),
+            None => self.header(),
         }
+    }
+
+    /// Consumes a header with this intent and operation, and returns its agent.
+    #[expect(clippy::inline_always, reason = "as for `header_with`")]
+    #[inline(always)]
+    fn known_header(&mut self, intent: &str, operation: &str) -> Option<&'a str> {
+        let rest = self.rest.strip_prefix('@')?;
+        let (agent, rest) = rest.split_at_checked(agent_run(rest.as_bytes()))?;
+        let rest = rest.strip_prefix('>')?.strip_prefix(intent)?;
+        let rest = rest.strip_prefix(':')?.strip_prefix(operation)?;
+        self.rest = rest.strip_prefix('{').filter(|_| !agent.is_empty())?;
+        Some(agent)
     }
 
     /// Reads the start of a header.
@@ -388,10 +402,18 @@ impl<'a> Reader<'a> {
     #[inline]
     fn pair_read(&mut self) -> Result<()> {
         self.params += 1;
+        if self.is_counted {
+            return self.count_pair();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn count_pair(&mut self) -> Result<()> {
         if self.params > self.options.limits.params {
             return self.over_limit(self.options.limits.params, "params");
         }
-        self.element_read()
+        self.count_element()
     }
 
     /// Checks for the end of the frame.
@@ -409,6 +431,13 @@ impl<'a> Reader<'a> {
 
     #[inline]
     fn element_read(&mut self) -> Result<()> {
+        if self.is_counted {
+            return self.count_element();
+        }
+        Ok(())
+    }
+
+    fn count_element(&mut self) -> Result<()> {
         self.elements += 1;
         if self.elements > self.options.limits.elements {
             return self.over_limit(self.options.limits.elements, "elements");

@@ -1,5 +1,7 @@
 //! The writer: it appends one whole frame, or nothing.
 
+mod params;
+
 use alloc::format;
 use alloc::string::String;
 
@@ -11,6 +13,7 @@ use crate::error::EncodeError;
 use crate::external::{Externals, Reason, put_external};
 use crate::kind::OfItem;
 use crate::value::Value;
+use params::no_value;
 
 /// The options for writing a frame.
 ///
@@ -173,7 +176,7 @@ impl<'w, 'e> Writer<'w, 'e> {
             return Err(EncodeError::new(ErrorCode::INVALID_TYPE, message));
         }
         envelope.write(self.out)?;
-        self.check_limits(envelope.len() as u32)
+        self.check_limits(envelope)
     }
 
     #[inline]
@@ -190,124 +193,43 @@ impl<'w, 'e> Writer<'w, 'e> {
     #[inline]
     fn end(&mut self, schema: Option<&str>) {
         if let Some(code) = schema {
-            self.key("schema");
+            self.constant_key("|schema:");
             self.out.push_str(code);
         }
         self.out.push('}');
     }
 
     #[inline]
-    fn check_limits(&self, pairs: u32) -> Result<()> {
+    fn check_limits(&self, envelope: &Envelope<'_>) -> Result<()> {
+        let (limits, bytes) = (&self.options.limits, self.out.len() - self.start);
+        // A param takes at least two bytes, an element at least one.
+        if bytes <= limits.frame_bytes
+            && bytes / 2 <= limits.params as usize
+            && bytes <= limits.elements as usize
+        {
+            return Ok(());
+        }
+        self.count(bytes, envelope.len() as u32)
+    }
+
+    #[cold]
+    fn count(&self, bytes: usize, pairs: u32) -> Result<()> {
         let Limits {
             frame_bytes,
             params,
             elements,
             ..
         } = self.options.limits;
-        let written = (
-            self.out.len() - self.start,
-            self.params.max(pairs),
-            self.elements + pairs,
-        );
-        if written.0 <= frame_bytes && written.1 <= params && written.2 <= elements {
+        let written = (self.params.max(pairs), self.elements + pairs);
+        if bytes <= frame_bytes && written.0 <= params && written.1 <= elements {
             return Ok(());
         }
         let message = format!(
-            "the frame has {} bytes, {} params or pairs, {} elements; at most {frame_bytes}, \
+            "the frame has {bytes} bytes, {} params or pairs, {} elements; at most {frame_bytes}, \
              {params}, {elements}",
-            written.0, written.1, written.2,
+            written.0, written.1,
         );
         Err(EncodeError::new(ErrorCode::PARSE_ERROR, message))
-    }
-
-    #[inline]
-    fn key(&mut self, key: &str) {
-        if self.params > 0 {
-            self.out.push('|');
-        }
-        self.out.push_str(key);
-        self.out.push(':');
-        self.params += 1;
-        self.elements += 1;
-    }
-
-    /// Appends a param, unless the value is absent or has the text of the default (draft section
-    /// 3.3, item 5). An absent value of a field with a default is written as null, because a reader
-    /// would take a missing param for the default.
-    ///
-    /// # Errors
-    /// The error of the value, under `name`; E1004 for a required value that is absent or null.
-    #[inline]
-    pub fn field<K, T: EncodeValue<K> + ?Sized>(
-        &mut self,
-        name: &str,
-        key: &str,
-        value: &T,
-        absent: Absent<'_>,
-        inline: bool,
-    ) -> Result<()> {
-        if value.is_absent() && absent == Absent::Nothing {
-            return Ok(());
-        }
-        let before = (self.out.len(), self.params, self.elements);
-        self.key(key);
-        self.inline_field = inline;
-        let is_default = self
-            .value(value, absent)
-            .map_err(|error| error.within(String::from(name)))?;
-        if is_default {
-            self.out.truncate(before.0);
-            (self.params, self.elements) = (before.1, before.2);
-        }
-        Ok(())
-    }
-
-    /// Appends a value and returns whether its text equals the default.
-    #[inline]
-    fn value<K, T: EncodeValue<K> + ?Sized>(
-        &mut self,
-        value: &T,
-        absent: Absent<'_>,
-    ) -> Result<bool> {
-        // A long value may go out by reference only after it is known to differ from the default.
-        if let Absent::Default(text) = absent
-            && text.len() > LONG_VALUE
-            && self.is_default(value, text)
-        {
-            return Ok(true);
-        }
-        let (start, elements, depth) = (self.out.len(), self.elements, self.depth);
-        if let Err(error) = value.encode_value(self) {
-            self.out.truncate(start);
-            (self.elements, self.depth) = (elements, depth);
-            return match absent {
-                Absent::Default(text) if self.is_default(value, text) => Ok(true),
-                _ => Err(error),
-            };
-        }
-        let written = self.out.get(start..);
-        match absent {
-            Absent::Nothing => Ok(false),
-            Absent::Default(text) => Ok(written == Some(text)),
-            Absent::Fault if written == Some("~") => Err(no_value()),
-            Absent::Fault => Ok(false),
-        }
-    }
-
-    /// Returns whether a value has the text of its default, and writes nothing. A default is left out,
-    /// so it may be long, and nested deeper than a frame may be.
-    #[cold]
-    #[inline(never)]
-    fn is_default<K, T: EncodeValue<K> + ?Sized>(&mut self, value: &T, default: &str) -> bool {
-        let (start, elements, depth) = (self.out.len(), self.elements, self.depth);
-        let (inline, most) = (self.options.inline, self.options.limits.depth);
-        (self.options.inline, self.options.limits.depth) = (true, Limits::MAX_DEPTH);
-        let written = value.encode_value(self);
-        let is_default = written.is_ok() && self.out.get(start..) == Some(default);
-        (self.options.inline, self.options.limits.depth) = (inline, most);
-        self.out.truncate(start);
-        (self.elements, self.depth) = (elements, depth);
-        is_default
     }
 
     /// Appends an entry of a nested struct, under the rules of [`field`](Self::field).
@@ -400,8 +322,7 @@ impl<'w, 'e> Writer<'w, 'e> {
     /// Refuses the item that begins at `start` if it is a null, unless null is a value of `K`.
     #[inline]
     fn is_item<K: OfItem>(&self, start: usize) -> Result<()> {
-        let is_short = !K::HOLDS_NULL && self.out.len() == start + 1;
-        if is_short && self.out.ends_with('~') {
+        if !K::HOLDS_NULL && self.is_null(start) {
             return Err(no_value());
         }
         Ok(())
@@ -476,14 +397,6 @@ impl<'w, 'e> Writer<'w, 'e> {
     pub(crate) fn out(&mut self) -> &mut String {
         self.out
     }
-}
-
-#[cold]
-fn no_value() -> EncodeError {
-    EncodeError::new(
-        ErrorCode::INVALID_TYPE,
-        "a value has to stand here, and null is none",
-    )
 }
 
 /// Counts the entries of a map that is being written.

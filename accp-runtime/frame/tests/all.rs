@@ -6,4 +6,5 @@ mod foreign;
 mod keys;
 mod lossless;
 mod nulls;
+mod order;
 mod unions;

@@ -26,18 +26,30 @@ pub const fn is_safe_char(byte: u8) -> bool {
 /// Returns the length of `*safe-char` at the start of `bytes`.
 #[inline]
 pub fn safe_run(bytes: &[u8]) -> usize {
+    run(bytes, SAFE)
+}
+
+/// Returns the length of the characters of an `agent-id` at the start of `bytes`.
+pub fn agent_run(bytes: &[u8]) -> usize {
+    run(bytes, AGENT)
+}
+
+/// Returns the length of the characters of a class at the start of `bytes`.
+#[inline]
+fn run(bytes: &[u8], class: u8) -> usize {
+    let is_end = |byte: u8| CLASS[byte as usize] & class == 0;
     let mut length = 0;
-    // The compiler unrolls a loop over an array, and tests no bounds in it.
-    while let Some(block) = bytes.get(length..).and_then(<[u8]>::first_chunk::<8>) {
+    // The compiler unrolls a loop over an array, and tests no bounds in it. Most values end in the first block.
+    while let Some(block) = bytes.get(length..).and_then(<[u8]>::first_chunk::<16>) {
         for (at, &byte) in block.iter().enumerate() {
-            if !is_safe_char(byte) {
+            if is_end(byte) {
                 return length + at;
             }
         }
         length += block.len();
     }
     let rest = bytes.get(length..).unwrap_or_default();
-    let end = rest.iter().position(|&byte| !is_safe_char(byte));
+    let end = rest.iter().position(|&byte| is_end(byte));
     length + end.unwrap_or(rest.len())
 }
 

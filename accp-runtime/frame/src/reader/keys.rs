@@ -7,7 +7,9 @@ use super::{Reader, Result};
 pub struct Key {
     /// The key and its colon in the first eight bytes, or the first eight bytes of a longer key.
     head: u64,
-    /// The bits of `head` that belong to the key or its colon.
+    /// The next eight bytes of the key and its colon.
+    tail: u64,
+    /// The bits of `tail` that belong to the key or its colon.
     mask: u64,
     text: &'static str,
     meaning: usize,
@@ -16,34 +18,86 @@ pub struct Key {
 impl Key {
     /// Returns a key with a meaning: a number that the caller chooses.
     pub const fn new(text: &'static str, meaning: usize) -> Self {
-        let (bytes, mut head, mut mask, mut at) = (text.as_bytes(), [0; 8], [0; 8], 0);
-        while at < 8 && at <= bytes.len() {
-            head[at] = if at < bytes.len() { bytes[at] } else { b':' };
-            mask[at] = u8::MAX;
+        let (bytes, mut words, mut masks, mut at) = (text.as_bytes(), [[0; 8]; 2], [[0; 8]; 2], 0);
+        while at < 16 && at <= bytes.len() {
+            words[at / 8][at % 8] = if at < bytes.len() { bytes[at] } else { b':' };
+            masks[at / 8][at % 8] = u8::MAX;
             at += 1;
         }
         Self {
-            head: u64::from_le_bytes(head),
-            mask: u64::from_le_bytes(mask),
+            head: u64::from_le_bytes(words[0]),
+            tail: u64::from_le_bytes(words[1]),
+            mask: u64::from_le_bytes(masks[1]),
             text,
             meaning,
         }
     }
 
-    /// Returns whether a text with the same head begins with this key and a colon.
+    /// Returns whether a text with the same head begins with this key and a colon. Keys above 15 bytes are told apart
+    /// by their text alone.
     #[inline]
     fn begins(&self, text: &[u8]) -> bool {
+        let tail = || Some(u64::from_le_bytes(*text.get(8..)?.first_chunk()?));
         self.text.len() < 8
-            || text
-                .strip_prefix(self.text.as_bytes())
-                .is_some_and(|rest| rest.first() == Some(&b':'))
+            || self.text.len() < 16 && tail().is_some_and(|tail| tail & self.mask == self.tail)
     }
 }
 
-/// Returns the place of the first key with this head.
-fn place_of(head: u64, keys: &[Key]) -> usize {
-    let found = keys.iter().position(|key| key.head == head);
-    found.unwrap_or(keys.len())
+/// Keys that can be looked up by their heads.
+#[derive(Debug)]
+pub struct Keys {
+    list: &'static [Key],
+    /// The keys that have a slot: the first of the list.
+    slotted: &'static [Key],
+    /// The index of each of these keys, in the slot of its head or in the next free slot behind.
+    slots: [u8; SLOTS],
+}
+
+const SLOTS: usize = 64;
+/// How many keys have a slot, so that most slots are free. Others are found by their text.
+const MOST: usize = 48;
+const FREE: u8 = u8::MAX;
+
+impl Keys {
+    /// Makes a table of the keys.
+    pub const fn new(list: &'static [Key]) -> Self {
+        let most = if list.len() < MOST { list.len() } else { MOST };
+        let (slotted, _) = list.split_at(most);
+        let (mut slots, mut at) = ([FREE; SLOTS], 0);
+        while at < slotted.len() {
+            let mut slot = slot_of(slotted[at].head);
+            while slots[slot] != FREE {
+                slot = (slot + 1) % SLOTS;
+            }
+            slots[slot] = at as u8;
+            at += 1;
+        }
+        Self {
+            list,
+            slotted,
+            slots,
+        }
+    }
+
+    /// Returns the meaning of the key with which a text begins, and the text behind its colon.
+    #[inline]
+    fn take<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
+        let head = head_of(*text.as_bytes().first_chunk()?);
+        let mut slot = slot_of(head);
+        loop {
+            // No key has the index of a free slot.
+            let key = self.slotted.get(usize::from(self.slots[slot]))?;
+            if key.head == head && key.begins(text.as_bytes()) {
+                return Some((key.meaning, text.get(key.text.len() + 1..)?));
+            }
+            slot = (slot + 1) % SLOTS;
+        }
+    }
+}
+
+/// Returns the slot of a head: the highest bits of a product depend on all bits of the head.
+const fn slot_of(head: u64) -> usize {
+    (head.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - SLOTS.trailing_zeros())) as usize
 }
 
 /// Returns the first eight bytes of a text, without those behind the first colon.
@@ -60,58 +114,136 @@ fn head_of(bytes: [u8; 8]) -> u64 {
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the key of a param as [`param`](Self::param) does, and returns its meaning, or [`Self::UNKNOWN`].
-    /// `next` is the index in `keys` of the key that is expected. It becomes the index after the key that was
-    /// found. So each key is found at once if the text has its keys in the order of `keys`.
+    /// The meaning of the end of the params or pairs, which is consumed.
+    pub(crate) const END: usize = usize::MAX;
+    /// The meaning of a key that is not among the known ones. [`unknown_key`](Self::unknown_key) returns that key.
+    const UNKNOWN: usize = usize::MAX - 1;
+
+    /// Consumes a key with the separator before it and the colon behind it, if it comes next: `|task:` or `,mid:`. The
+    /// first key of a body or the metadata has `first` in place of the separator.
+    ///
+    /// A reader that asks for the keys of a writer in their order finds each at once. `param_of` and `metadata_of` read
+    /// what remains.
+    #[expect(
+        clippy::inline_always,
+        reason = "the compiler compares a constant key as a number"
+    )]
+    #[inline(always)]
+    pub(crate) fn expects(&mut self, first: &'static str, key: &'static str) -> Result<bool> {
+        match self.behind(first, key) {
+            Some(rest) => {
+                self.rest = rest;
+                self.pair_read().map(|()| true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Consumes the last param of a payload and the end, with the separator before them, if they come next:
+    /// `|schema:TA}`. Where params are counted it consumes nothing, because a key counts before its value is read.
+    #[expect(clippy::inline_always, reason = "as for `expects`")]
+    #[inline(always)]
+    pub(crate) fn ends(&mut self, first: &'static str, end: &'static str) -> bool {
+        match self.behind(first, end) {
+            Some(rest) if !self.is_counted => {
+                self.rest = rest;
+                self.params = 0;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the text behind a constant, which has `first` in place of the separator before the first key.
+    #[expect(clippy::inline_always, reason = "as for `expects`")]
+    #[inline(always)]
+    fn behind(&self, first: &'static str, other: &'static str) -> Option<&'a str> {
+        if self.params == 0 {
+            self.rest.strip_prefix(first)
+        } else {
+            self.rest.strip_prefix(other)
+        }
+    }
+
+    /// Reads the key of a param as [`param`](Self::param) does, and returns its meaning, [`Self::END`] or another number
+    /// that is not a meaning.
     #[inline]
-    pub(crate) fn param_of(&mut self, keys: &[Key], next: &mut usize) -> Result<Option<usize>> {
-        match self.before_param()? {
-            Some(what) => self.key_of(keys, next, what).map(Some),
-            None => Ok(None),
+    pub(crate) fn param_of(&mut self, keys: &Keys) -> Result<usize> {
+        if self.eat('}') {
+            self.params = 0;
+            return Ok(Self::END);
+        }
+        self.next_param(keys)
+    }
+
+    fn next_param(&mut self, keys: &Keys) -> Result<usize> {
+        let is_first = self.params == 0;
+        let text = if is_first {
+            Some(self.rest)
+        } else {
+            self.rest.strip_prefix('|')
+        };
+        match text.and_then(|text| keys.take(text)) {
+            Some(known) => self.known(known),
+            None => self.other_param(keys),
         }
     }
 
     /// Reads the key of a pair of the metadata, as [`param_of`](Self::param_of) reads the key of a param.
     #[inline]
-    pub(crate) fn metadata_of(&mut self, keys: &[Key], next: &mut usize) -> Result<Option<usize>> {
-        match self.before_pair()? {
-            Some(what) => self.key_of(keys, next, what).map(Some),
-            None => Ok(None),
+    pub(crate) fn metadata_of(&mut self, keys: &Keys) -> Result<usize> {
+        if self.params > 0 && self.eat(']') {
+            self.params = 0;
+            return Ok(Self::END);
         }
+        self.next_pair(keys)
     }
 
-    /// The meaning of a key that is not among the known ones. [`unknown_key`](Self::unknown_key) returns that key.
-    pub(crate) const UNKNOWN: usize = usize::MAX;
+    fn next_pair(&mut self, keys: &Keys) -> Result<usize> {
+        let is_first = self.params == 0;
+        let text = self.rest.strip_prefix(if is_first { '[' } else { ',' });
+        match text.and_then(|text| keys.take(text)) {
+            Some(known) => self.known(known),
+            None => self.other_pair(keys),
+        }
+    }
 
     /// Returns the last key that was not among the known ones.
     pub(crate) fn unknown_key(&self) -> &'a str {
         self.unknown
     }
 
+    /// Goes on behind a known key, and returns its meaning.
     #[inline]
-    fn key_of(&mut self, keys: &[Key], next: &mut usize, what: &'static str) -> Result<usize> {
-        let text = self.rest.as_bytes();
-        if let Some(head) = text.first_chunk::<8>() {
-            let at = match keys.get(*next) {
-                Some(key) if u64::from_le_bytes(*head) & key.mask == key.head => *next,
-                _ => place_of(head_of(*head), keys),
-            };
-            if let Some(key) = keys.get(at).filter(|key| key.begins(text)) {
-                *next = at + 1;
-                self.split(key.text.len() + 1);
-                self.pair_read()?;
-                return Ok(key.meaning);
-            }
-        }
-        self.key_by_text(keys, what)
+    fn known(&mut self, (meaning, rest): (usize, &'a str)) -> Result<usize> {
+        self.rest = rest;
+        self.pair_read()?;
+        Ok(meaning)
     }
 
-    /// Reads a key by comparing texts: a key near the end of the text, a key that begins like another, or an unknown
-    /// key.
+    /// Reads the key of any param, or the end of the payload.
+    #[inline(never)]
+    fn other_param(&mut self, keys: &Keys) -> Result<usize> {
+        match self.before_param()? {
+            Some(what) => self.key_by_text(keys, what),
+            None => Ok(Self::END),
+        }
+    }
+
+    /// Reads the key of any pair, or the end of the metadata.
+    #[inline(never)]
+    fn other_pair(&mut self, keys: &Keys) -> Result<usize> {
+        match self.before_pair()? {
+            Some(what) => self.key_by_text(keys, what),
+            None => Ok(Self::END),
+        }
+    }
+
+    /// Reads a key by comparing texts: a key near the end of the text, a long key, or an unknown key.
     #[cold]
-    fn key_by_text(&mut self, keys: &[Key], what: &'static str) -> Result<usize> {
+    fn key_by_text(&mut self, keys: &Keys, what: &'static str) -> Result<usize> {
         self.unknown = self.pair_key(what)?;
-        let found = keys.iter().find(|key| key.text == self.unknown);
+        let found = keys.list.iter().find(|key| key.text == self.unknown);
         Ok(found.map_or(Self::UNKNOWN, |key| key.meaning))
     }
 }

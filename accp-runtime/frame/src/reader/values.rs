@@ -3,9 +3,15 @@
 use alloc::borrow::Cow;
 
 use accp_registry::Limits;
-use accp_registry::lexical::{self, is_delimiter, is_ref_char, is_safe_char, safe_run};
+use accp_registry::lexical::{self, agent_run, is_delimiter, is_ref_char, is_safe_char, safe_run};
 
 use super::{Reader, Result, Token};
+
+/// Returns whether a byte stands behind a value in a frame.
+#[inline]
+fn ends_value(byte: u8) -> bool {
+    matches!(byte, b',' | b']' | b'|' | b'}')
+}
 
 impl<'a> Reader<'a> {
     /// ```abnf
@@ -73,9 +79,18 @@ impl<'a> Reader<'a> {
         is_plain.then(|| self.split(length))
     }
 
+    /// Consumes a scalar that is an agent id without an escape. For any other value it consumes nothing and returns
+    /// `None`.
+    pub(crate) fn plain_agent(&mut self) -> Option<&'a str> {
+        let bytes = self.rest.as_bytes();
+        let length = agent_run(bytes);
+        let is_plain = length > 0 && bytes.get(length).copied().is_some_and(ends_value);
+        is_plain.then(|| self.split(length))
+    }
+
     /// Consumes a scalar that is an integer of at most 18 digits without a sign, and returns it. For any other
     /// value it consumes nothing and returns `None`.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn digits(&mut self) -> Option<i64> {
         let (bytes, mut length, mut value) = (self.rest.as_bytes(), 0, 0);
         let end = loop {
@@ -84,13 +99,13 @@ impl<'a> Reader<'a> {
             if digit > 9 {
                 break byte;
             }
-            value = value * 10 + i64::from(digit);
-            length += 1;
-            if length > 18 {
+            if length == 18 {
                 return None;
             }
+            value = value * 10 + i64::from(digit);
+            length += 1;
         };
-        if length == 0 || !matches!(end, b',' | b']' | b'|' | b'}') {
+        if length == 0 || !ends_value(end) {
             return None;
         }
         self.split(length);
