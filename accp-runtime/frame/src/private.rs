@@ -150,8 +150,9 @@ pub fn code<'a>(r: &mut Reader<'a>, code: &mut Option<&'a str>) -> Result<(), De
     Ok(())
 }
 
-/// Reads the value of a field into its slot.
-#[inline]
+/// Reads the value of a field into its slot. It is no part of each place that calls it: that would make the code of a crate
+/// with many types longer, and reading only a little faster.
+#[inline(never)]
 pub fn read<'a, K, T: DecodeValue<'a, K>>(
     r: &mut Reader<'a>,
     slot: &mut Option<T>,

@@ -132,8 +132,15 @@ fn what_the_tool_has_shown_keeps_its_name() {
     assert!(report.step.is_none(), "{report:?}");
     let texts = results(&sent);
     assert_eq!(texts[1], page(50, 110));
-    let unpadded: Vec<_> = texts[2].lines().map(str::trim_start).map(str::to_owned).collect();
-    let whole: Vec<_> = page(60, 60).lines().map(|line| line.trim_start().to_owned()).collect();
+    let unpadded: Vec<_> = texts[2]
+        .lines()
+        .map(str::trim_start)
+        .map(str::to_owned)
+        .collect();
+    let whole: Vec<_> = page(60, 60)
+        .lines()
+        .map(|line| line.trim_start().to_owned())
+        .collect();
     assert_eq!(unpadded, whole);
     for (id, from) in [("c3", 5_000), ("c4", 7_000)] {
         let arguments = json!({ "of": id }).to_string();
