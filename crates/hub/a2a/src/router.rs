@@ -149,13 +149,14 @@ fn event_stream(
     let state = (id, Some(task), Some(updates), who);
     let events = stream::unfold(state, |(id, task, updates, who)| async move {
         let mut updates = updates?;
-        let next = match task {
-            Some(task) => Ok(Some(task)),
-            None => tokio::select! {
+        let next = if let Some(task) = task {
+            Ok(Some(task))
+        } else {
+            tokio::select! {
                 biased;
                 next = updates.next() => next,
                 () = who.ends() => Err(updates.log_ended()),
-            },
+            }
         };
         let (next, updates) = match next {
             Ok(Some(update)) => (Ok(update), Some(updates)),

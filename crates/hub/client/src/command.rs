@@ -31,6 +31,9 @@ pub(crate) const PANICKED: &str = "the handler of the frame panicked";
 /// The handlers of an agent. The router chooses one for each frame.
 pub(crate) type Handlers = Router<Option<Cx>, HandlerFuture>;
 
+/// What looks at a session, or gets the reason why there is none.
+type Look = Box<dyn FnOnce(Result<&Session, Error>) + Send>;
+
 /// A command of a handle to its side.
 pub(crate) enum Command {
     Send(Posting),
@@ -43,7 +46,7 @@ pub(crate) enum Command {
     /// A handler has handled a frame.
     Handled(Marked),
     /// Looks at the session.
-    Look(Box<dyn FnOnce(Result<&Session, Error>) + Send>),
+    Look(Look),
     /// Reads the value that a reference names.
     Read {
         key: String,

@@ -47,7 +47,7 @@ pub enum Error {
     /// the agent, because its store is new or an older copy, or it does not take the registry of the agent any
     /// more. The agent has ended. Connect it again, with an empty store.
     #[error("the hub does not go on with the agent: {}: expected {}", .0.code, .0.message)]
-    Removed(PeerError),
+    Removed(Box<PeerError>),
     /// The reference with this text, without its `$`, could not be read.
     #[error("`${0}`: {1}")]
     Reference(String, ReadError),
@@ -87,7 +87,8 @@ impl Error {
     pub fn code(&self) -> Option<ErrorCode> {
         match self {
             Self::Input(error) => Some(error.code()),
-            Self::Refused(error) | Self::Removed(error) => Some(error.code),
+            Self::Refused(error) => Some(error.code),
+            Self::Removed(error) => Some(error.code),
             Self::Failed(failure) => failure.code(),
             Self::Answer(_, error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),

@@ -60,7 +60,7 @@ impl Side {
             return if session.is_up_to_date() {
                 Ok(())
             } else {
-                Err(Error::Removed(refusal.clone()))
+                Err(Error::Removed(Box::new(refusal.clone())))
             };
         }
         for done in self.joining.drain(..) {

@@ -132,16 +132,13 @@ fn what_the_tool_has_shown_keeps_its_name() {
     assert!(report.step.is_none(), "{report:?}");
     let texts = results(&sent);
     assert_eq!(texts[1], page(50, 110));
-    let unpadded: Vec<_> = texts[2]
-        .lines()
-        .map(str::trim_start)
-        .map(str::to_owned)
-        .collect();
-    let whole: Vec<_> = page(60, 60)
-        .lines()
-        .map(|line| line.trim_start().to_owned())
-        .collect();
-    assert_eq!(unpadded, whole);
+    let unpadded = |text: &str| {
+        text.lines()
+            .map(str::trim_start)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(unpadded(&texts[2]), unpadded(&page(60, 60)));
     for (id, from) in [("c3", 5_000), ("c4", 7_000)] {
         let arguments = json!({ "of": id }).to_string();
         messages.extend([call(id, &arguments), result(id, page(from, 60))]);
@@ -154,7 +151,8 @@ fn what_the_tool_has_shown_keeps_its_name() {
         texts[1],
         "[lines 50-159 of result c1 left out; memory_read(\"c1\", 50, 159) shows them]"
     );
-    assert_eq!(memory.read("c1", 50, 159).unwrap(), page(50, 110));
+    let read = memory.read("c1", 50, 159).unwrap();
+    assert_eq!(unpadded(&read), unpadded(&page(50, 110)));
     let mut again = new().recall(&memory.remember()).unwrap();
     let (same, report) = again.to_send(&given, NOW);
     assert_eq!((raws(&same), report.step), (raws(&sent), None));

@@ -140,11 +140,12 @@ impl<'b> Asking<'b> {
         } else {
             self.first.min(LEAST)
         };
-        let last = self.later.last();
-        let last = last.filter(|last| self.counter.count(&last.request.item.text) <= limits.first);
-        let last = last.filter(|last| least + last.cost <= all);
-        let last = last.map(|last| last.request.number);
-        let is_whole = |one: &Later<'_>| one.is_marked || Some(one.request.number) == last;
+        let newest = self.later.last();
+        let newest =
+            newest.filter(|one| self.counter.count(&one.request.item.text) <= limits.first);
+        let newest = newest.filter(|one| least + one.cost <= all);
+        let newest = newest.map(|one| one.request.number);
+        let is_whole = |one: &Later<'_>| one.is_marked || Some(one.request.number) == newest;
         let of_later = |from: usize, cap: usize| -> usize {
             let later = self.later.iter().skip(from);
             let cost = |one: &Later<'_>| {
