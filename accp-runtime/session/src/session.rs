@@ -146,7 +146,7 @@ impl Session {
                 },
             ) => host.supply_summary(checkpoint, text, values)?,
             (Role::Host(host), Input::Recover) => host.recover()?,
-            (Role::Host(host), Input::Fork(key)) => host.fork(key),
+            (Role::Host(host), Input::Fork(key)) => host.fork(key, now),
             (Role::Member(_), Input::Recover | Input::Fork(_)) => {
                 return Err(host_only("decide about the log"));
             }

@@ -9,6 +9,7 @@ use accp_session::EntryKind;
 use accp_testkit::{Shared, Side};
 use proptest::prelude::*;
 
+use crate::sessions::lineage::{copy, decide, restore};
 use crate::sessions::room::Room;
 use crate::sessions::sides::{NOW, Node, member, options, rules};
 
@@ -210,6 +211,36 @@ fn the_next_one_has_a_request_whose_taker_has_left() {
     assert_eq!(answer(&mut room, BANK, &asked), None);
     room.pass(Duration::from_secs(60));
     room.check_replicas();
+}
+
+/// While a host lacks entries, it hands nothing on. Once it has them from a member, the requests that wait get their
+/// takers.
+#[test]
+fn a_request_gets_its_taker_once_the_host_has_what_it_lost() {
+    let mut room = room();
+    let asked = room.say(SHOP, &soup());
+    assert_eq!(have(&room, &asked), []);
+    let backup = copy(&room);
+    // The members learn who takes the request, and not that the host has handed it on.
+    room.on_the_way(|passed| {
+        let is_handed_on = passed.from == MemberId::HOST && passed.text.contains(">req:chat{");
+        if is_handed_on {
+            vec![]
+        } else {
+            vec![passed.text.clone()]
+        }
+    });
+    says(&mut room, LAB, &["req:chat:CH"]);
+    assert_eq!(have(&room, &asked), []);
+    restore(&mut room, backup);
+    room.heal();
+    for _ in 0..3 {
+        room.pass(Duration::from_secs(40));
+    }
+    decide(&mut room, Input::Recover).unwrap();
+    room.pass(Duration::from_secs(60));
+    assert_eq!(have(&room, &asked), [(LAB, false)]);
+    assert_eq!(answer(&mut room, LAB, &asked), None);
 }
 
 /// A request that names an agent waits for it, also if the agent has left the session: nobody else gets it, and the agent

@@ -208,13 +208,14 @@ impl Host {
 
     /// Goes on without the entries that were lost. The log has the identity of this key from now on,
     /// so members that are ahead have to begin anew.
-    pub(crate) fn fork(&mut self, key: LogKey) {
+    pub(crate) fn fork(&mut self, key: LogKey, now: Time) {
         let hash = self.side.hash.unwrap_or_else(|| key.root());
         self.side.hash = Some(hash);
         self.side.batch.get().key = Some(key.clone());
         self.relays.set_key(key.clone());
         self.key = Some(key);
         self.resume();
+        self.hand_on(now);
     }
 
     fn resume(&mut self) {
@@ -272,6 +273,7 @@ impl Host {
         self.side
             .emit(Event::Recovered(own_end + 1..=claim.position));
         self.announce_schemas(now);
+        self.hand_on(now);
         self.causes.current = Some(claim.position);
         self.take_due_checkpoint(now);
         // Only the snapshot lists the bytes that are missing for this host's own values, so the

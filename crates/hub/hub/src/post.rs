@@ -345,9 +345,7 @@ impl PendingAnswer {
             }
         }
     }
-}
 
-impl PendingAnswer {
     /// Returns whether the chain of the frame was cancelled, or a chain above it.
     async fn is_cancelled(&self) -> Result<bool, Refused> {
         let chain = self.chain.clone();
@@ -358,9 +356,10 @@ impl PendingAnswer {
     }
 }
 
+/// Returns whether a frame cancels a chain. A frame is parsed only if it may be one.
 fn is_cancellation(frame: &str) -> bool {
-    let frame = Frame::parse(frame);
-    frame.is_ok_and(|frame| frame.intent == Intent::CANCEL.as_str())
+    frame.contains(">cancel:")
+        && Frame::parse(frame).is_ok_and(|frame| frame.intent == Intent::CANCEL.as_str())
 }
 
 /// The next piece of an answer to send, and whether this is the last piece.

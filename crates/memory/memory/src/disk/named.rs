@@ -1,8 +1,10 @@
 //! The files that the messages of a session name, as those of a session do that goes on with the list of another one.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::message::Role;
+use crate::names::OFFLOADED;
 use crate::offload::HEADING;
 use crate::session::ListSession;
 
@@ -21,7 +23,9 @@ pub(super) fn named(session: &ListSession) -> BTreeSet<String> {
         for answer in &message.answers {
             let text = message.text_of(answer);
             if text.starts_with(HEADING) {
-                found.extend(path(&text, FILE));
+                // A tool may have written a text of this form, so it opens no archive of another session.
+                let file = path(&text, FILE);
+                found.extend(file.filter(|file| Path::new(file).starts_with(OFFLOADED)));
             }
         }
         if message.role == Role::User {
