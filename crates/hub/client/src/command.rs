@@ -42,6 +42,11 @@ pub(crate) enum Command {
     Abandon(u64),
     /// The asker of the question with this number no longer waits, but its chain goes on.
     Leave(u64),
+    /// The asker has taken the answer at this position, or has left without it: then a handler gets the answer.
+    Taken {
+        position: u64,
+        is_taken: bool,
+    },
     Serve(Box<dyn FnOnce(Handlers) -> Handlers + Send>),
     /// A handler has handled a frame.
     Handled(Marked),
@@ -240,6 +245,7 @@ pub(crate) fn refuse(command: Command, ended: Error) {
         | Command::Close
         | Command::Abandon(_)
         | Command::Leave(_)
+        | Command::Taken { .. }
         | Command::Unlink { .. }
         | Command::Ping(_)
         | Command::Connected

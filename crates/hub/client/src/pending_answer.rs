@@ -76,7 +76,18 @@ impl PendingAnswer {
             answered.map_err(|_| Error::Timeout(self.deadline.within))
         })?;
         self.number = None;
-        answered.unwrap_or_else(|_| Err(Error::ended()))
+        let answered = answered.unwrap_or_else(|_| Err(Error::ended()));
+        if let Ok((inbound, _)) = &answered {
+            self.tell_taken(inbound, true);
+        }
+        answered
+    }
+
+    /// Tells the side whether the asker has taken the answer. If the side has ended, a handler of its next run gets the
+    /// answer.
+    fn tell_taken(&self, inbound: &Inbound, is_taken: bool) {
+        let position = inbound.position();
+        let _ = self.side.tell(Command::Taken { position, is_taken });
     }
 
     /// Stops waiting, and leaves the question open.
@@ -89,6 +100,11 @@ impl PendingAnswer {
 
 impl Drop for PendingAnswer {
     fn drop(&mut self) {
+        // The answer may have come while its asker was about to leave.
+        self.answered.close();
+        if let Ok(Ok((inbound, _))) = self.answered.try_recv() {
+            self.tell_taken(&inbound, false);
+        }
         if let Some(number) = self.number {
             let _ = self.side.tell(Command::Abandon(number));
         }

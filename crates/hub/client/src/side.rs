@@ -337,6 +337,7 @@ impl Side {
             Command::Ask(asking) => self.work.ask(&mut own, asking)?,
             Command::Abandon(number) => self.work.abandon(&mut own, number)?,
             Command::Leave(number) => self.work.leave(number),
+            Command::Taken { position, is_taken } => self.taken(position, is_taken)?,
             Command::Serve(add) => {
                 self.work.serve(add);
                 self.inbox.append(&mut self.unclaimed);

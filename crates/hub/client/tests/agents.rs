@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use accp_client::{Agent, Cx, Error, Hub};
-use accp_runtime::profiles::{ChatDone, ChatReq, ErrorFail, ScheduleDone, ScheduleReq};
+use accp_runtime::profiles::{
+    ChatDone, ChatReq, ErrorFail, InferStream, ScheduleDone, ScheduleReq,
+};
 use accp_runtime::{AgentId, ErrorCode};
 use accp_store::{MemoryStore, SqliteStore};
 use tokio::sync::mpsc;
@@ -214,6 +216,39 @@ async fn a_question_that_nobody_answers_ends() {
     dev.serve(work);
     assert_eq!(rx.recv().await.as_deref(), Some("task_0"));
     assert_eq!(rx.recv().await.as_deref(), Some("task_1"));
+}
+
+/// The answer comes while its asker is about to leave, and has not looked.
+#[tokio::test]
+async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
+    let (planner, dev) = pair().await;
+    dev.serve(work);
+    let asked = planner.ask::<ScheduleDone>(task(0)).pieces::<InferStream>();
+    let mut log = planner.frames(1);
+    loop {
+        let entry = log.next().await.expect("a log").expect("an entry");
+        if entry.text.starts_with("@dev>done:schedule") {
+            break;
+        }
+    }
+    // The agent works on what it has before it says which registry it has.
+    for _ in 0..3 {
+        planner.registry().await.expect("a registry");
+    }
+    drop(asked);
+    let (tx, mut rx) = mpsc::unbounded_channel();
+    planner.serve(move |done: ScheduleDone, _| {
+        tx.send(done.task.into_owned()).expect("the test listens");
+        async { Ok::<_, Error>(()) }
+    });
+    assert_eq!(rx.recv().await.as_deref(), Some("task_0"));
+    // An answer that its asker has taken goes to no handler.
+    planner
+        .ask::<ScheduleDone>(task(1))
+        .await
+        .expect("an answer");
+    planner.close().await.expect("it ends");
+    assert_eq!(rx.recv().await, None);
 }
 
 /// After a restart, the session still has the frames that nobody has answered and those that nobody

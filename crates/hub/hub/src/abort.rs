@@ -26,7 +26,7 @@ pub(crate) const LINES: &str = "application/x-ndjson";
 const EVENTS: &str = "text/event-stream";
 
 /// Returns a response of this media type with these pieces. After an error the response stops, and the hub logs
-/// `what` and the session.
+/// `what` and the session. At its end, a hub cuts off those who follow, which is no error of its own.
 pub(crate) fn response(
     app: &Shared,
     kind: &'static str,
@@ -37,7 +37,17 @@ pub(crate) fn response(
     let pieces = pieces.map(move |piece| {
         piece.map_err(|why| {
             add(&hub.metrics.cut);
-            tracing::error!(what, session, why = why.expected, "an answer was cut off");
+            let expected = &why.expected;
+            if *hub.ends.borrow() {
+                tracing::debug!(
+                    what,
+                    session,
+                    why = expected,
+                    "an answer was cut off, because the hub ends"
+                );
+            } else {
+                tracing::error!(what, session, why = expected, "an answer was cut off");
+            }
             reason(kind, &why, &hub.config.agent)
         })
     });

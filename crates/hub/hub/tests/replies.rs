@@ -2,7 +2,7 @@
 
 use accp_client::{Agent, Error};
 use accp_hub::Config;
-use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::profiles::{InferStream, ScheduleDone, ScheduleReq};
 use accp_runtime::session::Outbound;
 use accp_runtime::{AgentId, DynamicFrame, Value};
 use tokio::sync::mpsc;
@@ -62,5 +62,51 @@ async fn a_reply_that_the_hub_refuses_is_an_error() {
     ask("bad").await.expect("it is sent");
     let refused = heard.recv().await.expect("a reply");
     assert!(matches!(refused, Err(Error::Refused(_))), "{refused:?}");
+    hub.stop().await;
+}
+
+/// The answer comes while its asker is about to leave, and has not looked.
+#[tokio::test]
+async fn a_handler_gets_the_answer_that_its_asker_has_not_taken() {
+    let hub = TestHub::start(Config::default()).await;
+    let connect = async |name: &str| {
+        Agent::connect(hub.ws(), "lunch", name)
+            .await
+            .expect("a hub")
+    };
+    let (dev, guest) = (connect("dev").await, connect("guest").await);
+    dev.serve(|task: ScheduleReq<'static>, cx| async move {
+        cx.reply(ScheduleDone::new(task.task)).await
+    });
+    let task = |task: &'static str| {
+        let dev = AgentId::new("dev").expect("a name");
+        ScheduleReq::new(dev, task)
+    };
+    let asked = guest
+        .ask::<ScheduleDone<'static>>(task("bread"))
+        .pieces::<InferStream<'static>>();
+    let mut log = guest.frames(1);
+    loop {
+        let entry = log.next().await.expect("a log").expect("an entry");
+        if entry.text.starts_with("@dev>done:schedule") {
+            break;
+        }
+    }
+    // The agent works on what it has before it says which registry it has.
+    for _ in 0..3 {
+        guest.registry().await.expect("a registry");
+    }
+    drop(asked);
+    let (sender, mut heard) = mpsc::unbounded_channel();
+    guest.serve(move |done: ScheduleDone<'static>, _| {
+        let _ = sender.send(done.task.into_owned());
+        async { Ok::<_, Error>(()) }
+    });
+    assert_eq!(heard.recv().await.as_deref(), Some("bread"));
+    // An answer that its asker has taken goes to no handler, now or when the agent comes back.
+    let soup = guest.ask::<ScheduleDone<'static>>(task("soup")).await;
+    assert_eq!(soup.expect("an answer").task, "soup");
+    guest.close().await.expect("it ends");
+    assert!(heard.try_recv().is_err());
     hub.stop().await;
 }

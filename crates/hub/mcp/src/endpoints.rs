@@ -1,6 +1,7 @@
 //! The MCP endpoints of a server, one for each agent that a client uses.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -37,10 +38,16 @@ pub(crate) struct AgentEndpoint {
 struct Usage {
     /// The sessions of MCP, the oldest first, each with the right under which it was used last.
     sessions: VecDeque<(SessionId, Arc<str>)>,
-    /// The rights of the clients, each with the task that waits until the right is over.
-    rights: BTreeMap<Arc<str>, AbortHandle>,
+    rights: BTreeMap<Arc<str>, Right>,
     /// When the endpoint was used last.
     since: Instant,
+}
+
+/// The right of a client.
+struct Right {
+    /// Waits until the right is over, and ends what is used under it.
+    task: AbortHandle,
+    is_over: Arc<AtomicBool>,
 }
 
 impl AgentEndpoint {
@@ -138,7 +145,7 @@ impl AgentEndpoint {
 impl Drop for AgentEndpoint {
     fn drop(&mut self) {
         let used = self.used.get_mut().unwrap_or_else(PoisonError::into_inner);
-        used.rights.values().for_each(AbortHandle::abort);
+        used.rights.values().for_each(|right| right.task.abort());
     }
 }
 
@@ -174,8 +181,12 @@ impl<A: Agents> Endpoints<A> {
     }
 
     /// Returns the endpoint of an agent. The endpoint stays as long as one of its clients has the right. This
-    /// does not open the agent: the server opens the agent when a client begins.
-    pub(crate) fn acquire(self: &Arc<Self>, who: &Principal) -> Arc<AgentEndpoint> {
+    /// does not open the agent: the server opens the agent when a client begins. The flag is true once what is used
+    /// under the right of the client is about to end, because the right is over.
+    pub(crate) fn acquire(
+        self: &Arc<Self>,
+        who: &Principal,
+    ) -> (Arc<AgentEndpoint>, Arc<AtomicBool>) {
         let mut entries = self.lock();
         let endpoint = entries.all.entry(key(who));
         let endpoint = endpoint.or_insert_with(|| {
@@ -188,13 +199,14 @@ impl<A: Agents> Endpoints<A> {
         let right: Arc<str> = Arc::from(who.counted_as());
         let waits = || self.end_with_right(who.beyond_its_request(), Arc::clone(&right));
         let rights = &mut used.rights;
-        rights.entry(Arc::clone(&right)).or_insert_with(waits);
+        let right = rights.entry(Arc::clone(&right)).or_insert_with(waits);
+        let is_over = Arc::clone(&right.is_over);
         drop(used);
         if !entries.is_swept {
             entries.is_swept = true;
             tokio::spawn(sweep(Arc::downgrade(self)));
         }
-        endpoint
+        (endpoint, is_over)
     }
 
     /// Releases an endpoint after a request that has used this MCP session. Removes an endpoint whose agent was not
@@ -223,10 +235,13 @@ impl<A: Agents> Endpoints<A> {
     }
 
     /// Waits until a right is over, and ends what is used under this right alone.
-    fn end_with_right(self: &Arc<Self>, who: Principal, right: Arc<str>) -> AbortHandle {
+    fn end_with_right(self: &Arc<Self>, who: Principal, right: Arc<str>) -> Right {
         let endpoints = Arc::downgrade(self);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = Arc::clone(&is_over);
         let task = tokio::spawn(async move {
             who.over().await;
+            over.store(true, Ordering::Release);
             let endpoint = endpoints
                 .upgrade()
                 .and_then(|endpoints| endpoints.remove_right(&who, &right));
@@ -236,7 +251,10 @@ impl<A: Agents> Endpoints<A> {
                 }
             }
         });
-        task.abort_handle()
+        Right {
+            task: task.abort_handle(),
+            is_over,
+        }
     }
 
     /// Removes a right from an endpoint, and removes the endpoint with its last right. Returns the MCP sessions

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use rmcp::model::JsonRpcError;
 use rmcp::transport::streamable_http_server::{SessionId, StreamableHttpServerConfig};
+use tokio::time::sleep;
 
 use crate::endpoints::{Endpoints, McpService};
 use crate::initialize::{self, Kind};
@@ -170,7 +172,7 @@ impl<A: Agents> Service<A> {
         if !matches!(request.uri().path(), "" | "/") {
             return refused("a path that ends with the session and the agent: /mcp/lunch/dev");
         }
-        let endpoint = self.endpoints.acquire(&who);
+        let (endpoint, is_over) = self.endpoints.acquire(&who);
         let named = session(request.headers());
         let deletes = request.method() == Method::DELETE;
         let listens = request.method() == Method::GET;
@@ -199,7 +201,7 @@ impl<A: Agents> Service<A> {
         let ends: Option<Over> =
             listens.then(|| -> Over { Box::pin(async move { listener.ends().await }) });
         let over = Box::pin(async move { drop(who.over().await) });
-        response.map(|body| WhileRight::new(body, over, ends).boxed())
+        response.map(|body| WhileRight::new(body, over, is_over, ends).boxed())
     }
 }
 
@@ -219,15 +221,34 @@ fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
 struct WhileRight {
     body: BoxBody<bytes::Bytes, Infallible>,
     over: Mutex<Option<Over>>,
+    /// True once the body is about to end because the right is over, perhaps before `over` is ready.
+    is_over: Arc<AtomicBool>,
+    /// True once the body has ended for that reason.
+    has_ended: bool,
     ends: Mutex<Option<Over>>,
 }
+
+/// How long a body that has ended with a right waits for the layer that breaks it off. That layer does not, if the right
+/// has come back at once.
+const RETURNED: Duration = Duration::from_secs(5);
 
 type Over = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 impl WhileRight {
-    fn new(body: BoxBody<bytes::Bytes, Infallible>, over: Over, ends: Option<Over>) -> Self {
+    fn new(
+        body: BoxBody<bytes::Bytes, Infallible>,
+        over: Over,
+        is_over: Arc<AtomicBool>,
+        ends: Option<Over>,
+    ) -> Self {
         let (over, ends) = (Mutex::new(Some(over)), Mutex::new(ends));
-        Self { body, over, ends }
+        Self {
+            body,
+            over,
+            is_over,
+            has_ended: false,
+            ends,
+        }
     }
 }
 
@@ -253,11 +274,24 @@ impl Body for WhileRight {
             *ends = None;
             return Poll::Ready(None);
         }
-        Pin::new(&mut self.body).poll_frame(cx)
+        if self.has_ended {
+            return Poll::Pending;
+        }
+        match Pin::new(&mut self.body).poll_frame(cx) {
+            Poll::Ready(None) if self.is_over.load(Ordering::Acquire) => {
+                self.has_ended = true;
+                *self.ends.get_mut().unwrap_or_else(PoisonError::into_inner) =
+                    Some(Box::pin(sleep(RETURNED)));
+                // The next poll waits for `ends`.
+                cx.waker().wake_by_ref();
+                Poll::Pending
+            }
+            other => other,
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        !self.is_over.load(Ordering::Acquire) && self.body.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {

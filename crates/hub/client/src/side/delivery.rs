@@ -70,11 +70,9 @@ impl Side {
             }
             match (self.driver.with_values(&inbound).await?, answered) {
                 (Some(whole), Some(answered)) => {
-                    has_inputs = true;
-                    if self.work.hand_answer(whole, answered) {
-                        self.driver.handled(&inbound, Vec::new(), now())?;
-                    } else {
+                    if !self.work.hand_answer(whole, answered) {
                         // The asker no longer waits, so a handler gets the answer.
+                        has_inputs = true;
                         rest.push(inbound);
                     }
                 }
@@ -91,6 +89,20 @@ impl Side {
         }
         self.inbox = rest;
         Ok(has_inputs)
+    }
+
+    /// Marks an answer that its asker has taken. An answer whose asker has left waits for a handler.
+    pub(super) fn taken(&mut self, position: u64, is_taken: bool) -> Result<(), DriverError> {
+        let Some(inbound) = self.work.given(position) else {
+            return Ok(());
+        };
+        if !is_taken {
+            self.inbox.push(inbound);
+            self.inbox.sort_by_key(Inbound::position);
+        } else if self.driver.session().waits(position) {
+            self.driver.handled(&inbound, Vec::new(), now())?;
+        }
+        Ok(())
     }
 
     /// Hands a piece of a stream to its asker, once its values are here. Returns whether it did.

@@ -12,6 +12,7 @@ use super::sender::SessionSender;
 use super::work::{Dispatch, Work};
 use crate::clock::now;
 use crate::command::Asking;
+use crate::context::Marked;
 use crate::error::OnDurable;
 use crate::inbox::Inbox;
 
@@ -241,8 +242,9 @@ impl Guest {
         if !asks && !hands {
             return Ok(false);
         }
-        let is_held = self.held.iter().any(|held| held.position() == at);
-        if is_held || self.inbox.contains(at) || self.work.begun.contains(&at) {
+        let mut out = self.held.iter().chain(&self.work.given);
+        let is_out = out.any(|out| out.position() == at);
+        if is_out || self.inbox.contains(at) || self.work.begun.contains(&at) {
             self.next = if hands { at + 1 } else { self.next };
             return Ok(false);
         }
@@ -311,35 +313,53 @@ impl Guest {
                 self.held.push(inbound);
                 continue;
             };
-            let (before, at) = (self.inbox.clone(), whole.position());
-            if !self.mark(driver, at)? {
-                waiting.push(number);
-                self.held.push(inbound);
-                continue;
-            }
-            has_inputs = true;
+            let at = whole.position();
             match (piece, answered) {
                 (Some(number), _) => {
+                    if !self.mark(driver, at)? {
+                        waiting.push(number);
+                        self.held.push(inbound);
+                        continue;
+                    }
+                    has_inputs = true;
                     let registry = &driver.session().options().registry;
                     self.work.hand_piece(registry, whole, number);
                 }
                 (None, Some(answered)) => {
                     if !self.work.hand_answer(whole, answered) {
-                        // The asker no longer waits, so a handler gets the answer. The next commit
-                        // stores the inbox without the answer's mark.
-                        self.inbox = before;
+                        // The asker no longer waits, so a handler gets the answer.
+                        has_inputs = true;
                         self.next = self.next.min(at);
-                        let text = self.inbox.to_string();
-                        let session = driver.session_mut()?;
-                        session
-                            .handled_as(self.member, &text, None, now())
-                            .map_err(InputError::from)?;
                     }
                 }
                 (None, None) => {}
             }
         }
         Ok(has_inputs)
+    }
+
+    /// Marks an answer that its asker has taken. An answer whose asker has left waits for a handler.
+    pub(super) fn taken(
+        &mut self,
+        driver: &mut Driver,
+        position: u64,
+        is_taken: bool,
+    ) -> Result<(), DriverError> {
+        let Some(inbound) = self.work.given(position) else {
+            return Ok(());
+        };
+        if !is_taken {
+            self.next = self.next.min(position);
+            self.is_blocked = false;
+        } else if !self.mark(driver, position)? {
+            self.work.late.push_back(Marked {
+                inbound,
+                reply: None,
+                was_handled: false,
+                done: None,
+            });
+        }
+        Ok(())
     }
 }
 

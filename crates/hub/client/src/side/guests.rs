@@ -49,6 +49,7 @@ impl Side {
                 guest.work.abandon(&mut sender, number)?;
             }
             Command::Leave(number) => guest.work.leave(number),
+            Command::Taken { position, is_taken } => guest.taken(driver, position, is_taken)?,
             Command::Serve(add) => {
                 guest.work.serve(add);
                 guest.begin_again();

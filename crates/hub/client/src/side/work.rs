@@ -43,6 +43,9 @@ pub(super) struct Work {
     /// The positions of frames that handlers have.
     pub(super) begun: BTreeSet<u64>,
     pub(super) questions: Vec<OpenQuestion>,
+    /// Answers on their way to their askers, who have not taken them yet. They are not marked: an asker may leave
+    /// without its answer.
+    pub(super) given: Vec<Inbound>,
     /// Frames that the program has sent, while it waits until the host accepts or refuses them.
     pub(super) sent: BTreeMap<Mid, OnItsWay>,
     /// The frames to which replies are under way, by the ids of the replies.
@@ -91,6 +94,7 @@ impl Work {
             leaves: false,
             begun: BTreeSet::new(),
             questions: Vec::new(),
+            given: Vec::new(),
             sent: BTreeMap::new(),
             replies: BTreeMap::new(),
             early: VecDeque::new(),
@@ -216,7 +220,21 @@ impl Work {
 
     /// Hands an answer to its asker. Returns false if the asker has just given up.
     pub(super) fn hand_answer(&mut self, whole: Inbound, (at, intent): (usize, Intent)) -> bool {
-        self.questions.remove(at).hand_answer(whole, intent)
+        let given = whole.clone();
+        let is_given = self.questions.remove(at).hand_answer(whole, intent);
+        if is_given {
+            self.given.push(given);
+        }
+        is_given
+    }
+
+    /// Returns the answer at this position, which was on its way to its asker.
+    pub(super) fn given(&mut self, position: u64) -> Option<Inbound> {
+        let at = self
+            .given
+            .iter()
+            .position(|given| given.position() == position)?;
+        Some(self.given.swap_remove(at))
     }
 
     /// Starts the handler of a frame, if there is one.
