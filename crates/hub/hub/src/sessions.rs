@@ -6,6 +6,7 @@ mod store;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,8 @@ use store::SharedStore;
 pub struct Sessions {
     store: SharedStore,
     /// Set if other hubs share the store, too.
+    /// The file of the store, if this hub has it for itself.
+    file: Option<Arc<HubFile>>,
     leases: Option<Leases>,
     options: Options,
     rules: Rules,
@@ -66,6 +69,7 @@ impl Sessions {
         Ok(Self {
             store: SharedStore::new(open)?,
             leases: None,
+            file: None,
             options,
             rules: Rules {
                 members: config.limits.agents,
@@ -80,7 +84,7 @@ impl Sessions {
     }
 
     /// Makes the sessions of a SQLite file, which is made if there is none. No other hub on this machine can have
-    /// the file meanwhile ([`HubFile`]): the error of another hub names [`Config::listen`] of this hub.
+    /// the file meanwhile ([`HubFile`]): the error of another hub names the address of this hub.
     ///
     /// # Errors
     /// [`Busy`](accp_store::StoreErrorKind::Busy) when another hub has the file, and the errors of opening it.
@@ -88,8 +92,23 @@ impl Sessions {
     /// # Panics
     /// As [`new`](Self::new).
     pub fn in_file(config: &Config, file: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let file = HubFile::take(file, &format!("at {}", config.listen))?;
-        Self::new(config, move || Committer::new(file.open()?))
+        let file = Arc::new(HubFile::take(file, &format!("at {}", config.listen))?);
+        let opened = Arc::clone(&file);
+        let sessions = Self::new(config, move || Committer::new(opened.open()?))?;
+        Ok(Self {
+            file: Some(file),
+            ..sessions
+        })
+    }
+
+    /// Tells other hubs on this machine where the hub listens, with the port that the system has chosen.
+    pub(crate) fn listen(&self, address: SocketAddr) {
+        if let Some(file) = &self.file
+            && let Err(error) = file.names_holder(&format!("at {address}"))
+        {
+            // The name is for people who start a second hub. The lock holds without it.
+            tracing::warn!(%error, "the lock file does not say where the hub listens");
+        }
     }
 
     /// Sets the options of the sessions: a registry of your own, a token counter. Their session and
