@@ -171,6 +171,16 @@ impl Refused {
     pub(crate) fn store(why: &impl Fails) -> Self {
         tracing::error!(%why, "a session cannot go on");
         if why.is_damage() {
+    /// The store has damaged data where a value should be. The session itself goes on.
+    pub(crate) fn damaged_value(reference: &str) -> Self {
+        let expected = format!(
+            "a value that is whole in the store, and the data of `{reference}` is damaged there: the hub's log names the \
+             place, `accp session verify` finds what else is damaged, and a backup has the value"
+        );
+        let code = ErrorCode::INTERNAL_ERROR;
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
+    }
+
             return Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 ErrorCode::INTERNAL_ERROR,

@@ -222,7 +222,14 @@ pub(crate) async fn value(
         let mut ends = app.ends.clone();
         let value = tokio::select! {
             biased;
-            value = hub.expand(&reference) => value.map_err(|error| Refused::client(&error))?,
+            value = hub.expand(&reference) => value.map_err(|error| match error {
+                Error::Damaged(why) => {
+                    let session = caller.session();
+                    tracing::error!(session, reference, why, "a value is damaged in the store");
+                    Refused::damaged_value(&reference)
+                }
+                error => Refused::client(&error),
+            })?,
             // The bytes of the value may be on their way to the hub for long.
             () = over(&mut ends) => return Err(Refused::ending()),
         };
