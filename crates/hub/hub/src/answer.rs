@@ -95,6 +95,28 @@ impl Refused {
     }
 
     /// An answer is not complete in the time that its caller waits.
+    /// The hub ends while another hub has the frame and its answer is awaited.
+    pub(crate) fn ending_before_the_answer() -> Self {
+        Self::busy(
+            "an answer of the hub that runs the session, but this hub ends: send the same frame again to another hub, \
+             which says E3002 if the frame has arrived",
+        )
+    }
+
+    /// The address has other methods.
+    pub(crate) fn method() -> Self {
+        let expected = "a method that the header `Allow` and /openapi.json name for this address";
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        Self::new(status, ErrorCode::PARSE_ERROR, expected)
+    }
+
+    /// The request does not open a WebSocket, for the reason of this status.
+    pub(crate) fn upgrade(status: StatusCode) -> Self {
+        let expected = "a request that opens a WebSocket (RFC 6455): GET with `Connection: Upgrade`, \
+                        `Upgrade: websocket`, `Sec-WebSocket-Version: 13` and `Sec-WebSocket-Key`";
+        Self::new(status, ErrorCode::PARSE_ERROR, expected)
+    }
+
     pub(crate) fn late() -> Self {
         Self::new(
             StatusCode::GATEWAY_TIMEOUT,

@@ -23,6 +23,7 @@ use crate::access::{Denied, Identity};
 use crate::answer::Refused;
 use crate::app::{self, Shared};
 use crate::metrics::add;
+use crate::query::Parameters;
 use crate::rates::Reservation;
 use crate::spans;
 
@@ -250,6 +251,11 @@ pub(crate) struct Named {
     session: Option<String>,
     /// The agent, which has to send the first frame of a socket.
     pub(crate) agent: Option<String>,
+}
+
+impl Parameters for Named {
+    const EXPECTED: &'static str =
+        "a query of `session=NAME` and `agent=NAME`, each once at most, in the form of a URL";
 }
 
 /// A caller in a session, who speaks as an agent or only reads.

@@ -9,7 +9,7 @@ use accp_client::{Frames, Hub};
 use accp_frame::{Frame, Intent, Registry, Typed, profiles::ErrorFail};
 use accp_session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted, asking};
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
@@ -21,11 +21,12 @@ use crate::app::{App, Shared, over};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
+use crate::query::Asked;
 use crate::{abort, forward, frame_log, spans};
 
 pub(crate) async fn post(
     State(app): State<Shared>,
-    Query(named): Query<Named>,
+    Asked(named): Asked<Named>,
     requester: Authenticated,
     uri: Uri,
     headers: HeaderMap,

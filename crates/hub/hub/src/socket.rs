@@ -8,8 +8,9 @@ use std::time::Duration;
 use accp_client::{Link, REPLACED};
 use axum::Extension;
 use axum::body::Bytes;
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{Query, State};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -24,6 +25,7 @@ use crate::app::{self, App, Room, Shared};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::forward::{self, There};
 use crate::metrics::{Up, add};
+use crate::query::Asked;
 use crate::{frame_log, spans};
 
 /// How long a peer may take to read a frame.
@@ -35,17 +37,21 @@ const EARLY: usize = 4;
 
 pub(crate) async fn open(
     State(app): State<Shared>,
-    Query(named): Query<Named>,
+    Asked(named): Asked<Named>,
     requester: Authenticated,
     Extension(room): Extension<Room>,
     uri: Uri,
     headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Err(refused) = requester.may_open(&named) {
-        add(&app.metrics.denied);
-        return refused.response(&app.config.agent);
-    }
+    let upgrade = upgrade.map_err(|error| Refused::upgrade(error.status()));
+    let upgrade = match requester.may_open(&named).and(upgrade) {
+        Ok(upgrade) => upgrade,
+        Err(refused) => {
+            add(&app.metrics.denied);
+            return refused.response(&app.config.agent);
+        }
+    };
     let upgrade = upgrade
         .max_message_size(app.config.limits.frame)
         .max_frame_size(app.config.limits.frame)
