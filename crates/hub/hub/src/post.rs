@@ -138,9 +138,10 @@ fn enter(
     entered
 }
 
-/// Forwards a POST to the hub that runs its session.
+/// Forwards a POST to the hub that runs its session. If its client waits for an answer and this hub ends, the client is
+/// told at once, as by a hub that runs the session.
 async fn forward_post(
-    app: &App,
+    app: &Shared,
     caller: &Authorized,
     there: &str,
     uri: &Uri,
@@ -148,7 +149,16 @@ async fn forward_post(
     body: Body,
 ) -> Result<Response, Refused> {
     let request = (Method::POST, uri, headers.clone());
-    forward::send(app, caller.session(), there, request, body).await
+    let forwarded = forward::send(app, caller.session(), there, request, body);
+    if prefer_wait(headers).is_none() {
+        return forwarded.await;
+    }
+    let mut ends = app.ends.clone();
+    tokio::select! {
+        biased;
+        answer = forwarded => answer,
+        () = over(&mut ends) => Err(Refused::ending_before_the_answer()),
+    }
 }
 
 /// Checks that the request declares the media type of frames (draft section 12).
