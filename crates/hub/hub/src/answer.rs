@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use accp_frame::{AgentId, EncodeOptions, ErrorCode, Typed, Value, profiles::ErrorFail};
+use axum::body::Bytes;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -94,7 +95,6 @@ impl Refused {
         Self::busy("a session that goes on: it ends here, and the answer is not whole")
     }
 
-    /// An answer is not complete in the time that its caller waits.
     /// The hub ends while another hub has the frame and its answer is awaited.
     pub(crate) fn ending_before_the_answer() -> Self {
         Self::busy(
@@ -117,6 +117,7 @@ impl Refused {
         Self::new(status, ErrorCode::PARSE_ERROR, expected)
     }
 
+    /// An answer is not complete in the time that its caller waits.
     pub(crate) fn late() -> Self {
         Self::new(
             StatusCode::GATEWAY_TIMEOUT,
@@ -170,6 +171,16 @@ impl Refused {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
     }
 
+    /// The store has damaged data where a value should be. The session itself goes on.
+    pub(crate) fn damaged_value(reference: &str) -> Self {
+        let expected = format!(
+            "a value that is whole in the store, and the data of `{reference}` is damaged there: the hub's log names the \
+             place, `accp session verify` finds what else is damaged, and a backup has the value"
+        );
+        let code = ErrorCode::INTERNAL_ERROR;
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
+    }
+
     pub(crate) fn origin() -> Self {
         let expected = "a page of an origin that the hub knows (`origins`)";
         Self::new(StatusCode::FORBIDDEN, ErrorCode::POLICY_DENIED, expected)
@@ -193,16 +204,6 @@ impl Refused {
     pub(crate) fn store(why: &impl Fails) -> Self {
         tracing::error!(%why, "a session cannot go on");
         if why.is_damage() {
-    /// The store has damaged data where a value should be. The session itself goes on.
-    pub(crate) fn damaged_value(reference: &str) -> Self {
-        let expected = format!(
-            "a value that is whole in the store, and the data of `{reference}` is damaged there: the hub's log names the \
-             place, `accp session verify` finds what else is damaged, and a backup has the value"
-        );
-        let code = ErrorCode::INTERNAL_ERROR;
-        Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
-    }
-
             return Self::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 ErrorCode::INTERNAL_ERROR,
@@ -304,4 +305,12 @@ impl Refused {
 pub(crate) fn frame(status: StatusCode, text: impl Into<String>) -> Response {
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(ACCP))];
     (status, kind, text.into()).into_response()
+}
+
+/// Returns a frame as a chunk. It ends with a line feed, for clients that read lines.
+pub(crate) fn line(text: &str) -> Bytes {
+    let mut line = String::with_capacity(text.len() + 1);
+    line.push_str(text);
+    line.push('\n');
+    line.into()
 }
