@@ -166,3 +166,27 @@ async fn every_refusal_is_a_frame_that_shows_nothing_of_the_request() {
     }
     hub.stop().await;
 }
+
+#[tokio::test]
+async fn without_tokens_a_harness_names_an_agent_of_the_session() {
+    let hub = TestHub::start(Config::default()).await;
+    let first = frame("@me>sync:note{}", "abc101000001", 1, "sid:lunch");
+    assert_eq!(hub.post(&first).await.0, StatusCode::OK);
+    let schemas = r#"{ "schemas": { "soup": { "code": "SOUP", "fields": ["bowls"] } } }"#;
+    for (agent, status) in [
+        ("?agent=nobody", StatusCode::FORBIDDEN),
+        ("", StatusCode::FORBIDDEN),
+        ("?agent=me", StatusCode::OK),
+    ] {
+        for (path, body) in [("phase", ""), ("registry", schemas)] {
+            let url = hub.url(&format!("/accp/v1/sessions/lunch/{path}{agent}"));
+            let answer = hub.http.post(url).body(body).send().await;
+            let answer = answer.expect("an answer");
+            assert_eq!(answer.status(), status, "{path}{agent}");
+            let reply = answer.text().await.expect("text");
+            let is_refused = reply.contains("E5001");
+            assert_eq!(is_refused, status != StatusCode::OK, "{path}: {reply}");
+        }
+    }
+    hub.stop().await;
+}
