@@ -121,7 +121,7 @@ impl Hub {
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
     pub async fn link(&self, name: &str) -> Result<Link, Error> {
         let (wire, down) = wire();
-        let own = wire.number;
+        let (own, removed) = (wire.number, wire.removed());
         let agent = agent_id(name)?;
         let join = |number| Command::Join {
             agent,
@@ -134,6 +134,7 @@ impl Hub {
             up: self.shared.wire.clone(),
             down,
             own,
+            removed,
             host: Arc::clone(&self.shared.host),
             _hub: self.shared.clone(),
         })
@@ -155,7 +156,6 @@ impl Hub {
         self.shared.host.call(post).await
     }
 
-    /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link. Returns the result
     /// Judges the frame with which an agent would begin a session by [`post`](Self::post), and begins nothing. Returns
     /// the refusal if the session would refuse the frame, as a frame of no session. So a frame that is refused need not leave a session behind.
     ///
@@ -190,6 +190,7 @@ impl Hub {
         Ok(Some(Posted::Refused(text)))
     }
 
+    /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link. Returns the result
     /// once it is durable. See [`Session::supply`].
     ///
     /// # Errors

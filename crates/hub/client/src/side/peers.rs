@@ -126,7 +126,8 @@ impl Side {
         }
         session.end_guest(member);
         self.end_guests_of(member, "the agent was taken out of the session");
-        if self.peers.remove(&member).is_some() {
+        if let Some(wire) = self.peers.remove(&member) {
+            wire.remove();
             self.input(Input::Disconnected(member))?;
         }
         let tell = move |kept: Result<(), Error>| drop(done.send(kept.map(|()| true)));
