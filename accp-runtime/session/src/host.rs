@@ -4,6 +4,7 @@ mod checkpoint;
 mod draft;
 mod guests;
 mod lineage;
+mod newcomer;
 mod peer;
 mod queue;
 mod repeat;
@@ -204,34 +205,9 @@ impl Host {
         supervisor: bool,
         now: Time,
     ) -> Result<MemberId, JoinError> {
-        let state = &self.side.state;
-        let known = agents
-            .iter()
-            .find_map(|agent| state.member_of(agent.as_str()));
-        let last = state.members().map(|(id, _)| id).max();
-        let next = last.unwrap_or(MemberId::HOST).next();
-        let others = state
-            .members()
-            .filter(|(id, _)| *id != MemberId::HOST)
-            .count();
-        let has_room = others < self.rules.members;
-        let next = next.filter(|_| has_room);
-        let member = known.or(next).ok_or(JoinError::Full)?;
-        let others = agents.iter().find(|agent| {
-            let other = state.member_of(agent.as_str());
-            other.is_some_and(|other| other != member) || member == MemberId::HOST
-        });
-        if let Some(agent) = others {
-            let is_host = state.member_of(agent.as_str()) == Some(MemberId::HOST);
-            let refusal = if is_host {
-                JoinError::Host
-            } else {
-                JoinError::Taken
-            };
-            return Err(refusal(agent.to_string()));
-        }
+        let member = self.place_of(agents)?;
         let agents: Vec<_> = agents.iter().map(AgentId::to_string).collect();
-        let before = state.members.get(member);
+        let before = self.side.state.members.get(member);
         let is_back = before.is_some_and(|party| !party.present);
         let is_news = is_back
             || before.is_none_or(|party| party.agents != agents || party.supervisor != supervisor);

@@ -65,7 +65,8 @@ pub struct Options {
     pub retry: Duration,
     /// The greatest difference between the clock of this side and those of senders, when this side
     /// judges whether the `ttl` of a frame is over before its handler gets it; 30 seconds by
-    /// default. The host judges what it accepts by [`Rules::skew`].
+    /// default. A frame is also over once its `ttl` has passed on this side's own clock since this side took it. The
+    /// host judges what it accepts by [`Rules::skew`].
     pub skew: Duration,
     /// True if this side handles frames of others. A hub that only relays does not.
     pub handles: bool,

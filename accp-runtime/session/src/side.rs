@@ -299,7 +299,9 @@ impl Side {
         if reached {
             token.cancel();
         }
-        Inbound::new(entry.position, entry.sender, entry.text.clone(), token).again(again)
+        Inbound::new(entry.position, entry.sender, entry.text.clone(), token)
+            .again(again)
+            .taken_at(entry.at)
     }
 
     /// Fires the tokens of the cancelled chains.

@@ -242,21 +242,16 @@ impl Host {
         }
     }
 
-    /// Appends a part. With the last part it also appends the whole frame, under the id of the
-    /// first part and without a `seq`.
-    pub(crate) fn accept_part(
-        &mut self,
+    /// Checks that a part belongs to a frame that this sender may send in parts.
+    pub(super) fn check_part(
+        &self,
         sender: MemberId,
-        frame: &Scanned<'_>,
         part: &Part,
-        mid: Mid,
-        sequence: u64,
-        now: Time,
+        mid: &Mid,
     ) -> Result<(), Refusal> {
-        let limits = self.rules.groups;
         // A whole frame has the id of its first part. If the host has a whole frame under that
         // id, this part is a duplicate.
-        let begins = part.index == 1 && part.of == mid;
+        let begins = part.index == 1 && part.of == *mid;
         if let Some(whole) =
             self.gate.seen.get(&part.of).filter(|whole| {
                 whole.sender == sender && self.gate.numbers.wholes.contains(&part.of)
@@ -274,6 +269,22 @@ impl Host {
                 Refusal::first_part_before()
             });
         }
+        Ok(())
+    }
+
+    /// Appends a part. With the last part it also appends the whole frame, under the id of the
+    /// first part and without a `seq`.
+    pub(crate) fn accept_part(
+        &mut self,
+        sender: MemberId,
+        frame: &Scanned<'_>,
+        part: &Part,
+        mid: Mid,
+        sequence: u64,
+        now: Time,
+    ) -> Result<(), Refusal> {
+        let limits = self.rules.groups;
+        self.check_part(sender, part, &mid)?;
         let groups = &mut self.gate.numbers.groups;
         let whole = match groups.accept(sender, part, frame.text, now, &limits)? {
             Progress::Waiting => None,

@@ -37,6 +37,8 @@ pub struct Inbound {
     text: Arc<str>,
     cancel: CancelToken,
     redelivered: bool,
+    /// When this side took the frame, by its own clock.
+    at: Option<Time>,
     /// The text in which values replace the references, or the reason why a value cannot replace one.
     whole: Option<Result<Arc<str>, DecodeError>>,
 }
@@ -50,8 +52,15 @@ impl Inbound {
             text,
             cancel,
             redelivered: false,
+            at: None,
             whole: None,
         }
+    }
+
+    /// Sets when this side took the frame, by its own clock.
+    pub(crate) fn taken_at(mut self, at: Time) -> Self {
+        self.at = Some(at);
+        self
     }
 
     pub(crate) fn again(mut self, redelivered: bool) -> Self {
@@ -116,10 +125,14 @@ impl Inbound {
         (ttl > 0).then(|| Duration::from_millis(left.unsigned_abs()))
     }
 
-    /// Returns whether the `ttl` of the frame is over, if clocks differ by at most `skew`.
+    /// Returns whether the `ttl` of the frame is over: by the sender's `ts`, if clocks differ by at most `skew`, or by
+    /// the time since this side took the frame.
     pub(crate) fn has_expired(&self, skew: Duration, now: Time) -> bool {
         let frame = Scanned::new(&self.text, Limits::NONE);
-        frame.is_ok_and(|frame| frame.has_expired(skew, now))
+        frame.is_ok_and(|frame| {
+            let is_old = self.at.is_some_and(|at| frame.has_outlasted(at, now));
+            is_old || frame.has_expired(skew, now)
+        })
     }
 
     /// Returns the intent of this frame if it ends what the frame `asked` began. Such a frame is `done`, `fail` or

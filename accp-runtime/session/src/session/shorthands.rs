@@ -37,6 +37,27 @@ impl Session {
         }
     }
 
+    /// Host: takes a frame that an agent sends outside of a link, as [`post`](Self::post) does for a member. An agent
+    /// that is not in the session joins with the frame. If the host refuses the frame, or takes none now, the agent
+    /// does not join, and nothing changes.
+    ///
+    /// # Errors
+    /// [`InputError::Join`], [`InputError::Send`] on a host that was rolled back, and
+    /// [`InputError::HostOnly`] on a member.
+    pub fn post_by(
+        &mut self,
+        agent: &AgentId<'_>,
+        bytes: &[u8],
+        now: Time,
+    ) -> Result<Posted, InputError> {
+        self.side_mut().clock.set(now);
+        self.check_ready()?;
+        match &mut self.role {
+            Role::Host(host) => Ok(host.post_by(agent, bytes, now)?),
+            Role::Member(_) => Err(host_only("take a frame outside of a link")),
+        }
+    }
+
     /// Host: takes the bytes of a value that a member has announced by `sync:put`, outside of its link, as a PUT of
     /// HTTP brings them. The caller has made sure that this member sent the bytes. The bytes are kept once the next
     /// batch is committed.
@@ -127,8 +148,9 @@ impl Session {
         is_asked && !matches!(&self.role, Role::Member(own) if own.has_answered(&frame))
     }
 
-    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is over. In that
-    /// case the handler must not get the frame. A frame may wait for its handler long after the host has accepted
+    /// Marks a frame as lapsed if its `ttl` is over (draft section 3.5), and returns whether it is over: by the
+    /// sender's clock, with the tolerance of [`Options::skew`](crate::Options::skew), or by this side's clock since
+    /// this side took the frame. In that case the handler must not get the frame. A frame may wait for its handler long after the host has accepted
     /// it: on a slow link, or in the store of a side that starts again. A store keeps this mark apart from the mark
     /// of a handled frame ([`Due::Lapsed`](crate::Due::Lapsed)).
     pub fn lapse(&mut self, inbound: &Inbound, now: Time) -> bool {

@@ -124,6 +124,13 @@ impl<'a> Scanned<'a> {
         (ttl > 0) & (end < now.as_secs().saturating_sub(skew))
     }
 
+    /// Returns whether the `ttl` of a frame is over that a side has taken at `at`, by the clock of that side. The frame
+    /// was made before, so no tolerance for clocks is needed.
+    pub(crate) fn has_outlasted(&self, at: Time, now: Time) -> bool {
+        let ttl = self.envelope.ttl.unwrap_or(0);
+        ttl > 0 && at.as_secs().saturating_add(ttl) < now.as_secs()
+    }
+
     pub(crate) fn mid(&self) -> Option<&Mid> {
         self.mid.as_ref()
     }

@@ -82,7 +82,7 @@ pub(crate) enum Command {
         member: MemberId,
         wire: u64,
     },
-    /// Of a host: an agent has sent this frame without a link. It joins if it has not.
+    /// Of a host: an agent has sent this frame without a link. It joins if it has not, and the frame is not refused.
     Post {
         agent: AgentId<'static>,
         text: Vec<u8>,

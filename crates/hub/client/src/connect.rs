@@ -22,8 +22,8 @@ use crate::handle::Handle;
 use crate::hub::agent_id;
 use crate::side::{self, Side};
 use crate::wire::wire;
-pub use socket::REPLACED;
 use socket::{Carrier, Target};
+pub use socket::{REMOVED, REPLACED};
 
 /// An agent that joins gives up if no frame of the log comes for this time. The whole log may take longer.
 const JOIN: Duration = Duration::from_secs(60);

@@ -17,6 +17,7 @@ use crate::error::Error;
 use crate::frames::Frames;
 use crate::handle::Handle;
 use crate::link::Link;
+use crate::outside::as_outside;
 use crate::side::Side;
 use crate::wire::{Wire, wire};
 
@@ -120,7 +121,7 @@ impl Hub {
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
     pub async fn link(&self, name: &str) -> Result<Link, Error> {
         let (wire, down) = wire();
-        let own = wire.number;
+        let (own, removed) = (wire.number, wire.removed());
         let agent = agent_id(name)?;
         let join = |number| Command::Join {
             agent,
@@ -133,13 +134,15 @@ impl Hub {
             up: self.shared.wire.clone(),
             down,
             own,
+            removed,
             host: Arc::clone(&self.shared.host),
             _hub: self.shared.clone(),
         })
     }
 
     /// Takes one frame that an agent has sent without a link, and returns the answer to it,
-    /// once it is durable. See [`Session::post`].
+    /// once it is durable. The agent joins with its first frame, unless the session refuses that frame. See
+    /// [`Session::post_by`].
     ///
     /// # Errors
     /// [`Error::Name`], [`Error::Input`] when the agent cannot join, [`Error::Ended`].
@@ -151,6 +154,40 @@ impl Hub {
             done,
         };
         self.shared.host.call(post).await
+    }
+
+    /// Judges the frame with which an agent would begin a session by [`post`](Self::post), and begins nothing. Returns
+    /// the refusal if the session would refuse the frame, as a frame of no session. So a frame that is refused need not leave a session behind.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::Input`] when the agent cannot join.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use accp_client::Hub;
+    /// use accp_runtime::session::{Options, Rules};
+    /// use accp_runtime::{AgentId, Registry};
+    ///
+    /// let options = Options::new("lunch", AgentId::new("hub")?, Arc::new(Registry::standard()));
+    /// let frame = b"@cook>req:plan{goal:soup}[mid:abc101000001,seq:1,to:waiter]";
+    /// let refusal = Hub::refusal_of_first(options, Rules::default(), "cook", frame)?;
+    /// assert!(refusal.is_some(), "no waiter has joined");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refusal_of_first(
+        mut options: Options,
+        rules: Rules,
+        name: &str,
+        frame: &[u8],
+    ) -> Result<Option<Posted>, Error> {
+        let agent = agent_id(name)?;
+        options.handles = false;
+        let posted = Session::host(options, rules, now()).post_by(&agent, frame, now())?;
+        let Posted::Refused(text) = posted else {
+            return Ok(None);
+        };
+        let text = as_outside(&text).unwrap_or(text);
+        Ok(Some(Posted::Refused(text)))
     }
 
     /// Takes the bytes of a value that an agent has announced by `sync:put`, without a link. Returns the result

@@ -59,7 +59,7 @@ pub use accp_session::Supplied;
 pub use agent::Agent;
 pub use agents::{Agents, Meter, Principal, TrustPath, address_part};
 pub use ask::Ask;
-pub use connect::{Connect, REPLACED};
+pub use connect::{Connect, REMOVED, REPLACED};
 pub use context::{Cx, Replied};
 pub use error::{Error, Failure};
 pub use frames::Frames;

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::command::Command;
 use crate::handle::Handle;
-use crate::wire::{Frame, Wire};
+use crate::wire::{Frame, Removed, Wire};
 
 /// The link of one agent to the host of its session, for a program that carries the frames itself: a
 /// server, say. The link ends when it is dropped, and when another link of the agent opens.
@@ -19,6 +19,7 @@ pub struct Link {
     pub(crate) down: mpsc::Receiver<Frame>,
     /// The number of the wire by which the host sends to `down`.
     pub(crate) own: u64,
+    pub(crate) removed: Removed,
     pub(crate) host: Arc<Handle>,
     /// The hub lives at least as long as its links.
     pub(crate) _hub: Arc<dyn Any + Send + Sync>,
@@ -49,6 +50,12 @@ impl Link {
     /// Returns whether the host of the session has ended: see [`Hub::has_ended`](crate::Hub::has_ended).
     pub fn has_ended(&self) -> bool {
         self.host.has_ended()
+    }
+
+    /// Returns whether the link has ended because the agent was taken out of the session: see
+    /// [`Hub::remove`](crate::Hub::remove).
+    pub fn was_removed(&self) -> bool {
+        self.removed.is_true()
     }
 
     /// Pings the agent with `ping:link`.

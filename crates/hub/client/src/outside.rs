@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use accp_frame::Envelope;
+use accp_frame::{EncodeOptions, Envelope, Typed, profiles::ErrorFail};
 use accp_session::Rules;
 
 use crate::clock;
@@ -29,6 +29,22 @@ pub fn outside() -> Envelope<'static> {
     NEXT.fetch_max(now.as_millis().unsigned_abs(), Ordering::Relaxed);
     let mid = NEXT.fetch_add(1, Ordering::Relaxed) % IDS;
     Envelope::new(format!("{mid:012}"), 0).at(now.as_secs())
+}
+
+/// Returns an error with the metadata of a frame that belongs to no session. It still names the frame that it is about.
+pub(crate) fn as_outside(error: &str) -> Option<String> {
+    let mut error = Typed::<ErrorFail<'_>>::decode(error).ok()?;
+    let envelope = outside();
+    error.envelope.msg_id = envelope.msg_id;
+    error.envelope.sequence = envelope.sequence;
+    error.envelope.timestamp = envelope.timestamp;
+    let options = EncodeOptions {
+        inline: true,
+        ..EncodeOptions::default()
+    };
+    let mut text = String::new();
+    error.encode_into(&mut text, options).ok()?;
+    Some(text)
 }
 
 /// Returns for how many more seconds a frame is valid whose metadata somebody has written by hand: its `ttl` less

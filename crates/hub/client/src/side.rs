@@ -136,7 +136,9 @@ impl Side {
             match self.turn().await {
                 Ok(true) => {}
                 Ok(false) => return,
-                Err(error @ (Error::Ended(_) | Error::Removed(_))) => break error,
+                Err(error @ (Error::Ended(_) | Error::Removed(_) | Error::Damaged(_))) => {
+                    break error;
+                }
                 Err(error) => break Error::Ended(error.to_string()),
             }
         };
@@ -394,8 +396,8 @@ impl Side {
             Command::Look(look) => look(Ok(self.driver.session())),
             Command::Read { key, done } => self.read(key, done).await?,
             Command::Search { words, limit, done } => {
-                let found = self.driver.search(&words, limit).await?;
-                let _ = done.send(Ok(found));
+                let found = self.driver.search(&words, limit).await;
+                answer_read(done, found.map_err(Error::from))?;
             }
             other => refuse(other, Error::ended()),
         }
@@ -422,9 +424,20 @@ impl Side {
             Err(DriverError::Reference(key, error)) => {
                 let _ = done.send(Err(Error::Reference(key, error)));
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => answer_read(done, Err(error.into()))?,
         }
         Ok(())
+    }
+}
+
+/// Answers a call that has read from the store. Damaged data that only the call wants does not end the side.
+fn answer_read<T>(done: Done<T>, read: Result<T, Error>) -> Result<(), Error> {
+    match read {
+        Err(error) if !matches!(error, Error::Damaged(_)) => Err(error),
+        read => {
+            let _ = done.send(read);
+            Ok(())
+        }
     }
 }
 

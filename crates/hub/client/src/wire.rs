@@ -1,7 +1,7 @@
 //! Channels for frames between the sides of a process.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use accp_session::MemberId;
 use tokio::sync::mpsc;
@@ -37,6 +37,17 @@ pub(crate) struct Wire {
     pub(crate) number: u64,
     frames: mpsc::Sender<Frame>,
     room: Arc<Semaphore>,
+    removed: Removed,
+}
+
+/// Whether the member of a wire was taken out of its session.
+#[derive(Clone, Default)]
+pub(crate) struct Removed(Arc<AtomicBool>);
+
+impl Removed {
+    pub(crate) fn is_true(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
 }
 
 /// Makes the channel to a side, and its receiving end.
@@ -47,6 +58,7 @@ pub(crate) fn wire() -> (Wire, mpsc::Receiver<Frame>) {
         number: NUMBERS.fetch_add(1, Ordering::Relaxed),
         frames,
         room: Arc::new(Semaphore::new(BYTES)),
+        removed: Removed::default(),
     };
     (wire, received)
 }
@@ -75,6 +87,16 @@ impl Wire {
         };
         let frame = Frame::new(from, text, room);
         self.frames.send(frame).await.is_ok()
+    }
+
+    /// Ends the wire because its member was taken out of the session.
+    pub(crate) fn remove(self) {
+        self.removed.0.store(true, Ordering::Release);
+    }
+
+    /// Returns the value that tells, once the wire has ended, whether its member was taken out of the session.
+    pub(crate) fn removed(&self) -> Removed {
+        self.removed.clone()
     }
 
     /// Returns when the side is gone.

@@ -192,7 +192,7 @@ impl HttpBody for SizedBody {
 }
 
 /// Ends a body after an error. The error is the bytes that tell the client why.
-fn stopping(
+pub(crate) fn stopping(
     pieces: impl Stream<Item = Result<Bytes, Bytes>> + Send + 'static,
 ) -> impl Stream<Item = io::Result<Bytes>> + Send + 'static {
     let pieces = Box::pin(pieces);
@@ -221,7 +221,7 @@ enum State<S> {
 }
 
 /// Says why a body stops, in the format of the body.
-fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
+pub(crate) fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
     let frame = why.frame(hub);
     let text = match kind {
         ACCP => frame + "\n",
@@ -237,7 +237,7 @@ fn reason(kind: &str, why: &Refused, hub: &str) -> Bytes {
 }
 
 /// Returns the media type of a response, if a body of this type can say why it stops.
-fn kind(headers: &HeaderMap) -> &'static str {
+pub(crate) fn kind(headers: &HeaderMap) -> &'static str {
     let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();

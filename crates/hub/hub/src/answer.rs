@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use accp_frame::{AgentId, EncodeOptions, ErrorCode, Typed, Value, profiles::ErrorFail};
+use axum::body::Bytes;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
@@ -94,6 +95,28 @@ impl Refused {
         Self::busy("a session that goes on: it ends here, and the answer is not whole")
     }
 
+    /// The hub ends while another hub has the frame and its answer is awaited.
+    pub(crate) fn ending_before_the_answer() -> Self {
+        Self::busy(
+            "an answer of the hub that runs the session, but this hub ends: send the same frame again to another hub, \
+             which says E3002 if the frame has arrived",
+        )
+    }
+
+    /// The address has other methods.
+    pub(crate) fn method() -> Self {
+        let expected = "a method that the header `Allow` and /openapi.json name for this address";
+        let status = StatusCode::METHOD_NOT_ALLOWED;
+        Self::new(status, ErrorCode::PARSE_ERROR, expected)
+    }
+
+    /// The request does not open a WebSocket, for the reason of this status.
+    pub(crate) fn upgrade(status: StatusCode) -> Self {
+        let expected = "a request that opens a WebSocket (RFC 6455): GET with `Connection: Upgrade`, \
+                        `Upgrade: websocket`, `Sec-WebSocket-Version: 13` and `Sec-WebSocket-Key`";
+        Self::new(status, ErrorCode::PARSE_ERROR, expected)
+    }
+
     /// An answer is not complete in the time that its caller waits.
     pub(crate) fn late() -> Self {
         Self::new(
@@ -144,6 +167,16 @@ impl Refused {
     /// The log cannot be read from this position on.
     pub(crate) fn unreadable(position: u64) -> Self {
         let expected = format!("a log that can be read from position {position} on");
+        let code = ErrorCode::INTERNAL_ERROR;
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
+    }
+
+    /// The store has damaged data where a value should be. The session itself goes on.
+    pub(crate) fn damaged_value(reference: &str) -> Self {
+        let expected = format!(
+            "a value that is whole in the store, and the data of `{reference}` is damaged there: the hub's log names the \
+             place, `accp session verify` finds what else is damaged, and a backup has the value"
+        );
         let code = ErrorCode::INTERNAL_ERROR;
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, code, expected)
     }
@@ -272,4 +305,12 @@ impl Refused {
 pub(crate) fn frame(status: StatusCode, text: impl Into<String>) -> Response {
     let kind = [(header::CONTENT_TYPE, HeaderValue::from_static(ACCP))];
     (status, kind, text.into()).into_response()
+}
+
+/// Returns a frame as a chunk. It ends with a line feed, for clients that read lines.
+pub(crate) fn line(text: &str) -> Bytes {
+    let mut line = String::with_capacity(text.len() + 1);
+    line.push_str(text);
+    line.push('\n');
+    line.into()
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use accp_client::{Hub, Meter};
 use accp_frame::{AgentId, Envelope, Frame};
-use accp_session::Mid;
+use accp_session::{InputError, JoinError, Mid};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
@@ -23,6 +23,7 @@ use crate::access::{Denied, Identity};
 use crate::answer::Refused;
 use crate::app::{self, Shared};
 use crate::metrics::add;
+use crate::query::Parameters;
 use crate::rates::Reservation;
 use crate::spans;
 
@@ -252,6 +253,11 @@ pub(crate) struct Named {
     pub(crate) agent: Option<String>,
 }
 
+impl Parameters for Named {
+    const EXPECTED: &'static str =
+        "a query of `session=NAME` and `agent=NAME`, each once at most, in the form of a URL";
+}
+
 /// A caller in a session, who speaks as an agent or only reads.
 #[derive(Clone)]
 pub(crate) struct Authorized {
@@ -272,10 +278,20 @@ impl Authorized {
         self.requester.body_quota()
     }
 
-    /// Returns the agent as which the caller speaks.
+    /// Returns the agent as which the caller speaks. Nobody speaks as the host of the sessions.
     pub(crate) fn speaker(&self) -> Result<&str, Refused> {
         let agent = self.agent.as_deref();
-        agent.ok_or_else(|| Refused::invalid("?agent=, the agent that speaks"))
+        let agent = agent.ok_or_else(|| Refused::invalid("?agent=, the agent that speaks"))?;
+        if agent == self.requester.app.config.agent {
+            let host = InputError::Join(JoinError::Host(agent.to_owned()));
+            return Err(Refused::client(&accp_client::Error::Input(host)));
+        }
+        Ok(agent)
+    }
+
+    /// Returns whether the token of the caller names its agent. Otherwise the caller may be any agent.
+    pub(crate) fn is_named_by_token(&self) -> bool {
+        self.requester.name().is_some()
     }
 
     pub(crate) fn check_admin(&self) -> Result<(), Refused> {

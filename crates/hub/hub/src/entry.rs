@@ -11,8 +11,7 @@ use axum::http::{HeaderMap, header};
 use serde_json::{Value as Json, json};
 
 use crate::abort::LINES;
-use crate::answer::ACCP;
-use crate::post::line;
+use crate::answer::{ACCP, line};
 
 /// The form in which a log is read.
 pub(crate) enum Form {

@@ -2,21 +2,24 @@
 //!
 //! A request is forwarded as it is, with the token of the caller: the other hub decides about it as if it had come
 //! there. It is forwarded once. If the other hub does not run the session either, the caller is asked to try again.
+//!
+//! When this hub ends, an answer that goes on without a known length stops, like one of this hub's own sessions.
 
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use axum::response::Response;
-use futures_util::TryStreamExt as _;
+use futures_util::{StreamExt as _, stream};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream};
 
+use crate::abort;
 use crate::answer::Refused;
-use crate::app::App;
+use crate::app::{App, Shared, over};
 use crate::hubs::{CONNECT, Forward};
 use crate::metrics::add;
 
@@ -39,7 +42,7 @@ pub(crate) type There = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Forwards a request to the hub at this address, and returns its answer.
 pub(crate) async fn request(
-    app: &App,
+    app: &Shared,
     session: &str,
     there: &str,
     request: Request,
@@ -57,7 +60,7 @@ pub(crate) async fn request(
 
 /// Forwards a request whose body has been read in part.
 pub(crate) async fn send(
-    app: &App,
+    app: &Shared,
     session: &str,
     there: &str,
     (method, uri, mut headers): (Method, &Uri, HeaderMap),
@@ -87,10 +90,35 @@ pub(crate) async fn send(
             headers.remove(name);
         }
     }
-    let body = Body::from_stream(answer.bytes_stream().map_err(std::io::Error::other));
+    let body = body_of(app, answer);
     response
         .body(body)
         .map_err(|error| lost(app, session, there, &error))
+}
+
+/// Returns the body of an answer of another hub. A body whose length is not known may go on for ever, so it stops with
+/// the reason when this hub ends.
+fn body_of(app: &Shared, answer: reqwest::Response) -> Body {
+    let kind = abort::kind(answer.headers());
+    let is_sized = answer.content_length().is_some();
+    let state = (Box::pin(answer.bytes_stream()), app.ends.clone());
+    let app = Arc::clone(app);
+    let pieces = stream::unfold(state, move |(mut pieces, mut ends)| {
+        let app = Arc::clone(&app);
+        async move {
+            let piece = tokio::select! {
+                biased;
+                () = over(&mut ends), if !is_sized => {
+                    add(&app.metrics.cut);
+                    Err(abort::reason(kind, &Refused::ending(), &app.config.agent))
+                }
+                // The other hub has said why if it breaks off its answer.
+                piece = pieces.next() => piece?.map_err(|_| Bytes::new()),
+            };
+            Some((piece, (pieces, ends)))
+        }
+    });
+    Body::from_stream(abort::stopping(pieces))
 }
 
 /// Opens a socket of the hub at this address.

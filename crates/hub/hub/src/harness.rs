@@ -61,16 +61,32 @@ fn answer(app: &App, answer: Result<Json_, Refused>) -> Response {
     }
 }
 
-/// Allows agents of the session, which may send `comp` and schemas anyway, and administrators.
-fn may_govern(caller: &Authorized) -> Result<(), Refused> {
-    caller.speaker().map(drop).or_else(|_| caller.check_admin())
+/// Opens a session for one of its agents, which may send `comp` and schemas anyway, or for an administrator. A caller
+/// who may be any agent has to name one that is in the session.
+async fn to_govern(app: &App, caller: &Authorized) -> Result<Hub, Refused> {
+    let agent = caller.speaker().map(str::to_owned).ok();
+    if agent.is_none() {
+        caller.check_admin()?;
+    }
+    app.check_able()?;
+    let hub = caller.open_existing().await?;
+    if let Some(agent) = agent.filter(|_| !caller.is_named_by_token()) {
+        let is_in = move |session: &Session| {
+            let mut members = session.state().members();
+            members.any(|(_, party)| party.present && party.agents.contains(&agent))
+        };
+        let is_in = hub.look(is_in).await;
+        if !is_in.map_err(|error| Refused::client(&error))? {
+            caller.check_admin()?;
+        }
+    }
+    Ok(hub)
 }
 
 async fn end_phase(app: &App, caller: &Authorized) -> Result<Json_, Refused> {
-    may_govern(caller)?;
-    app.check_able()?;
+    let hub = to_govern(app, caller).await?;
     caller.takes(1, 0)?;
-    let checkpoint = caller.open_existing().await?.phase().await;
+    let checkpoint = hub.phase().await;
     let checkpoint = checkpoint.map_err(|error| Refused::client(&error))?;
     let name = checkpoint.map(|checkpoint| format!("ckpt_{}", checkpoint.id()));
     Ok(json!({ "session": caller.session(), "checkpoint": name }))
@@ -122,9 +138,7 @@ async fn take_out(app: &App, caller: &Authorized, name: &str) -> Result<Json_, R
 }
 
 async fn take_schemas(app: &App, caller: &Authorized, body: Body) -> Result<Json_, Refused> {
-    may_govern(caller)?;
-    app.check_able()?;
-    let hub = caller.open_existing().await?;
+    let hub = to_govern(app, caller).await?;
     let limits = &app.config.limits;
     let body = BodyFrames::value(body, limits.request, limits, caller.body_quota());
     let body = body.whole(Vec::new()).await?;

@@ -9,7 +9,8 @@ use std::time::Duration;
 use accp_client::Principal;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Query, RawPathParams, Request, State};
+use axum::extract::rejection::RawPathParamsRejection;
+use axum::extract::{RawPathParams, Request, State};
 use axum::http::{Extensions, Method, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -24,7 +25,7 @@ use crate::app::{App, Shared};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
-use crate::{abort, forward, spans};
+use crate::{abort, forward, query, spans};
 
 /// Authenticates a request, and refuses pages of other sites. When the right of the requester ends, it also ends
 /// everything that the request has opened.
@@ -54,11 +55,14 @@ pub(crate) async fn guard(State(app): State<Shared>, mut request: Request, next:
 /// Authorises a request for the session of the path, and forwards it if another hub runs the session.
 pub(crate) async fn enter(
     State(app): State<Shared>,
-    path: RawPathParams,
+    path: Result<RawPathParams, RawPathParamsRejection>,
     requester: Authenticated,
     mut request: Request,
     next: Next,
 ) -> Response {
+    let Ok(path) = path else {
+        return denied(&app, &no_path());
+    };
     let entered = match path.iter().find(|(name, _)| *name == "session") {
         None => return next.run(request).await,
         Some((_, session)) => named(&requester, request.uri()).and_then(|agent| {
@@ -80,9 +84,13 @@ fn named(requester: &Authenticated, uri: &Uri) -> Result<Option<String>, Refused
     if requester.name().is_some() && uri.query().is_none() {
         return Ok(None);
     }
-    let named = Query::<Named>::try_from_uri(uri);
-    let named = named.map_err(|_| Refused::invalid("a query of `name=value`"))?;
-    Ok(named.0.agent)
+    let named: Named = query::read(uri)?;
+    Ok(named.agent)
+}
+
+/// The refusal of a path that has other bytes than those of a text.
+fn no_path() -> Refused {
+    Refused::invalid("a path whose `%` escapes are UTF-8")
 }
 
 fn denied(app: &App, refused: &Refused) -> Response {
@@ -92,7 +100,7 @@ fn denied(app: &App, refused: &Refused) -> Response {
 }
 
 /// Forwards a request if another hub runs its session.
-async fn follow(app: &App, caller: &Authorized, request: Request, next: Next) -> Response {
+async fn follow(app: &Shared, caller: &Authorized, request: Request, next: Next) -> Response {
     let answer = match app.sessions.elsewhere(caller.session()).await {
         Ok(None) => return next.run(request).await,
         Ok(Some(there)) => {
@@ -124,10 +132,13 @@ where
 /// and nothing else about the caller.
 async fn admit(
     State((app, mounted)): State<(Shared, Arc<str>)>,
-    path: RawPathParams,
+    path: Result<RawPathParams, RawPathParamsRejection>,
     request: Request,
     next: Next,
 ) -> Response {
+    let Ok(path) = path else {
+        return denied(&app, &no_path());
+    };
     let part = |name: &str| {
         path.iter()
             .find(|(key, _)| *key == name)

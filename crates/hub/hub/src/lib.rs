@@ -70,6 +70,7 @@ mod listen;
 mod metrics;
 mod post;
 mod puts;
+mod query;
 mod rates;
 mod reads;
 mod reload;

@@ -150,6 +150,7 @@ impl Server {
         let listener = TcpListener::bind(at).await;
         let listener = listener.map_err(|error| ListenError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);
+        sessions.listen(address);
         let (end, ends) = watch::channel(false);
         let (close, closes) = watch::channel(false);
         let forward = match &config.replica {

@@ -1,31 +1,31 @@
 //! `POST /accp/v1/frames` (draft section 11.1).
 
-use std::borrow::Cow;
-use std::collections::VecDeque;
-use std::sync::Arc;
-use std::time::Duration;
+mod pending;
 
-use accp_client::{Frames, Hub};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use accp_client::Hub;
 use accp_frame::{Frame, Intent, Registry, Typed, profiles::ErrorFail};
-use accp_session::{CancelToken, Inbound, Mid, PiecesInOrder, Posted, asking};
+use accp_session::{Mid, Posted, asking};
 use axum::body::{Body, Bytes};
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::{StreamExt as _, stream};
-use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
 
-use crate::answer::{self, ACCP, Refused};
+use crate::answer::{self, ACCP, Refused, line};
 use crate::app::{App, Shared, over};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::body::BodyFrames;
 use crate::metrics::add;
+use crate::query::Asked;
 use crate::{abort, forward, frame_log, spans};
+use pending::PendingAnswer;
 
 pub(crate) async fn post(
     State(app): State<Shared>,
-    Query(named): Query<Named>,
+    Asked(named): Asked<Named>,
     requester: Authenticated,
     uri: Uri,
     headers: HeaderMap,
@@ -68,18 +68,21 @@ async fn take(
     let whole = frames.whole(first).await?;
     let frame = whole.trim_ascii_end();
     let (caller, chain) = enter(app, &requester, &named, frame)?;
-    let hub = match caller.open(false).await {
+    let wait = prefer_wait(headers).map(|wait| wait.min(app.config.limits.wait));
+    let hub = match open(app, &caller, frame, wait.is_some()).await {
         Err(Refused {
             there: Some(there), ..
         }) => {
             let body = Body::from(whole);
             return forward_post(app, &caller, &there, uri, headers, body).await;
         }
-        opened => opened?,
+        Ok(Opened::Refused(posted)) => return response_to(posted),
+        Ok(Opened::Session(hub)) => hub,
+        Err(refused) => return Err(refused),
     };
-    let waiting = match prefer_wait(headers) {
-        Some(wait) => Some(Waiting {
-            seconds: wait.min(app.config.limits.wait),
+    let waiting = match wait {
+        Some(seconds) => Some(Waiting {
+            seconds,
             // The answer may be in the log before this request continues, so the position is read first.
             after: position(&hub).await? + 1,
             registry: hub
@@ -100,18 +103,9 @@ async fn take(
                 after,
                 registry,
             } = waiting;
-            let pending = PendingAnswer {
-                hub: hub.clone(),
-                registry,
-                order: PiecesInOrder::new(),
-                ready: VecDeque::new(),
-                caller: caller.clone(),
-                chain: chain.unwrap_or_else(|| mid.clone()),
-                mid,
-                until: Instant::now() + Duration::from_secs(seconds),
-                ends: app.ends.clone(),
-            };
             let log = hub.frames(after);
+            let chain = chain.unwrap_or_else(|| mid.clone());
+            let pending = PendingAnswer::new(app, caller, hub, (mid, chain), registry, seconds);
             let mut response = pending.answer(app, log, answer).await?;
             if let Ok(applied) = HeaderValue::from_str(&format!("wait={seconds}")) {
                 response.headers_mut().insert("preference-applied", applied);
@@ -121,6 +115,45 @@ async fn take(
         (posted, _) => response_to(posted)?,
     };
     Ok(response)
+}
+
+/// The session of a frame, or why it was not begun.
+enum Opened {
+    Session(Hub),
+    /// The frame would have begun the session, and is refused.
+    Refused(Posted),
+}
+
+/// Opens the session of a frame or begins it, and counts the frame. A frame that would begin a session is judged
+/// before, so that a refused frame leaves no session behind. `waits` says that the client waits for the answer.
+async fn open(
+    app: &App,
+    caller: &Authorized,
+    frame: &[u8],
+    waits: bool,
+) -> Result<Opened, Refused> {
+    let session = caller.session();
+    let agent = caller.speaker()?;
+    if !app.sessions.may_begin(session).await? {
+        let hub = caller.open(false).await?;
+        caller.takes(1, frame.len())?;
+        return Ok(Opened::Session(hub));
+    }
+    app.check_able()?;
+    caller.takes(1, frame.len())?;
+    let refusal = app.sessions.refusal_of_first(session, agent, |registry| {
+        if waits {
+            as_question(frame, registry)
+        } else {
+            frame.into()
+        }
+    })?;
+    if let Some(posted) = refusal {
+        log(app, caller, "receives", frame);
+        report(app, caller, &posted);
+        return Ok(Opened::Refused(posted));
+    }
+    caller.open(false).await.map(Opened::Session)
 }
 
 /// Authorises the requester as the sender of a frame.
@@ -137,9 +170,10 @@ fn enter(
     entered
 }
 
-/// Forwards a POST to the hub that runs its session.
+/// Forwards a POST to the hub that runs its session. If its client waits for an answer and this hub ends, the client is
+/// told at once, as by a hub that runs the session.
 async fn forward_post(
-    app: &App,
+    app: &Shared,
     caller: &Authorized,
     there: &str,
     uri: &Uri,
@@ -147,7 +181,16 @@ async fn forward_post(
     body: Body,
 ) -> Result<Response, Refused> {
     let request = (Method::POST, uri, headers.clone());
-    forward::send(app, caller.session(), there, request, body).await
+    let forwarded = forward::send(app, caller.session(), there, request, body);
+    if prefer_wait(headers).is_none() {
+        return forwarded.await;
+    }
+    let mut ends = app.ends.clone();
+    tokio::select! {
+        biased;
+        answer = forwarded => answer,
+        () = over(&mut ends) => Err(Refused::ending_before_the_answer()),
+    }
 }
 
 /// Checks that the request declares the media type of frames (draft section 12).
@@ -208,13 +251,22 @@ async fn position(hub: &Hub) -> Result<u64, Refused> {
     position.map_err(|error| Refused::store(&error))
 }
 
+/// Sends a frame to its session.
 async fn send(app: &App, hub: &Hub, caller: &Authorized, frame: &[u8]) -> Result<Posted, Refused> {
-    caller.takes(1, frame.len())?;
-    let log = |way, text: &[u8]| frame_log::log(caller.session(), &app.config.agent, way, text);
-    log("receives", frame);
+    log(app, caller, "receives", frame);
     let posted = hub.post(caller.speaker()?, frame.to_vec()).await;
     let posted = posted.map_err(|error| Refused::client(&error))?;
-    let (count, outcome) = match &posted {
+    report(app, caller, &posted);
+    Ok(posted)
+}
+
+fn log(app: &App, caller: &Authorized, way: &str, text: &[u8]) {
+    frame_log::log(caller.session(), &app.config.agent, way, text);
+}
+
+/// Counts and logs what became of a frame.
+fn report(app: &App, caller: &Authorized, posted: &Posted) {
+    let (count, outcome) = match posted {
         Posted::Accepted { .. } | Posted::Link(_) => (&app.metrics.accepted, "accepted"),
         Posted::Refused(answer) if names_number(answer) => {
             (&app.metrics.misnumbered, "misnumbered")
@@ -223,14 +275,12 @@ async fn send(app: &App, hub: &Hub, caller: &Authorized, frame: &[u8]) -> Result
         Posted::Later => (&app.metrics.later, "later"),
         _ => (&app.metrics.silent, "silent"),
     };
-    if let Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) =
-        &posted
+    if let Posted::Accepted { answer, .. } | Posted::Link(answer) | Posted::Refused(answer) = posted
     {
-        log("sends", answer.as_bytes());
+        log(app, caller, "sends", answer.as_bytes());
     }
     add(count);
     spans::record_outcome(outcome);
-    Ok(posted)
 }
 
 /// Returns whether an error says which number is due. A sender that does not know its number asks in this way.
@@ -257,141 +307,6 @@ fn response_to(posted: Posted) -> Result<Response, Refused> {
         StatusCode::ACCEPTED => status.into_response(),
         _ => answer::frame(status, text),
     })
-}
-
-/// A frame whose answer the client waits for.
-struct PendingAnswer {
-    caller: Authorized,
-    hub: Hub,
-    mid: Mid,
-    chain: Mid,
-    until: Instant,
-    /// True once the hub ends. Then nobody waits any longer.
-    ends: watch::Receiver<bool>,
-    registry: Arc<Registry>,
-    /// Pieces of the answer that wait for earlier pieces.
-    order: PiecesInOrder<Arc<str>>,
-    /// The frames to send next, each with whether it is the answer.
-    ready: VecDeque<(Arc<str>, bool)>,
-}
-
-impl PendingAnswer {
-    /// Waits for the first frame that answers. An answer in pieces is sent piece by piece.
-    async fn answer(
-        mut self,
-        app: &Shared,
-        mut log: Frames,
-        acknowledged: String,
-    ) -> Result<Response, Refused> {
-        let mut ends = self.ends.clone();
-        let next = tokio::select! {
-            biased;
-            next = timeout_at(self.until, self.next(&mut log)) => next,
-            // The frame is durable. Its sender learns that, and the answer comes in the log.
-            () = over(&mut ends) => return Ok(answer::frame(StatusCode::OK, acknowledged)),
-        };
-        match next {
-            Ok(Ok(Some((text, true)))) => Ok(answer::frame(StatusCode::OK, &*text)),
-            // The chain was cancelled, so no answer comes.
-            Ok(Ok(None)) => Ok(StatusCode::ACCEPTED.into_response()),
-            Ok(Ok(Some((text, false)))) => {
-                let session = self.caller.session().to_owned();
-                let first = Ok((self, log, text, false));
-                let frames = stream::unfold(Some(first), next_piece);
-                Ok(abort::response(
-                    app,
-                    ACCP,
-                    ("pieces of an answer", &session),
-                    frames,
-                ))
-            }
-            Err(_) => Ok(answer::frame(StatusCode::OK, acknowledged)),
-            Ok(Err(refused)) => Err(refused),
-        }
-    }
-
-    /// Returns the next frame of the answer, and whether it is the last one. Pieces of a stream come before the
-    /// last frame, in the order of their indexes. `None` if the chain was cancelled. If the session ends because data
-    /// was erased, this opens the session again and reads on.
-    async fn next(&mut self, log: &mut Frames) -> Result<Option<(Arc<str>, bool)>, Refused> {
-        loop {
-            if let Some(ready) = self.ready.pop_front() {
-                return Ok(Some(ready));
-            }
-            let next = log.next().await.map_err(|error| Refused::store(&error))?;
-            let Some(entry) = next else {
-                self.hub = self.caller.open_existing().await?;
-                *log = self.hub.frames(log.position());
-                continue;
-            };
-            if is_cancellation(&entry.text) && self.is_cancelled().await? {
-                return Ok(None);
-            }
-            let inbound = Inbound::new(
-                entry.position,
-                entry.sender,
-                entry.text.clone(),
-                CancelToken::new(),
-            );
-            if inbound.answers(&self.mid, &self.chain).is_some() {
-                let rest = self.order.rest().into_iter().map(|piece| (piece, false));
-                self.ready.extend(rest.chain([(entry.text, true)]));
-            } else if entry.mid != self.mid && inbound.is_piece(&self.chain) {
-                // `take` returns no pieces if this piece is repeated, so the caller gets each piece
-                // once.
-                let ready = self.order.take(&self.registry, &inbound, entry.text);
-                let ready = ready.unwrap_or_default().into_iter();
-                self.ready.extend(ready.map(|piece| (piece, false)));
-            }
-        }
-    }
-
-    /// Returns whether the chain of the frame was cancelled, or a chain above it.
-    async fn is_cancelled(&self) -> Result<bool, Refused> {
-        let chain = self.chain.clone();
-        let looked = self
-            .hub
-            .look(move |session| session.state().is_cancelled(&chain));
-        looked.await.map_err(|error| Refused::store(&error))
-    }
-}
-
-/// Returns whether a frame cancels a chain. A frame is parsed only if it may be one.
-fn is_cancellation(frame: &str) -> bool {
-    frame.contains(">cancel:")
-        && Frame::parse(frame).is_ok_and(|frame| frame.intent == Intent::CANCEL.as_str())
-}
-
-/// The next piece of an answer to send, and whether this is the last piece.
-type Piece = (PendingAnswer, Frames, Arc<str>, bool);
-
-/// Returns the piece, and the piece after it or the reason why there is none.
-async fn next_piece(
-    piece: Option<Result<Piece, Refused>>,
-) -> Option<(Result<Bytes, Refused>, Option<Result<Piece, Refused>>)> {
-    let (mut pending, mut log, text, is_last) = match piece? {
-        Ok(piece) => piece,
-        Err(refused) => return Some((Err(refused), None)),
-    };
-    if is_last {
-        return Some((Ok(line(&text)), None));
-    }
-    let mut ends = pending.ends.clone();
-    let next = tokio::select! {
-        biased;
-        next = timeout_at(pending.until, pending.next(&mut log)) => next,
-        () = over(&mut ends) => Ok(Err(Refused::ending())),
-    };
-    let after = match next {
-        Ok(Ok(Some((after, is_last)))) => Ok((pending, log, after, is_last)),
-        Ok(Ok(None)) => Err(Refused::conflict(
-            "a chain that goes on: it was cancelled, and the answer is not whole",
-        )),
-        // The answer is incomplete. The error keeps the caller from taking it for complete.
-        Ok(Err(refused)) => Err(refused),
-        Err(_) => Err(Refused::late()),
-    };
-    Some((Ok(line(&text)), Some(after)))
 }
 
 /// Takes a stream of ST frames, and answers each with a frame. The response has the status of the first answer,
@@ -464,8 +379,10 @@ impl FrameStream {
             self.requester.waits(frame.len()).await;
         }
         let (caller, _) = entered?;
-        let hub = caller.open(false).await?;
-        let posted = send(&self.app, &hub, &caller, frame).await?;
+        let posted = match open(&self.app, &caller, frame, false).await? {
+            Opened::Session(hub) => send(&self.app, &hub, &caller, frame).await?,
+            Opened::Refused(posted) => posted,
+        };
         answer_to(posted)
     }
 
@@ -487,12 +404,4 @@ impl FrameStream {
             line(&text)
         }
     }
-}
-
-/// Returns a frame as a chunk. It ends with a line feed, for clients that read lines.
-pub(crate) fn line(text: &str) -> Bytes {
-    let mut line = String::with_capacity(text.len() + 1);
-    line.push_str(text);
-    line.push('\n');
-    line.into()
 }

@@ -4,7 +4,7 @@ use accp_client::Supplied;
 use accp_registry::Hash;
 use accp_session::read_value;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
@@ -14,6 +14,7 @@ use crate::app::{App, Shared};
 use crate::auth::Authorized;
 use crate::body::BodyFrames;
 use crate::metrics::add;
+use crate::query::{Asked, Parameters};
 
 /// The query of a PUT: only the agent is allowed, and it is read elsewhere.
 #[derive(Debug, Deserialize)]
@@ -23,10 +24,14 @@ pub(crate) struct By {
     _agent: Option<String>,
 }
 
+impl Parameters for By {
+    const EXPECTED: &'static str = "a query of `agent=NAME` alone";
+}
+
 pub(crate) async fn put(
     State(app): State<Shared>,
     Path((_, key)): Path<(String, String)>,
-    Query(_): Query<By>,
+    Asked(_): Asked<By>,
     caller: Authorized,
     body: Body,
 ) -> Response {

@@ -5,7 +5,7 @@ use accp_registry::Change;
 use accp_session::{ReadError, Session, Time};
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -18,6 +18,7 @@ use crate::answer::Refused;
 use crate::app::{App, Shared, over};
 use crate::auth::{Authenticated, Authorized};
 use crate::entry::{Form, digest};
+use crate::query::{Asked, Parameters};
 
 /// Returns the response, or the refusal as a response.
 fn answer(app: &App, made: Result<Response, Refused>) -> Response {
@@ -57,9 +58,14 @@ pub(crate) struct Log {
     limit: Option<usize>,
 }
 
+impl Parameters for Log {
+    const EXPECTED: &'static str = "a query of `after=POSITION`, `follow=true` or `follow=false`, and `limit=NUMBER`, each \
+                                    once at most";
+}
+
 pub(crate) async fn frames(
     State(app): State<Shared>,
-    Query(log): Query<Log>,
+    Asked(log): Asked<Log>,
     headers: HeaderMap,
     caller: Authorized,
 ) -> Response {
@@ -222,7 +228,14 @@ pub(crate) async fn value(
         let mut ends = app.ends.clone();
         let value = tokio::select! {
             biased;
-            value = hub.expand(&reference) => value.map_err(|error| Refused::client(&error))?,
+            value = hub.expand(&reference) => value.map_err(|error| match error {
+                Error::Damaged(why) => {
+                    let session = caller.session();
+                    tracing::error!(session, reference, why, "a value is damaged in the store");
+                    Refused::damaged_value(&reference)
+                }
+                error => Refused::client(&error),
+            })?,
             // The bytes of the value may be on their way to the hub for long.
             () = over(&mut ends) => return Err(Refused::ending()),
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::header;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
@@ -38,6 +38,7 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .route(&of("values/{key}"), get(reads::value).put(puts::put))
         .route(&of("erase"), post(erase::erase))
         .route("/metrics", get(count))
+        .method_not_allowed_fallback(other_method)
         .route_layer(middleware::from_fn_with_state(
             Arc::clone(&app),
             layers::enter,
@@ -58,6 +59,7 @@ pub(crate) fn router(app: Shared, mounts: Vec<Router<Shared>>) -> Router {
         .route("/openapi.json", get(describe))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
+        .method_not_allowed_fallback(other_method)
         .fallback(nowhere)
         .with_state(app)
 }
@@ -73,12 +75,16 @@ async fn count(State(app): State<Shared>, _: Authenticated) -> impl IntoResponse
 
 async fn ready(State(app): State<Shared>) -> Response {
     if *app.ends.borrow() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "the hub ends\n").into_response();
+        return Refused::busy("a hub that goes on: this one ends").response(&app.config.agent);
     }
     match app.check_able() {
         Ok(()) => "ok\n".into_response(),
         Err(refused) => refused.response(&app.config.agent),
     }
+}
+
+async fn other_method(State(app): State<Shared>) -> Response {
+    Refused::method().response(&app.config.agent)
 }
 
 async fn nowhere(State(app): State<Shared>) -> Response {

@@ -3,15 +3,17 @@
 mod leases;
 mod store;
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use accp_client::{Error, Hub};
 use accp_frame::{AgentId, Registry};
-use accp_session::{Cold, Options, Rules, Scope};
+use accp_session::{Cold, Options, Posted, Rules, Scope};
 use accp_store::{
     Committer, EraseError, ErasurePlan, ErasureRequest, HubFile, SideId, Store, StoreError,
     StoreErrorKind, Summary,
@@ -27,6 +29,8 @@ use store::SharedStore;
 /// The sessions of a hub, on a store that they share.
 pub struct Sessions {
     store: SharedStore,
+    /// The file of the store, if this hub has it for itself.
+    file: Option<Arc<HubFile>>,
     /// Set if other hubs share the store, too.
     leases: Option<Leases>,
     options: Options,
@@ -65,6 +69,7 @@ impl Sessions {
         let options = Options::new(String::new(), agent, Arc::new(Registry::standard()));
         Ok(Self {
             store: SharedStore::new(open)?,
+            file: None,
             leases: None,
             options,
             rules: Rules {
@@ -80,7 +85,7 @@ impl Sessions {
     }
 
     /// Makes the sessions of a SQLite file, which is made if there is none. No other hub on this machine can have
-    /// the file meanwhile ([`HubFile`]): the error of another hub names [`Config::listen`] of this hub.
+    /// the file meanwhile ([`HubFile`]): the error of another hub names the address of this hub.
     ///
     /// # Errors
     /// [`Busy`](accp_store::StoreErrorKind::Busy) when another hub has the file, and the errors of opening it.
@@ -88,8 +93,23 @@ impl Sessions {
     /// # Panics
     /// As [`new`](Self::new).
     pub fn in_file(config: &Config, file: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let file = HubFile::take(file, &format!("at {}", config.listen))?;
-        Self::new(config, move || Committer::new(file.open()?))
+        let file = Arc::new(HubFile::take(file, &format!("at {}", config.listen))?);
+        let opened = Arc::clone(&file);
+        let sessions = Self::new(config, move || Committer::new(opened.open()?))?;
+        Ok(Self {
+            file: Some(file),
+            ..sessions
+        })
+    }
+
+    /// Tells other hubs on this machine where the hub listens, with the port that the system has chosen.
+    pub(crate) fn listen(&self, address: SocketAddr) {
+        if let Some(file) = &self.file
+            && let Err(error) = file.names_holder(&format!("at {address}"))
+        {
+            // The name is for people who start a second hub. The lock holds without it.
+            tracing::warn!(%error, "the lock file does not say where the hub listens");
+        }
     }
 
     /// Sets the options of the sessions: a registry of your own, a token counter. Their session and
@@ -158,6 +178,25 @@ impl Sessions {
     /// Returns whether a session has begun.
     pub(crate) async fn has_begun(&self, session: &str) -> Result<bool, Refused> {
         Ok(self.is_open(session).is_some() || self.is_stored(session).await?)
+    }
+
+    /// Returns whether a frame may begin this session: it has not begun, and the settings let frames begin sessions.
+    pub(crate) async fn may_begin(&self, session: &str) -> Result<bool, Refused> {
+        Ok(self.creates && !self.has_begun(session).await?)
+    }
+
+    /// Judges the frame with which an agent would begin a session, and begins nothing. `frame` makes the frame, and gets
+    /// the registry of the hub. Returns the refusal if the session would refuse the frame.
+    pub(crate) fn refusal_of_first<'f>(
+        &self,
+        session: &str,
+        agent: &str,
+        frame: impl FnOnce(&Registry) -> Cow<'f, [u8]>,
+    ) -> Result<Option<Posted>, Refused> {
+        let (options, rules) = self.settings(session, false);
+        let frame = frame(&options.registry);
+        let refusal = Hub::refusal_of_first(options, rules, agent, &frame);
+        refusal.map_err(|error| Refused::client(&error))
     }
 
     /// Returns the address of the hub that runs a session of the store, if that is another hub.
@@ -311,18 +350,7 @@ impl Sessions {
                 return Err(Refused::elsewhere(there));
             }
         }
-        let scope = match (self.numbering, is_plain) {
-            (Numbering::Shared, _) | (Numbering::Auto, true) => Scope::Shared,
-            (Numbering::Sender, _) | (Numbering::Auto, false) => Scope::Sender,
-        };
-        let options = Options {
-            session: session.to_owned(),
-            ..self.options.clone()
-        };
-        let rules = Rules {
-            scope,
-            ..self.rules.clone()
-        };
+        let (options, rules) = self.settings(session, is_plain);
         let committer = self.store.committer();
         let opened = Hub::open_on(&committer, options.clone(), rules.clone()).await;
         let opened = match opened {
@@ -336,6 +364,23 @@ impl Sessions {
             opened => opened,
         };
         opened.map_err(|error| Refused::store(&error))
+    }
+
+    /// Returns the options and the rules with which a session begins.
+    fn settings(&self, session: &str, is_plain: bool) -> (Options, Rules) {
+        let scope = match (self.numbering, is_plain) {
+            (Numbering::Shared, _) | (Numbering::Auto, true) => Scope::Shared,
+            (Numbering::Sender, _) | (Numbering::Auto, false) => Scope::Sender,
+        };
+        let options = Options {
+            session: session.to_owned(),
+            ..self.options.clone()
+        };
+        let rules = Rules {
+            scope,
+            ..self.rules.clone()
+        };
+        (options, rules)
     }
 
     /// Erases data of a session. A session in memory still has the data, so this ends the session. The session

@@ -1,15 +1,18 @@
 //! `GET /accp/v1/ws`: frames over a WebSocket (draft section 11.2).
 
+mod end;
+
 use std::collections::VecDeque;
-use std::future::{Future, ready};
+use std::future::{Future, pending, ready};
 use std::pin::{Pin, pin};
 use std::time::Duration;
 
-use accp_client::{Link, REPLACED};
+use accp_client::Link;
 use axum::Extension;
 use axum::body::Bytes;
-use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
-use axum::extract::{Query, State};
+use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::http::{HeaderMap, Uri};
 use axum::response::Response;
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -24,7 +27,9 @@ use crate::app::{self, App, Room, Shared};
 use crate::auth::{Authenticated, Authorized, Named};
 use crate::forward::{self, There};
 use crate::metrics::{Up, add};
+use crate::query::Asked;
 use crate::{frame_log, spans};
+use end::{End, broken};
 
 /// How long a peer may take to read a frame.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -35,17 +40,21 @@ const EARLY: usize = 4;
 
 pub(crate) async fn open(
     State(app): State<Shared>,
-    Query(named): Query<Named>,
+    Asked(named): Asked<Named>,
     requester: Authenticated,
     Extension(room): Extension<Room>,
     uri: Uri,
     headers: HeaderMap,
-    upgrade: WebSocketUpgrade,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
-    if let Err(refused) = requester.may_open(&named) {
-        add(&app.metrics.denied);
-        return refused.response(&app.config.agent);
-    }
+    let upgrade = upgrade.map_err(|error| Refused::upgrade(error.status()));
+    let upgrade = match requester.may_open(&named).and(upgrade) {
+        Ok(upgrade) => upgrade,
+        Err(refused) => {
+            add(&app.metrics.denied);
+            return refused.response(&app.config.agent);
+        }
+    };
     let upgrade = upgrade
         .max_message_size(app.config.limits.frame)
         .max_frame_size(app.config.limits.frame)
@@ -92,26 +101,6 @@ async fn until<T>(
     }
 }
 
-/// Why a socket ends.
-enum End {
-    /// The peer has closed it, or is gone.
-    Gone,
-    /// The peer is silent, or reads nothing.
-    Silent,
-    /// The peer is refused, with an error frame and this reason.
-    Refused(Refused),
-    /// The hub at this address runs this session; the first frame is for that hub.
-    Elsewhere(Authorized, String, String),
-    /// Another link of the agent has opened.
-    Replaced,
-    /// Another hub has closed the socket. The peer gets the same close frame.
-    There(CloseFrame),
-    /// A message that is not text.
-    NotText,
-    /// The session has ended, or the hub ends. The peer may connect again.
-    Restart,
-}
-
 /// The next event of a socket.
 enum Turn {
     /// A frame of the session to send, if the link has not ended.
@@ -153,6 +142,7 @@ impl Peer<'_> {
         let first = match first.map_err(|_| End::Silent)? {
             Some(Ok(Message::Text(text))) => text.to_string(),
             Some(Ok(Message::Binary(_))) => return Err(End::NotText),
+            Some(Err(error)) => return Err(broken(error, self.app.config.limits.frame)),
             _ => return Err(End::Gone),
         };
         let greeted = requester.greet(named, &first);
@@ -194,7 +184,8 @@ impl Peer<'_> {
                 message = self.socket.recv(), if end.is_none() && self.early.len() < EARLY => {
                     match message {
                         Some(Ok(Message::Pong(_))) if asked > 0 => asked -= 1,
-                        Some(Ok(Message::Close(_)) | Err(_)) | None => end = Some(End::Gone),
+                        Some(Ok(Message::Close(_))) | None => end = Some(End::Gone),
+                        Some(Err(error)) => end = Some(broken(error, self.app.config.limits.frame)),
                         Some(Ok(message)) => self.early.push_back(message),
                     }
                 }
@@ -272,9 +263,12 @@ impl Peer<'_> {
                 Came::Peer(Some(Ok(Message::Ping(_) | Message::Pong(_)))) => {
                     caller.waits(0).await;
                 }
-                Came::Peer(Some(Ok(Message::Close(_)) | Err(_)) | None) => {
+                Came::Peer(ended @ (Some(Ok(Message::Close(_)) | Err(_)) | None)) => {
                     let _ = timeout(PATIENCE, there.close(None)).await;
-                    return End::Gone;
+                    return match ended {
+                        Some(Err(error)) => broken(error, self.app.config.limits.frame),
+                        _ => End::Gone,
+                    };
                 }
                 Came::There(Ok(Some(Ok(tungstenite::Message::Text(text))))) => {
                     silent = Instant::now() + silence;
@@ -343,6 +337,8 @@ impl Peer<'_> {
                 Turn::Down(None) => {
                     return if link.has_ended() {
                         End::Restart
+                    } else if link.was_removed() {
+                        End::Removed
                     } else {
                         End::Replaced
                     };
@@ -389,48 +385,18 @@ impl Peer<'_> {
     }
 
     async fn close(mut self, end: End) {
-        let (code, reason) = match &end {
-            End::Gone | End::Elsewhere(..) => return,
-            End::There(close) => (close.code, close.reason.to_string()),
-            End::Silent => (close_code::NORMAL, "the peer is silent".to_owned()),
+        let Some((code, reason)) = end.close() else {
+            return;
+        };
+        match &end {
             End::Refused(refused) => {
                 add(&self.app.metrics.denied);
-                let again = refused.again.is_some();
-                let code = if again {
-                    close_code::AGAIN
-                } else {
-                    close_code::POLICY
-                };
                 let error = Message::Text(refused.frame(&self.app.config.agent).into());
                 let _ = timeout(PATIENCE, self.socket.send(error)).await;
-                (
-                    code,
-                    format!("{}: expected {}", refused.code, refused.expected),
-                )
             }
-            End::Replaced => (
-                REPLACED,
-                "another connection of this agent has opened".to_owned(),
-            ),
-            End::NotText => (
-                close_code::UNSUPPORTED,
-                "a frame is a text message".to_owned(),
-            ),
-            End::Restart => (
-                close_code::RESTART,
-                "the session is opened again".to_owned(),
-            ),
-        };
-        if matches!(end, End::Silent) {
-            add(&self.app.metrics.dropped);
+            End::Silent => add(&self.app.metrics.dropped),
+            _ => {}
         }
-        // The reason of a close has at most 123 bytes (RFC 6455, section 5.5.1), so it is cut between two characters.
-        let mut ends = (0..=reason.len().min(123)).rev();
-        let end = ends.find(|at| reason.is_char_boundary(*at));
-        let reason = reason
-            .get(..end.unwrap_or_default())
-            .unwrap_or_default()
-            .to_owned();
         let close = Message::Close(Some(CloseFrame {
             code,
             reason: reason.into(),
@@ -440,6 +406,11 @@ impl Peer<'_> {
                 // The peer answers the close after it has read everything, so the socket stays open
                 // until then.
                 while let Some(Ok(_)) = self.socket.next().await {}
+                if matches!(end, End::Unreadable(..)) {
+                    // The rest of the message is not read. A socket that closes with such bytes is reset, and
+                    // the peer may lose the close frame.
+                    pending::<()>().await;
+                }
             }
         };
         let _ = timeout(Duration::from_secs(2), closing).await;
@@ -468,6 +439,7 @@ async fn take(
             caller.waits(0).await;
             Ok(())
         }
-        Some(Ok(Message::Close(_)) | Err(_)) | None => Err(End::Gone),
+        Some(Err(error)) => Err(broken(error, app.config.limits.frame)),
+        Some(Ok(Message::Close(_))) | None => Err(End::Gone),
     }
 }

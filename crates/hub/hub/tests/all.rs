@@ -8,6 +8,7 @@ mod erase;
 mod hub;
 mod jwt;
 mod page;
+mod refusals;
 mod replicas;
 mod replies;
 mod sockets;

@@ -1,6 +1,8 @@
-//! A log with a damaged row. A reader must not take the rows before the damaged row for the whole log.
+//! A store with a damaged row. A reader must not take the rows before the damaged row for the whole log, and a damaged
+//! value is told as damage.
 
 use crate::common::{TestHub, frame};
+use crate::values::{VALUE, announce, put};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::AgentId;
@@ -93,5 +95,69 @@ async fn a_damaged_log_never_reads_as_a_whole_one() {
         .expect("an answer");
     let counted = counted.text().await.expect("text");
     assert!(counted.contains("accp_cut_answers_total 6"), "{counted}");
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let hub = TestHub::on_file(&file, Config::default()).await;
+    announce(&hub, 1, "k101_1", VALUE).await;
+    assert_eq!(
+        put(&hub, "k101_1", "?agent=me", VALUE).await.0,
+        StatusCode::CREATED
+    );
+    // After so many frames the hub opens the session without looking at the value.
+    let planner = Agent::connect(hub.ws(), "lunch", "planner")
+        .await
+        .expect("a hub");
+    let me = AgentId::new("me").expect("a name");
+    for number in 0..FRAMES {
+        let task = ScheduleReq::new(me.clone(), format!("task_{number:05}"));
+        planner.send(task).await.expect("it is sent");
+    }
+    drop(planner);
+    hub.stop().await;
+
+    let mut bytes = std::fs::read(&file).expect("a file");
+    let sought = VALUE.as_bytes();
+    let at = bytes
+        .windows(sought.len())
+        .position(|window| window == sought);
+    bytes[at.expect("the value") + 3] = b'!';
+    std::fs::write(&file, bytes).expect("a file");
+
+    let hub = TestHub::on_file(&file, Config::default()).await;
+    let mut socket = hub.socket("?session=lunch&agent=qa").await;
+    socket
+        .send_text("@qa>sync:registry{v:1|hash:abc123|pos:0|ext:[]}[mid:1,seq:0]")
+        .await;
+    assert!(
+        socket
+            .receive()
+            .await
+            .expect("a hello")
+            .starts_with("@hub>")
+    );
+    for _ in 0..2 {
+        let url = hub.url("/accp/v1/sessions/lunch/values/k101_1");
+        let answer = hub.http.get(url).send().await.expect("an answer");
+        assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        let reply = answer.text().await.expect("text");
+        assert!(
+            reply.contains("E9999") && reply.contains("k101_1") && reply.contains("backup"),
+            "{reply}"
+        );
+    }
+    // The socket is still that of the session.
+    socket.send_text("@qa>ping:link{}[mid:9,seq:0]").await;
+    loop {
+        let reply = socket.receive().await.expect("it is open");
+        assert!(!reply.starts_with("close"), "{reply}");
+        if reply.starts_with("@hub>pong:link{}") {
+            break;
+        }
+    }
     hub.stop().await;
 }

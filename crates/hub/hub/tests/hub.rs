@@ -364,3 +364,20 @@ fn two_hubs_do_not_have_one_file() {
     drop(first);
     accp_hub::Sessions::in_file(&config, &file).expect("the file");
 }
+
+/// A hub that lets the system choose its port tells other hubs the port that it has.
+#[tokio::test]
+async fn the_file_of_a_hub_names_the_address_where_it_listens() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("hub.accp");
+    let config = Config {
+        listen: "127.0.0.1:0".parse().expect("an address"),
+        ..Config::default()
+    };
+    let sessions = accp_hub::Sessions::in_file(&config, &file).expect("the file");
+    let server = accp_hub::Server::bind(config.clone(), sessions, accp_hub::Open);
+    let server = server.await.expect("a port");
+    let second = accp_hub::Sessions::in_file(&config, &file).expect_err("the first has it");
+    let address = format!("at {};", server.address());
+    assert!(second.to_string().contains(&address), "{second}");
+}

@@ -273,3 +273,53 @@ async fn a_name_under_which_nobody_reaches_the_hub_is_refused() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_hub_that_ends_does_not_wait_for_an_answer_at_another_hub() {
+    let database = Database::default();
+    let patient = Config {
+        replica: Some(Replica {
+            lease: LEASE.as_secs(),
+            ..Replica::default()
+        }),
+        drain: 600,
+        ..Config::default()
+    };
+    let (a, store) = (hub(&database).await, database.clone());
+    let b = TestHub::on(patient, move || Ok(store.connect())).await;
+    // This agent is in the session and never answers.
+    let _dev = agent(&a, "dev").await;
+    assert_eq!(database.holder("lunch"), Some(a.url("")));
+    let ask = frame("@curl>req:plan{}", "abc109000001", 1, "sid:lunch");
+    let request = b.http.post(b.url("/accp/v1/frames"));
+    let request = request
+        .header("content-type", "application/accp")
+        .header("prefer", "wait=60");
+    let asked = tokio::spawn(request.body(ask).send());
+    let follow = b.url("/accp/v1/sessions/lunch/frames?follow=true");
+    let mut log = b.http.get(follow).send().await.expect("an answer");
+    let mut text = String::new();
+    while !text.contains("@curl>req:plan{}") {
+        let piece = log.chunk().await.expect("a log").expect("it goes on");
+        text += &String::from_utf8_lossy(&piece);
+    }
+    b.stop().await;
+    let answer = asked.await.expect("it ends").expect("an answer");
+    assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer.headers().contains_key("retry-after"));
+    let reply = answer.text().await.expect("text");
+    assert!(reply.contains("this_hub_ends"), "{reply}");
+    // The log that was followed by way of the hub that ends says why it stops, and breaks off.
+    let mut rest = String::new();
+    while let Ok(Some(piece)) = log.chunk().await {
+        rest += &String::from_utf8_lossy(&piece);
+    }
+    assert!(rest.contains("@hub>fail:error{code:E3001"), "{rest}");
+    // The frame is in the log of the hub that runs the session.
+    let (status, reply) = a
+        .post(&frame("@curl>req:plan{}", "abc109000001", 1, "sid:lunch"))
+        .await;
+    assert_eq!(status, StatusCode::BAD_REQUEST, "{reply}");
+    assert!(reply.contains("E3002"), "{reply}");
+    a.stop().await;
+}

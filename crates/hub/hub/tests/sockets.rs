@@ -379,3 +379,62 @@ async fn an_agent_that_has_lost_everything_gets_what_it_has_not_answered() {
     assert_eq!(heard.recv().await.as_deref(), Some("task_4"));
     hub.stop().await;
 }
+
+/// A peer hears why its socket ends, and what to do, before and after it has said hello.
+#[tokio::test]
+async fn a_frame_over_the_limit_ends_its_socket_with_the_reason() {
+    let hub = TestHub::start(Config::default()).await;
+    for greets in [false, true] {
+        let mut socket = hub.socket("?session=lunch&agent=qa").await;
+        if greets {
+            socket
+                .send_text("@qa>sync:registry{v:1|hash:abc123}[mid:f00000000001,seq:0]")
+                .await;
+            let reply = socket.receive().await.expect("a hello");
+            assert!(reply.starts_with("@hub>sync:registry{"), "{reply}");
+        }
+        let long = format!("@qa>req:plan{{goal:{}}}", "x".repeat(70_000));
+        socket.send_text(&long).await;
+        let end = loop {
+            let reply = socket.receive().await.expect("a close");
+            if reply.starts_with("close") {
+                break reply;
+            }
+        };
+        assert!(
+            end.starts_with("close 1009 a frame has 65536 bytes at most: "),
+            "{end}"
+        );
+        assert!(
+            end.contains("`sync:put`") && end.ends_with("`limits.frame` of the hub"),
+            "{end}"
+        );
+    }
+    hub.stop().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_is_taken_out_hears_so_on_its_socket() {
+    let hub = TestHub::start(Config::default()).await;
+    let mut socket = hub.socket("?session=lunch&agent=cook").await;
+    socket
+        .send_text("@cook>sync:registry{v:1|hash:abc123}[mid:f00000000001,seq:0]")
+        .await;
+    let reply = socket.receive().await.expect("a hello");
+    assert!(reply.starts_with("@hub>sync:registry{"), "{reply}");
+    let out = hub.url("/accp/v1/sessions/lunch/agents/cook?agent=cook");
+    let out = hub.http.delete(out).send().await.expect("an answer");
+    let out = out.text().await.expect("text");
+    assert!(out.contains("\"removed\":true"), "{out}");
+    let end = loop {
+        let reply = socket.receive().await.expect("a close");
+        if reply.starts_with("close") {
+            break reply;
+        }
+    };
+    assert_eq!(
+        end,
+        "close 4001 the agent was taken out of the session; it may connect again"
+    );
+    hub.stop().await;
+}

@@ -5,16 +5,22 @@ use accp_hub::Config;
 use reqwest::StatusCode;
 use sha2::{Digest as _, Sha256};
 
-const VALUE: &str = "\"a_text_that_is_longer_than_a_frame_should_have_it_in_one_of_its_fields";
+pub(crate) const VALUE: &str =
+    "\"a_text_that_is_longer_than_a_frame_should_have_it_in_one_of_its_fields";
 
-async fn put(hub: &TestHub, key: &str, query: &str, value: &str) -> (StatusCode, String) {
+pub(crate) async fn put(
+    hub: &TestHub,
+    key: &str,
+    query: &str,
+    value: &str,
+) -> (StatusCode, String) {
     let url = hub.url(&format!("/accp/v1/sessions/lunch/values/{key}{query}"));
     let request = hub.http.put(url).body(value.to_owned());
     let answer = request.send().await.expect("an answer");
     (answer.status(), answer.text().await.expect("text"))
 }
 
-async fn announce(hub: &TestHub, seq: u64, key: &str, value: &str) {
+pub(crate) async fn announce(hub: &TestHub, seq: u64, key: &str, value: &str) {
     let digest = hex::encode(Sha256::digest(value));
     let head = format!("@me>sync:put{{keys:[[{key},\"{digest},{}]]}}", value.len());
     let mid = format!("c{seq:011}");

@@ -41,8 +41,8 @@ pub struct HubFile {
     path: PathBuf,
     /// The file that was opened first.
     first: OnceLock<OpenFile>,
-    /// Holds the lock.
-    _lock: File,
+    /// Holds the lock, and names the holder.
+    lock: File,
 }
 
 /// The name of the lock file is the name of the store with this ending.
@@ -65,8 +65,29 @@ impl HubFile {
         Ok(Self {
             path: path.to_owned(),
             first: OnceLock::new(),
-            _lock: lock,
+            lock,
         })
+    }
+
+    /// Says anew where this hub is. A hub takes its file before it listens, and may know its address only then.
+    ///
+    /// # Errors
+    /// [`Io`](crate::StoreErrorKind::Io) when the lock file cannot be written.
+    ///
+    /// ```
+    /// use accp_store::HubFile;
+    ///
+    /// # let folder = tempfile::tempdir()?;
+    /// # let path = folder.path().join("hub.accp");
+    /// let file = HubFile::take(&path, "at 127.0.0.1:0")?;
+    /// file.names_holder("at 127.0.0.1:40123")?;
+    /// let second = HubFile::take(&path, "at 127.0.0.1:0").unwrap_err();
+    /// assert!(second.to_string().contains("at 127.0.0.1:40123"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn names_holder(&self, holder: &str) -> Result<(), StoreError> {
+        let written = write(&self.lock, holder).map_err(unreachable);
+        written.map_err(|error| error.in_store(&self.path.display().to_string()))
     }
 
     /// Opens the store, as [`SqliteStore::open`] does. It may be opened again after it has failed, but only the

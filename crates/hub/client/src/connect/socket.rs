@@ -45,6 +45,10 @@ const TWICE: Duration = Duration::from_secs(60);
 /// place. RFC 6455 leaves the codes from 4000 on to applications (section 7.4.2).
 pub const REPLACED: u16 = 4000;
 
+/// The code with which a hub closes the socket of an agent that was taken out of its session. An agent that connects
+/// again is let in again.
+pub const REMOVED: u16 = 4001;
+
 /// The path of a hub's sockets, below the address of the hub.
 const SOCKET: &str = "/accp/v1/ws";
 
@@ -326,7 +330,10 @@ impl Carrier {
                 let before = self.replaced.replace(now);
                 before.is_some_and(|before| now.duration_since(before) < TWICE)
             }
-            code => code == u16::from(CloseCode::Policy),
+            // The hub will never take a frame that is too long for it, so sending it again does not help.
+            code => [CloseCode::Policy, CloseCode::Size]
+                .map(u16::from)
+                .contains(&code),
         };
         if is_over {
             Broken::Denied(close.reason.to_string())

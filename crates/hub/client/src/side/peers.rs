@@ -43,36 +43,26 @@ impl Side {
         wire: Wire,
         number: Done<MemberId>,
     ) -> Result<(), DriverError> {
-        if let Some((member, number)) = self.admit(agent, number)? {
-            self.end_guests_of(member, "a link of the agent has opened");
-            self.driver.session_mut()?.end_guest(member);
-            if self.peers.insert(member, wire).is_some() {
-                // What the host has said on the earlier link does not count on this one: it answers the next hello
-                // of the agent, however soon that comes.
-                self.input(Input::Disconnected(member))?;
-            }
-            let _ = number.send(Ok(member));
-        }
-        Ok(())
-    }
-
-    /// Lets an agent in, or answers why it cannot join.
-    fn admit<T>(
-        &mut self,
-        agent: &AgentId<'_>,
-        done: Done<T>,
-    ) -> Result<Option<(MemberId, Done<T>)>, DriverError> {
-        match self.driver.join(agent, now()) {
-            Ok(member) => Ok(Some((member, done))),
+        let member = match self.driver.join(agent, now()) {
+            Ok(member) => member,
             Err(DriverError::Input(error)) => {
-                let _ = done.send(Err(Error::Input(error)));
-                Ok(None)
+                let _ = number.send(Err(Error::Input(error)));
+                return Ok(());
             }
             Err(error) => {
-                let _ = done.send(Err(Error::ended()));
-                Err(error)
+                let _ = number.send(Err(Error::ended()));
+                return Err(error);
             }
+        };
+        self.end_guests_of(member, "a link of the agent has opened");
+        self.driver.session_mut()?.end_guest(member);
+        if self.peers.insert(member, wire).is_some() {
+            // What the host has said on the earlier link does not count on this one: it answers the next hello
+            // of the agent, however soon that comes.
+            self.input(Input::Disconnected(member))?;
         }
+        let _ = number.send(Ok(member));
+        Ok(())
     }
 
     /// Notes that a wire to a member has ended, unless the member has another one by now.
@@ -85,21 +75,25 @@ impl Side {
         Ok(())
     }
 
-    /// Takes a frame that an agent has sent without a link.
+    /// Takes a frame that an agent has sent without a link. The agent joins with its first frame, unless the session
+    /// refuses that frame.
     pub(super) fn post(
         &mut self,
         agent: &AgentId<'_>,
         text: &[u8],
         done: Done<Posted>,
     ) -> Result<(), DriverError> {
-        let Some((member, done)) = self.admit(agent, done)? else {
+        let session = self.driver.session_mut()?;
+        match session.post_by(agent, text, now()) {
+            Ok(posted) => self.posted.push((posted, done)),
+            Err(error) => {
+                let _ = done.send(Err(Error::Input(error)));
+                return Ok(());
+            }
+        }
+        let Some(member) = session.state().member_of(agent.as_str()) else {
             return Ok(());
         };
-        let session = self.driver.session_mut()?;
-        match session.post(member, text, now()) {
-            Ok(posted) => self.posted.push((posted, done)),
-            Err(error) => drop(done.send(Err(Error::Input(error)))),
-        }
         let is_guest = self.guests.values().any(|guest| guest.member == member);
         if !is_guest && !self.peers.contains_key(&member) {
             // The agent has no link, so the host must not relay the log to it.
@@ -132,7 +126,8 @@ impl Side {
         }
         session.end_guest(member);
         self.end_guests_of(member, "the agent was taken out of the session");
-        if self.peers.remove(&member).is_some() {
+        if let Some(wire) = self.peers.remove(&member) {
+            wire.remove();
             self.input(Input::Disconnected(member))?;
         }
         let tell = move |kept: Result<(), Error>| drop(done.send(kept.map(|()| true)));
