@@ -1,13 +1,15 @@
 //! The routes of A2A: JSON-RPC over HTTP, and the cards of agents.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a::{A2AError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, StreamResponse};
-use accp_client::{Agents, Error, Principal};
+use accp_client::{Agents, Busy, Error, Principal};
+use accp_frame::ErrorCode;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -90,7 +92,7 @@ async fn call<A: Agents>(
     };
     let frames = call.frames().saturating_sub(1);
     if !who.takes(u32::try_from(frames).unwrap_or(u32::MAX)) {
-        return (StatusCode::TOO_MANY_REQUESTS, failed(id, &fault::of_rate())).into_response();
+        return Refused(too_many_frames()).response(id);
     }
     let slot = app.pool.slot(&who);
     match call.answer(&slot, app.config.wait).await {
@@ -136,7 +138,7 @@ fn is_known(version: &str) -> bool {
 }
 
 fn failed(id: JsonRpcId, error: &A2AError) -> Response {
-    Json(JsonRpcResponse::error(id, error.to_jsonrpc_error())).into_response()
+    Json(JsonRpcResponse::error(id, fault::to_json_rpc(error))).into_response()
 }
 
 /// Returns the updates of a task as events. They end with an error when the server ends before the task.
@@ -165,7 +167,7 @@ fn event_stream(
         };
         let answer = match next.and_then(|update| to_value(&update)) {
             Ok(result) => JsonRpcResponse::success(id.clone(), result),
-            Err(error) => JsonRpcResponse::error(id.clone(), error.to_jsonrpc_error()),
+            Err(error) => JsonRpcResponse::error(id.clone(), fault::to_json_rpc(&error)),
         };
         let event = Event::default().json_data(&answer);
         Some((event, (id, None, updates, who)))
@@ -174,22 +176,37 @@ fn event_stream(
     events.into_response()
 }
 
+/// Makes the error for a message with more frames than its agent may send now.
+fn too_many_frames() -> Error {
+    Error::Busy(Box::new(Busy {
+        code: ErrorCode::TIMEOUT,
+        expected: "fewer frames a second, or a message in parts".to_owned(),
+        again: Duration::from_secs(1),
+        is_limit: true,
+    }))
+}
+
 /// The reason why a caller gets no agent.
 struct Refused(Error);
 
 impl Refused {
     fn response(&self, id: JsonRpcId) -> Response {
-        let status = match &self.0 {
-            Error::Denied(..) => StatusCode::FORBIDDEN,
-            Error::Name(..) => StatusCode::NOT_FOUND,
+        let (status, error) = match &self.0 {
+            Error::Denied(..) => (StatusCode::FORBIDDEN, fault::of_caller(&self.0)),
+            Error::Name(..) => (StatusCode::NOT_FOUND, fault::of_caller(&self.0)),
             // The session refuses to let the agent join.
-            Error::Input(_) => StatusCode::BAD_REQUEST,
-            _ => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Input(_) => (StatusCode::BAD_REQUEST, fault::of_caller(&self.0)),
+            Error::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, fault::of_agent(&self.0)),
+            Error::Busy(busy) if busy.is_limit => {
+                (StatusCode::TOO_MANY_REQUESTS, fault::of_agent(&self.0))
+            }
+            _ => (StatusCode::SERVICE_UNAVAILABLE, fault::of_agent(&self.0)),
         };
-        let error = match status {
-            StatusCode::SERVICE_UNAVAILABLE => fault::of_agent(&self.0),
-            _ => fault::of_caller(&self.0),
-        };
-        (status, failed(id, &error)).into_response()
+        let mut response = (status, failed(id, &error)).into_response();
+        if let Error::Busy(busy) = &self.0 {
+            let seconds = HeaderValue::from(busy.seconds());
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
     }
 }

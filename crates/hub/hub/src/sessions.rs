@@ -301,9 +301,8 @@ impl Sessions {
         if !self.is_stored(session).await? {
             let by = by.filter(|_| self.creates);
             let by = by.ok_or_else(Refused::unknown_session)?;
-            if !self.begins.allows(by, 1.0) {
-                return Err(Refused::too_many_sessions());
-            }
+            let taken = self.begins.try_take(by, 1.0);
+            taken.map_err(Refused::too_many_sessions)?;
         }
         if let Some(leases) = &self.leases {
             let taken = leases.take(&self.store, &self.side(session)).await;
