@@ -9,7 +9,7 @@ use accp_frame::ErrorCode;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -78,10 +78,11 @@ async fn show<A: Agents>(State(app): State<Arc<App<A>>>, For(who): For) -> Respo
 async fn call<A: Agents>(
     State(app): State<Arc<App<A>>>,
     For(who): For,
+    uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let request = match read(&headers, &body) {
+    let request = match read(&headers, &uri, &body) {
         Ok(request) => request,
         Err((id, error)) => return failed(id, &error),
     };
@@ -107,18 +108,22 @@ async fn call<A: Agents>(
 }
 
 /// Reads a call.
-fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, A2AError)> {
+fn read(
+    headers: &HeaderMap,
+    uri: &Uri,
+    body: &[u8],
+) -> Result<JsonRpcRequest, (JsonRpcId, A2AError)> {
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| (JsonRpcId::Null, A2AError::parse_error(error.to_string())))?;
+    if !value.is_object() {
+        let text =
+            "expected one call, as an object; a list of calls is not taken: send each by itself";
+        return Err((JsonRpcId::Null, A2AError::invalid_request(text)));
+    }
     let id = value.get("id").cloned().map(serde_json::from_value);
     let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
-    let version = headers.get(a2a::SVC_PARAM_VERSION);
-    // A request without a version counts as a request in the version of this hub.
-    let version = version.map(|version| version.to_str().unwrap_or("?").trim());
-    if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
-        let error = A2AError::version_not_supported(other);
-        let message = format!("{error}; expected A2A-Version: {}", a2a::VERSION);
-        return Err((id, A2AError { message, ..error }));
+    if let Err(error) = check_version(headers, uri) {
+        return Err((id, error));
     }
     let call: Result<JsonRpcRequest, _> = serde_json::from_value(value);
     match call {
@@ -130,6 +135,38 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
         Err(error) => Err((id, A2AError::invalid_request(error.to_string()))),
     }
 }
+
+/// Checks the version of A2A that a request names in a header, or in its query. A request that names no version, or
+/// an empty one, speaks 0.3 (A2A 1.0, section 3.6.2).
+fn check_version(headers: &HeaderMap, uri: &Uri) -> Result<(), A2AError> {
+    let header = headers.get(a2a::SVC_PARAM_VERSION);
+    let header = header.map(|version| version.to_str().unwrap_or("?").trim());
+    let mut pairs = uri.query().unwrap_or_default().split('&');
+    let in_query = || {
+        pairs.find_map(|pair| {
+            let (name, version) = pair.split_once('=')?;
+            let is_version = name.eq_ignore_ascii_case(a2a::SVC_PARAM_VERSION);
+            is_version.then_some(version)
+        })
+    };
+    let named = header.filter(|version| !version.is_empty());
+    let named = named.or_else(in_query);
+    let named = named.filter(|version| !version.is_empty());
+    let expected = match named {
+        Some(version) if is_known(version) => return Ok(()),
+        Some(_) => format!("expected A2A-Version: {}", a2a::VERSION),
+        None => format!(
+            "a request without a version speaks {UNNAMED}: send the header A2A-Version: {}",
+            a2a::VERSION
+        ),
+    };
+    let error = A2AError::version_not_supported(named.unwrap_or(UNNAMED));
+    let message = format!("{error}; {expected}");
+    Err(A2AError { message, ..error })
+}
+
+/// The version of A2A that a request without a version speaks.
+const UNNAMED: &str = "0.3";
 
 /// Returns whether a version is 1.0, with or without a patch number.
 fn is_known(version: &str) -> bool {

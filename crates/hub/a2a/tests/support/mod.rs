@@ -222,6 +222,17 @@ pub async fn call(url: &str, method: &str, params: &impl Serialize) -> Value {
     serde_json::from_str(&text).expect("JSON")
 }
 
+/// Posts a body as it is, and returns its answer as it came.
+pub async fn post_body(url: &str, version: Option<&str>, body: String) -> Value {
+    let mut request = client().post(url);
+    if let Some(version) = version {
+        request = request.header("a2a-version", version);
+    }
+    let answer = request.body(body).send().await.expect("an answer");
+    let text = answer.text().await.expect("a body");
+    serde_json::from_str(&text).expect("JSON")
+}
+
 fn client() -> reqwest::Client {
     let tls = accp_client::tls_settings(None).expect("settings");
     let tls = rustls::ClientConfig::clone(&tls);
