@@ -44,7 +44,7 @@ struct App<A> {
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {
-        pool: AgentPool::new(agents, config.idle),
+        pool: AgentPool::new(agents, &config),
         config,
     };
     Router::new()

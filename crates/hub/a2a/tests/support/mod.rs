@@ -55,13 +55,24 @@ impl TestServer {
     }
 
     pub async fn open_on(committer: Committer, session: &str) -> Self {
+        Self::open_with(committer, session, |_| {}).await
+    }
+
+    /// Opens a session with a router that has these settings.
+    pub async fn open_with(
+        committer: Committer,
+        session: &str,
+        set: impl FnOnce(&mut Config),
+    ) -> Self {
         let hub = opened(&committer, session).await;
         let guest = hub.agent("guest").expect("an agent");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
         let current = Arc::new(Mutex::new(guest.clone()));
         let only = OneAgent(session.to_owned(), Arc::clone(&current));
-        let routes = router(Config::new(&base), only);
+        let mut config = Config::new(&base);
+        set(&mut config);
+        let routes = router(config, only);
         let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
         let server = tokio::spawn(async move {
             axum::serve(listener, app).await.expect("it serves");
