@@ -2,6 +2,7 @@
 
 use accp_client::Error;
 use accp_frame::{DecodeError, EncodeError, ErrorCode};
+use accp_session::ReadError;
 use rmcp::ErrorData;
 use rmcp::model::ErrorCode as RpcCode;
 use serde_json::json;
@@ -89,6 +90,7 @@ impl From<Error> for Fault {
             Error::Cancelled => {
                 "the frame is not in the session, and its chain is over; begin another one if it is still needed"
             }
+            Error::Reference(_, ReadError::Unavailable) => "read it again later",
             Error::Reference(..) => {
                 "take a reference from the context (`p7`, `cold.k101_1`), or find it with accp_query"
             }
@@ -110,10 +112,10 @@ impl From<Error> for Fault {
 }
 
 /// Makes the error for a request that cannot be served: the caller gets no agent, or its agent has ended. Its data has
-/// the code of the draft and what to do, and for a request that works later the seconds until then.
+/// the code of the draft and what to do, and the seconds after which the request may work if the hub has said so.
 pub(crate) fn unserved(error: &Error) -> ErrorData {
     let number = match error {
-        Error::Busy(_) => LATER,
+        Error::Busy(_) | Error::Reference(_, ReadError::Unavailable) => LATER,
         Error::Denied(..) | Error::Name(..) | Error::Input(_) => RpcCode::INVALID_REQUEST,
         _ => RpcCode::INTERNAL_ERROR,
     };

@@ -23,6 +23,9 @@ pub(crate) async fn query(connection: &Connection, args: &JsonObject) -> Result<
             let limit = number(args, "limit", MAX_FRAMES)?.unwrap_or(MATCHES).max(1);
             search(connection, words, usize::try_from(limit).unwrap_or(1)).await
         }
+        (None, Some(_)) if args.get("limit").is_some_and(|limit| !limit.is_null()) => Err(
+            Fault::argument("`limit` is for `words`; leave it out with `about`"),
+        ),
         (None, Some(about)) => look(connection, about).await,
         _ => Err(Fault::argument("give either `words` or `about`")),
     }

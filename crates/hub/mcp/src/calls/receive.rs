@@ -244,7 +244,8 @@ pub(crate) async fn reply(connection: &Connection, args: &JsonObject) -> Result<
 
 pub(crate) async fn done(connection: &Connection, args: &JsonObject) -> Result<Answer, Fault> {
     let wrong = || Fault::argument("`ids` is not a list of ids of frames");
-    let ids = args.get("ids").and_then(Json::as_array).ok_or_else(wrong)?;
+    let ids = args.get("ids").and_then(Json::as_array);
+    let ids = ids.filter(|ids| !ids.is_empty()).ok_or_else(wrong)?;
     let mut open = Vec::new();
     for id in ids {
         let id = id.as_str().ok_or_else(wrong)?;
