@@ -205,7 +205,7 @@ fn the_limit_on_new_sessions_is_told_as_a_limit() {
 
     let begun = dev.initialize("/mcp/second/dev").body;
     let lines = begun.lines().filter_map(|line| line.strip_prefix("data: "));
-    let mut answers = lines.filter_map(|line| serde_json::from_str(line).ok());
+    let mut answers = lines.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let is_error = |answer: &serde_json::Value| answer["error"].is_object();
     let answer = answers.find(is_error).unwrap_or_else(|| panic!("{begun}"));
     let error = &answer["error"];
