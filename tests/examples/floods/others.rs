@@ -110,7 +110,8 @@ pub(crate) async fn messages(hub: SocketAddr, times: u64) -> Result<String, Stri
         });
         let mut raw = Raw::open(hub).await?;
         let path = format!("/a2a/calm/client{}", at % AGENTS);
-        raw.send(request(hub, &path, "", &call("SendMessage", &params)).as_bytes())
+        let version = "A2A-Version: 1.0\r\n";
+        raw.send(request(hub, &path, version, &call("SendMessage", &params)).as_bytes())
             .await;
         answered(&mut raw, &[200, 429, 503]).await
     })

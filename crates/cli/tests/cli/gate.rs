@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use super::Words;
 use super::hub::Running;
-use client::{Client, MCP, Open, message};
+use client::{A2A, Client, MCP, Open, message};
 use stored::{content, logs};
 
 /// A token: its secret, its agent, and the sessions that it opens.
@@ -205,14 +205,13 @@ fn open_all(hub: &Client, guest: &Client) -> Vec<(&'static str, Open)> {
     asked.until("200 OK");
     open.push(("a tool of MCP", asked));
 
-    let json_ = [("content-type", "application/json")];
     let call = json!({
         "jsonrpc": "2.0", "id": 7, "method": "SendStreamingMessage", "params": message("m1", "hello"),
     });
     let mut streamed = guest.open(
         "POST",
         "/a2a/lunch/guest",
-        &json_,
+        &A2A,
         call.to_string().as_bytes(),
     );
     streamed.until("\"task\"");
@@ -223,7 +222,7 @@ fn open_all(hub: &Client, guest: &Client) -> Vec<(&'static str, Open)> {
     let sent = guest.open(
         "POST",
         "/a2a/lunch/guest",
-        &json_,
+        &A2A,
         call.to_string().as_bytes(),
     );
     open.push(("a call of A2A", sent));

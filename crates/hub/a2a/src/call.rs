@@ -133,6 +133,22 @@ pub(crate) fn to_value(result: &impl Serialize) -> Result<Value, A2AError> {
 /// Reads the params of a call.
 fn params<T: DeserializeOwned>(params: Option<Value>) -> Result<T, A2AError> {
     let params = params.unwrap_or_default();
+    check_names(&params)?;
     serde_json::from_value(params)
         .map_err(|error| fault::of_field("params", &error.to_string(), []))
+}
+
+/// Checks that the fields of the params have names. serde would take a list for an object, with its items as the
+/// fields in the order of the Rust type.
+fn check_names(params: &Value) -> Result<(), A2AError> {
+    let expected = "expected an object, whose fields have names";
+    if !params.is_object() {
+        return Err(fault::of_field("params", expected, []));
+    }
+    for field in ["message", "configuration"] {
+        if params.get(field).is_some_and(Value::is_array) {
+            return Err(fault::of_field(field, expected, []));
+        }
+    }
+    Ok(())
 }

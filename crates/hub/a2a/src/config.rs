@@ -19,6 +19,9 @@ pub struct Config {
     pub idle: Duration,
     /// The most bytes of a request: 1 MiB by default.
     pub body: usize,
+    /// The most bytes of the frames in one answer, without the values in the place of their references: 8 MiB by
+    /// default. An answer leaves out the oldest frames first, and says so.
+    pub answer: usize,
 }
 
 impl Config {
@@ -30,6 +33,7 @@ impl Config {
             wait: Duration::from_secs(60),
             idle: Duration::from_secs(30 * 60),
             body: 1 << 20,
+            answer: 8 << 20,
         }
     }
 

@@ -17,18 +17,31 @@ const READS: usize = 256;
 /// Each value counts as at least this many bytes, even a number in a list.
 const LEAST: usize = 8;
 
-/// Limits the values that replace references in one answer. A value counts once for each place where it is put.
-pub(crate) struct ValueQuota {
+/// Limits the frames of one answer, and the values that replace references in them. A value counts once for each place
+/// where it is put.
+pub(crate) struct AnswerQuota {
+    /// Bytes of frames.
+    frames: usize,
+    /// Bytes of values.
     bytes: usize,
     reads: usize,
 }
 
-impl ValueQuota {
-    pub(crate) fn for_answer() -> Self {
+impl AnswerQuota {
+    /// Makes the quota of an answer whose frames take this many bytes at most.
+    pub(crate) fn new(frames: usize) -> Self {
         Self {
+            frames,
             bytes: BYTES,
             reads: READS,
         }
+    }
+
+    /// Counts a frame. Returns whether it fits. After the first frame that does not fit, none does.
+    pub(crate) fn count_frame(&mut self, text: &str) -> bool {
+        let left = self.frames.checked_sub(text.len());
+        self.frames = left.unwrap_or_default();
+        left.is_some()
     }
 
     /// Counts one more reference to read. Returns whether the quota allows it.
@@ -56,7 +69,7 @@ pub(crate) async fn with_values<'t>(
     text: &'t str,
     log: &Log,
     registry: &Registry,
-    quota: &mut ValueQuota,
+    quota: &mut AnswerQuota,
 ) -> Cow<'t, str> {
     let Ok(mut message) = DynamicFrame::decode_with(text, registry, &WIDE) else {
         return Cow::Borrowed(text);
@@ -85,7 +98,7 @@ pub(crate) async fn with_values<'t>(
 async fn read(
     keys: BTreeMap<String, usize>,
     log: &Log,
-    quota: &mut ValueQuota,
+    quota: &mut AnswerQuota,
 ) -> BTreeMap<String, Value<'static>> {
     let mut values = BTreeMap::new();
     for (key, places) in keys {

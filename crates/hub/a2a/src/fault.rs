@@ -2,9 +2,17 @@
 
 use std::collections::HashMap;
 
-use a2a::{A2AError, FieldViolation, PROTOCOL_DOMAIN, TypedDetail};
-use accp_client::Error;
+use a2a::errordetails::ERROR_INFO_TYPE;
+use a2a::{A2AError, FieldViolation, JsonRpcError, PROTOCOL_DOMAIN, TypedDetail};
+use accp_client::{Busy, Error};
 use accp_frame::{DecodeError, ErrorCode};
+use serde_json::Value;
+
+/// The number of an error for a call that works later. JSON-RPC leaves this number to servers, and A2A begins at
+/// -32001.
+const LATER: i32 = -32000;
+/// The type of a detail that says when to call again.
+const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
 /// The reason why a call fails.
 pub(crate) enum Failure {
@@ -34,11 +42,21 @@ pub(crate) fn of_push() -> A2AError {
     A2AError { message, ..error }
 }
 
-/// Refuses a call because the agent sends too many frames for now.
-pub(crate) fn of_rate() -> A2AError {
-    let facts = [("code", ErrorCode::POLICY_DENIED.to_string())];
-    let text = "the agent sends too many frames: send the message again in a second, or in parts";
-    A2AError::internal(text).with_details(vec![of_facts("RATE_LIMITED", facts)])
+/// Makes the error for a call that works later: the caller has used up a limit, or the hub takes nothing now.
+fn of_busy(busy: &Busy) -> A2AError {
+    let seconds = busy.seconds();
+    let reason = if busy.is_limit {
+        "RATE_LIMITED"
+    } else {
+        "UNAVAILABLE"
+    };
+    let delay = HashMap::from([("retryDelay".to_owned(), format!("{seconds}s").into())]);
+    let facts = [
+        ("code", busy.code.to_string()),
+        ("retryAfter", seconds.to_string()),
+    ];
+    let details = vec![TypedDetail::new(RETRY_INFO, delay), of_facts(reason, facts)];
+    A2AError::new(LATER, busy.to_string()).with_details(details)
 }
 
 /// Refuses a part that is not a frame. The error says the code, the byte and what was expected, and quotes
@@ -100,6 +118,9 @@ pub(crate) fn of_session(part: usize, error: &Error) -> A2AError {
 
 /// Makes the error for an agent that has failed.
 pub(crate) fn of_agent(error: &Error) -> A2AError {
+    if let Error::Busy(busy) = error {
+        return of_busy(busy);
+    }
     let code = error.code().unwrap_or(ErrorCode::INTERNAL_ERROR);
     let facts = [("code", code.to_string())];
     A2AError::internal(error.to_string()).with_details(vec![of_facts("INTERNAL_ERROR", facts)])
@@ -115,6 +136,23 @@ pub(crate) fn of_caller(error: &Error) -> A2AError {
         }
         None => refused,
     }
+}
+
+/// Writes an error for JSON-RPC. The types of A2A derive the reason of an `ErrorInfo` from the number of the error,
+/// and A2A has no number for a limit. So the reason of the error itself takes its place.
+pub(crate) fn to_json_rpc(error: &A2AError) -> JsonRpcError {
+    let mut written = error.to_jsonrpc_error();
+    let mut details = error.details.iter().flatten();
+    let own = details.find_map(|detail| {
+        let reason = detail.value.get("reason");
+        reason.filter(|_| detail.type_url == ERROR_INFO_TYPE)
+    });
+    let data = written.data.as_mut().and_then(Value::as_array_mut);
+    let info = data.and_then(|details| details.last_mut());
+    if let (Some(reason), Some(info)) = (own, info) {
+        info["reason"] = reason.clone();
+    }
+    written
 }
 
 /// Makes an `ErrorInfo` with this metadata.

@@ -71,6 +71,7 @@ mod expand;
 mod fault;
 mod frame;
 mod index;
+mod left_out;
 mod log;
 mod message;
 mod pool;

@@ -10,6 +10,7 @@ use accp_frame::Registry;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
+use crate::config::Config;
 use crate::index::TaskIndex;
 use crate::log::Log;
 
@@ -46,6 +47,8 @@ type Open = Mutex<HashMap<(String, String), Arc<Slot>>>;
 pub(crate) struct AgentPool<A> {
     agents: A,
     idle: Duration,
+    /// The most bytes of the frames in one answer.
+    answer: usize,
     open: Arc<Open>,
 }
 
@@ -57,10 +60,11 @@ pub(crate) struct SlotGuard<'p, A> {
 }
 
 impl<A: Agents> AgentPool<A> {
-    pub(crate) fn new(agents: A, idle: Duration) -> Self {
+    pub(crate) fn new(agents: A, config: &Config) -> Self {
         Self {
             agents,
-            idle,
+            idle: config.idle,
+            answer: config.answer,
             open: Arc::default(),
         }
     }
@@ -122,6 +126,11 @@ impl<A: Agents> SlotGuard<'_, A> {
         let name = self.who.agent().to_owned();
         let member = hub.look(move |session| session.state().member_of(&name));
         Ok(member.await?.map(|_| Log::Hub(hub)))
+    }
+
+    /// Returns the most bytes of the frames in one answer.
+    pub(crate) fn most(&self) -> usize {
+        self.pool.answer
     }
 
     /// Waits until no other request sends a message for the agent. So if a client sends a message twice at once,

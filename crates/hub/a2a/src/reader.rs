@@ -9,7 +9,7 @@ use accp_client::Agents;
 
 pub(crate) use list::ListFilter;
 
-use crate::expand::ValueQuota;
+use crate::expand::AnswerQuota;
 use crate::fault::Failure;
 use crate::pool::{SlotGuard, Tasks};
 use crate::render::{Renderer, stream_of};
@@ -41,6 +41,7 @@ impl TaskReader {
                 log,
                 session,
                 registry,
+                most: slot.most(),
             },
         }))
     }
@@ -56,7 +57,7 @@ impl TaskReader {
         if record.state.is_terminal() {
             return Err(ended(&record, "GetTask returns it").into());
         }
-        self.watch(record).await
+        self.watch(record, None).await
     }
 
     pub(crate) async fn show(
@@ -64,13 +65,18 @@ impl TaskReader {
         record: &TaskRecord,
         history: Option<usize>,
     ) -> Result<Task, Failure> {
-        let mut quota = ValueQuota::for_answer();
+        let mut quota = AnswerQuota::new(self.renderer.most);
         let task = self.renderer.task(record, history, true, &mut quota).await;
         Ok(task?)
     }
 
-    pub(crate) async fn watch(&self, record: TaskRecord) -> Result<(Task, TaskUpdates), Failure> {
-        let task = self.show(&record, None).await?;
+    /// Returns a task with at most this many of its last messages, and with the updates that follow.
+    pub(crate) async fn watch(
+        &self,
+        record: TaskRecord,
+        history: Option<usize>,
+    ) -> Result<(Task, TaskUpdates), Failure> {
+        let task = self.show(&record, history).await?;
         let known = task.artifacts.iter().flatten();
         let begun = known.filter_map(|artifact| stream_of(&artifact.artifact_id));
         let begun = begun.map(str::to_owned).collect();

@@ -11,8 +11,9 @@ use accp_frame::{DynamicFrame, Registry, Typed, profiles::ErrorFail};
 use accp_session::{Entry, Time};
 use chrono::{DateTime, Utc};
 
-use crate::expand::{ValueQuota, with_values};
+use crate::expand::{AnswerQuota, with_values};
 use crate::frame::{ACCP, TEXT, TaskFrame, WIDE};
+use crate::left_out::newest;
 use crate::log::Log;
 use crate::stream::StreamOrder;
 use crate::task::{FrameRole, TaskRecord};
@@ -28,41 +29,41 @@ pub(crate) struct Renderer {
     pub(crate) log: Log,
     pub(crate) session: String,
     pub(crate) registry: Arc<Registry>,
+    /// The most bytes of the frames in one answer.
+    pub(crate) most: usize,
 }
 
 impl Renderer {
-    /// Returns a task with at most this many of its last messages.
+    /// Returns a task with at most this many of its last messages, and with the newest frames that the quota has room
+    /// for.
     pub(crate) async fn task(
         &self,
         record: &TaskRecord,
         history: Option<usize>,
         has_artifacts: bool,
-        quota: &mut ValueQuota,
+        quota: &mut AnswerQuota,
     ) -> Result<Task, Error> {
-        let mut messages = Vec::new();
-        let mut artifacts: Vec<Artifact> = Vec::new();
-        let mut why = None;
         let mut entries = Vec::new();
         if history != Some(0) || has_artifacts || record.why.is_some() {
             entries = record.entries(&self.log).await?;
         }
-        let is_message = |role: &FrameRole| matches!(role, FrameRole::Client | FrameRole::Agent);
-        let count = entries.iter().filter(|(_, role)| is_message(role)).count();
-        let mut left_out = count.saturating_sub(history.unwrap_or(usize::MAX));
         let mut pieces = StreamOrder::new(&self.registry);
-        let entries = entries
-            .into_iter()
-            .flat_map(|(entry, role)| pieces.take(entry, role));
-        for (entry, role) in entries {
+        let entries = entries.into_iter();
+        let entries = entries.flat_map(|(entry, role)| pieces.take(entry, role));
+        let wanted = history.unwrap_or(usize::MAX);
+        let (entries, left_out) = newest(entries.collect(), wanted, has_artifacts, quota);
+        let (mut messages, mut why) = (Vec::new(), None);
+        let mut artifacts: Vec<Artifact> = Vec::new();
+        for (entry, role, is_shown) in entries {
             if record.why == Some(entry.position) {
                 why = Some(self.message(record, &entry, role, quota).await);
             }
             match role {
-                FrameRole::Client | FrameRole::Agent if left_out > 0 => left_out -= 1,
+                _ if !is_shown => {}
                 FrameRole::Client | FrameRole::Agent => {
                     messages.push(self.message(record, &entry, role, quota).await);
                 }
-                FrameRole::Piece | FrameRole::Answer if has_artifacts => {
+                FrameRole::Piece | FrameRole::Answer => {
                     let artifact = self.artifact(&entry, role, quota).await;
                     let same = |known: &&mut Artifact| known.artifact_id == artifact.artifact_id;
                     match artifacts.iter_mut().find(same) {
@@ -70,8 +71,12 @@ impl Renderer {
                         None => artifacts.push(artifact),
                     }
                 }
-                _ => {}
+                FrameRole::Failure | FrameRole::Cancel => {}
             }
+        }
+        for artifact in &mut artifacts {
+            let agent = stream_of(&artifact.artifact_id);
+            artifact.metadata = agent.and_then(|agent| left_out.of_stream(agent));
         }
         Ok(Task {
             id: record.id.clone(),
@@ -79,7 +84,7 @@ impl Renderer {
             status: status(record, why),
             artifacts: (!artifacts.is_empty()).then_some(artifacts),
             history: (!messages.is_empty()).then_some(messages),
-            metadata: None,
+            metadata: left_out.of_task(self.most),
         })
     }
 
@@ -89,7 +94,7 @@ impl Renderer {
         record: &TaskRecord,
         entry: &Entry,
         role: FrameRole,
-        quota: &mut ValueQuota,
+        quota: &mut AnswerQuota,
     ) -> Message {
         let role = if role == FrameRole::Client {
             Role::User
@@ -105,7 +110,7 @@ impl Renderer {
     }
 
     /// Returns a piece of a stream, or the answer, as an artifact.
-    async fn artifact(&self, entry: &Entry, role: FrameRole, quota: &mut ValueQuota) -> Artifact {
+    async fn artifact(&self, entry: &Entry, role: FrameRole, quota: &mut AnswerQuota) -> Artifact {
         let (artifact_id, name, parts) = match (role, TaskFrame::read(&entry.text)) {
             (FrameRole::Piece, Ok(frame)) => (
                 format!("{STREAM}{}", frame.agent()),
@@ -139,7 +144,7 @@ impl Renderer {
         entry: &Entry,
         role: FrameRole,
         appends: bool,
-        quota: &mut ValueQuota,
+        quota: &mut AnswerQuota,
     ) -> TaskArtifactUpdateEvent {
         let is_last = role == FrameRole::Answer
             || TaskFrame::read(&entry.text).is_ok_and(|piece| piece.is_final());
@@ -159,7 +164,7 @@ impl Renderer {
         record: &TaskRecord,
         entry: &Entry,
         role: FrameRole,
-        quota: &mut ValueQuota,
+        quota: &mut AnswerQuota,
     ) -> TaskStatusUpdateEvent {
         let explains = matches!(role, FrameRole::Failure | FrameRole::Agent);
         let why = if explains {
@@ -177,7 +182,7 @@ impl Renderer {
 
     /// Returns a frame as parts: the frame, and its text if it is a message of a
     /// conversation or a failure.
-    async fn parts(&self, text: &str, quota: &mut ValueQuota) -> Vec<Part> {
+    async fn parts(&self, text: &str, quota: &mut AnswerQuota) -> Vec<Part> {
         let whole = self.whole(text, quota).await;
         let mut parts = vec![frame_part(&whole)];
         if let Some(words) = self.words(&whole) {
@@ -187,7 +192,7 @@ impl Renderer {
     }
 
     /// Returns a frame with values instead of references.
-    async fn whole<'t>(&self, text: &'t str, quota: &mut ValueQuota) -> Cow<'t, str> {
+    async fn whole<'t>(&self, text: &'t str, quota: &mut AnswerQuota) -> Cow<'t, str> {
         with_values(text, &self.log, &self.registry, quota).await
     }
 

@@ -1,13 +1,15 @@
 //! The routes of A2A: JSON-RPC over HTTP, and the cards of agents.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use a2a::{A2AError, JsonRpcId, JsonRpcRequest, JsonRpcResponse, StreamResponse};
-use accp_client::{Agents, Error, Principal};
+use accp_client::{Agents, Busy, Error, Principal};
+use accp_frame::ErrorCode;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequestParts, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -42,7 +44,7 @@ struct App<A> {
 pub fn router<A: Agents>(config: Config, agents: A) -> Router {
     let limit = DefaultBodyLimit::max(config.body);
     let app = App {
-        pool: AgentPool::new(agents, config.idle),
+        pool: AgentPool::new(agents, &config),
         config,
     };
     Router::new()
@@ -76,10 +78,11 @@ async fn show<A: Agents>(State(app): State<Arc<App<A>>>, For(who): For) -> Respo
 async fn call<A: Agents>(
     State(app): State<Arc<App<A>>>,
     For(who): For,
+    uri: Uri,
     headers: HeaderMap,
     body: Bytes,
 ) -> Response {
-    let request = match read(&headers, &body) {
+    let request = match read(&headers, &uri, &body) {
         Ok(request) => request,
         Err((id, error)) => return failed(id, &error),
     };
@@ -90,7 +93,7 @@ async fn call<A: Agents>(
     };
     let frames = call.frames().saturating_sub(1);
     if !who.takes(u32::try_from(frames).unwrap_or(u32::MAX)) {
-        return (StatusCode::TOO_MANY_REQUESTS, failed(id, &fault::of_rate())).into_response();
+        return Refused(too_many_frames()).response(id);
     }
     let slot = app.pool.slot(&who);
     match call.answer(&slot, app.config.wait).await {
@@ -105,18 +108,22 @@ async fn call<A: Agents>(
 }
 
 /// Reads a call.
-fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, A2AError)> {
+fn read(
+    headers: &HeaderMap,
+    uri: &Uri,
+    body: &[u8],
+) -> Result<JsonRpcRequest, (JsonRpcId, A2AError)> {
     let value: Value = serde_json::from_slice(body)
         .map_err(|error| (JsonRpcId::Null, A2AError::parse_error(error.to_string())))?;
+    if !value.is_object() {
+        let text =
+            "expected one call, as an object; a list of calls is not taken: send each by itself";
+        return Err((JsonRpcId::Null, A2AError::invalid_request(text)));
+    }
     let id = value.get("id").cloned().map(serde_json::from_value);
     let id: JsonRpcId = id.and_then(Result::ok).unwrap_or(JsonRpcId::Null);
-    let version = headers.get(a2a::SVC_PARAM_VERSION);
-    // A request without a version counts as a request in the version of this hub.
-    let version = version.map(|version| version.to_str().unwrap_or("?").trim());
-    if let Some(other) = version.filter(|version| !version.is_empty() && !is_known(version)) {
-        let error = A2AError::version_not_supported(other);
-        let message = format!("{error}; expected A2A-Version: {}", a2a::VERSION);
-        return Err((id, A2AError { message, ..error }));
+    if let Err(error) = check_version(headers, uri) {
+        return Err((id, error));
     }
     let call: Result<JsonRpcRequest, _> = serde_json::from_value(value);
     match call {
@@ -129,6 +136,38 @@ fn read(headers: &HeaderMap, body: &[u8]) -> Result<JsonRpcRequest, (JsonRpcId, 
     }
 }
 
+/// Checks the version of A2A that a request names in a header, or in its query. A request that names no version, or
+/// an empty one, speaks 0.3 (A2A 1.0, section 3.6.2).
+fn check_version(headers: &HeaderMap, uri: &Uri) -> Result<(), A2AError> {
+    let header = headers.get(a2a::SVC_PARAM_VERSION);
+    let header = header.map(|version| version.to_str().unwrap_or("?").trim());
+    let mut pairs = uri.query().unwrap_or_default().split('&');
+    let in_query = || {
+        pairs.find_map(|pair| {
+            let (name, version) = pair.split_once('=')?;
+            let is_version = name.eq_ignore_ascii_case(a2a::SVC_PARAM_VERSION);
+            is_version.then_some(version)
+        })
+    };
+    let named = header.filter(|version| !version.is_empty());
+    let named = named.or_else(in_query);
+    let named = named.filter(|version| !version.is_empty());
+    let expected = match named {
+        Some(version) if is_known(version) => return Ok(()),
+        Some(_) => format!("expected A2A-Version: {}", a2a::VERSION),
+        None => format!(
+            "a request without a version speaks {UNNAMED}: send the header A2A-Version: {}",
+            a2a::VERSION
+        ),
+    };
+    let error = A2AError::version_not_supported(named.unwrap_or(UNNAMED));
+    let message = format!("{error}; {expected}");
+    Err(A2AError { message, ..error })
+}
+
+/// The version of A2A that a request without a version speaks.
+const UNNAMED: &str = "0.3";
+
 /// Returns whether a version is 1.0, with or without a patch number.
 fn is_known(version: &str) -> bool {
     let rest = version.strip_prefix(a2a::VERSION);
@@ -136,7 +175,7 @@ fn is_known(version: &str) -> bool {
 }
 
 fn failed(id: JsonRpcId, error: &A2AError) -> Response {
-    Json(JsonRpcResponse::error(id, error.to_jsonrpc_error())).into_response()
+    Json(JsonRpcResponse::error(id, fault::to_json_rpc(error))).into_response()
 }
 
 /// Returns the updates of a task as events. They end with an error when the server ends before the task.
@@ -165,7 +204,7 @@ fn event_stream(
         };
         let answer = match next.and_then(|update| to_value(&update)) {
             Ok(result) => JsonRpcResponse::success(id.clone(), result),
-            Err(error) => JsonRpcResponse::error(id.clone(), error.to_jsonrpc_error()),
+            Err(error) => JsonRpcResponse::error(id.clone(), fault::to_json_rpc(&error)),
         };
         let event = Event::default().json_data(&answer);
         Some((event, (id, None, updates, who)))
@@ -174,22 +213,37 @@ fn event_stream(
     events.into_response()
 }
 
+/// Makes the error for a message with more frames than its agent may send now.
+fn too_many_frames() -> Error {
+    Error::Busy(Box::new(Busy {
+        code: ErrorCode::TIMEOUT,
+        expected: "fewer frames a second, or a message in parts".to_owned(),
+        again: Duration::from_secs(1),
+        is_limit: true,
+    }))
+}
+
 /// The reason why a caller gets no agent.
 struct Refused(Error);
 
 impl Refused {
     fn response(&self, id: JsonRpcId) -> Response {
-        let status = match &self.0 {
-            Error::Denied(..) => StatusCode::FORBIDDEN,
-            Error::Name(..) => StatusCode::NOT_FOUND,
+        let (status, error) = match &self.0 {
+            Error::Denied(..) => (StatusCode::FORBIDDEN, fault::of_caller(&self.0)),
+            Error::Name(..) => (StatusCode::NOT_FOUND, fault::of_caller(&self.0)),
             // The session refuses to let the agent join.
-            Error::Input(_) => StatusCode::BAD_REQUEST,
-            _ => StatusCode::SERVICE_UNAVAILABLE,
+            Error::Input(_) => (StatusCode::BAD_REQUEST, fault::of_caller(&self.0)),
+            Error::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, fault::of_agent(&self.0)),
+            Error::Busy(busy) if busy.is_limit => {
+                (StatusCode::TOO_MANY_REQUESTS, fault::of_agent(&self.0))
+            }
+            _ => (StatusCode::SERVICE_UNAVAILABLE, fault::of_agent(&self.0)),
         };
-        let error = match status {
-            StatusCode::SERVICE_UNAVAILABLE => fault::of_agent(&self.0),
-            _ => fault::of_caller(&self.0),
-        };
-        (status, failed(id, &error)).into_response()
+        let mut response = (status, failed(id, &error)).into_response();
+        if let Error::Busy(busy) = &self.0 {
+            let seconds = HeaderValue::from(busy.seconds());
+            response.headers_mut().insert(header::RETRY_AFTER, seconds);
+        }
+        response
     }
 }

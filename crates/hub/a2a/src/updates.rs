@@ -6,7 +6,7 @@ use a2a::{StreamResponse, TaskState};
 use accp_client::{Error, Frames};
 use accp_session::Entry;
 
-use crate::expand::ValueQuota;
+use crate::expand::AnswerQuota;
 use crate::frame::TaskFrame;
 use crate::render::Renderer;
 use crate::stream::StreamOrder;
@@ -93,7 +93,7 @@ impl TaskUpdates {
                 return Ok(None);
             };
             let (renderer, record) = (&self.renderer, &self.record);
-            let mut quota = ValueQuota::for_answer();
+            let mut quota = AnswerQuota::new(renderer.most);
             let status = if role == FrameRole::Agent || record.state != before {
                 Some(
                     renderer

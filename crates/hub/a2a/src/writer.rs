@@ -48,8 +48,9 @@ impl<A: Agents> TaskWriter<'_, A> {
         &self,
         message: ClientMessage,
     ) -> Result<(Task, TaskUpdates), Failure> {
+        let history = message.history;
         let (reader, record) = self.take(message).await?;
-        reader.watch(record).await
+        reader.watch(record, history).await
     }
 
     /// Cancels the chain of a task.

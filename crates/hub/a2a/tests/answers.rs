@@ -221,6 +221,100 @@ async fn calls_that_cannot_be_answered_get_the_error_of_a2a() {
         "{answer}"
     );
 }
+
+/// A request that names no version speaks 0.3 (A2A 1.0, section 3.6.2), and this agent does not.
+#[tokio::test]
+async fn a_call_names_its_version_in_a_header_or_in_its_address() {
+    let server = TestServer::open("lunch").await;
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "ListTasks", "params": {}});
+    let answer = async |header: Option<&str>, query: &str| {
+        let url = format!("{}{query}", server.url);
+        support::post_body(&url, header, call.to_string()).await
+    };
+    for (header, query) in [
+        (Some("1.0"), ""),
+        (Some("1.0.1"), ""),
+        (None, "?A2A-Version=1.0"),
+        (Some(""), "?x=y&a2a-version=1.0"),
+    ] {
+        let answer = answer(header, query).await;
+        assert_eq!(
+            answer["result"]["totalSize"], 0,
+            "{header:?} {query}: {answer}"
+        );
+    }
+    for (header, query, expected) in [
+        (
+            None,
+            "",
+            "version not supported: 0.3; a request without a version speaks 0.3: send the header A2A-Version: 1.0",
+        ),
+        (
+            Some(""),
+            "?A2A-Version=",
+            "version not supported: 0.3; a request without a version speaks 0.3: send the header A2A-Version: 1.0",
+        ),
+        (
+            Some("0.3"),
+            "?A2A-Version=1.0",
+            "version not supported: 0.3; expected A2A-Version: 1.0",
+        ),
+        (
+            Some("1.1"),
+            "",
+            "version not supported: 1.1; expected A2A-Version: 1.0",
+        ),
+        (
+            None,
+            "?A2A-Version=2.0",
+            "version not supported: 2.0; expected A2A-Version: 1.0",
+        ),
+    ] {
+        let answer = answer(header, query).await;
+        let code = a2a::error_code::VERSION_NOT_SUPPORTED;
+        assert_eq!(
+            answer["error"]["code"], code,
+            "{header:?} {query}: {answer}"
+        );
+        assert_eq!(answer["error"]["message"], expected, "{header:?} {query}");
+        assert_eq!(answer["id"], 7, "{answer}");
+    }
+}
+
+#[tokio::test]
+async fn fields_without_names_are_refused_in_their_place() {
+    let server = TestServer::open("lunch").await;
+    let message = json!({"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "hello"}]});
+    for (method, params, place) in [
+        ("GetTask", json!(["c0"]), "params"),
+        ("ListTasks", json!([]), "params"),
+        ("SendMessage", json!([message]), "params"),
+        ("SendMessage", json!({"message": ["m"]}), "message"),
+        (
+            "SendMessage",
+            json!({"message": message, "configuration": [["text/plain"]]}),
+            "configuration",
+        ),
+    ] {
+        let answer = server.raw(method, &params).await;
+        let error = &answer["error"];
+        let code = a2a::error_code::INVALID_PARAMS;
+        assert_eq!(error["code"], code, "{method} {params}: {answer}");
+        let violation = &error["data"][0]["fieldViolations"][0];
+        assert_eq!(violation["field"], place, "{method} {params}: {answer}");
+        let expected = "expected an object, whose fields have names";
+        assert_eq!(violation["description"], expected, "{answer}");
+    }
+    // A list of calls is not a call, and neither are the fields of a call without their names.
+    let call = json!({"jsonrpc": "2.0", "id": 7, "method": "ListTasks"});
+    for body in [json!([call]), json!(["2.0", 7, "ListTasks", {}])] {
+        let answer = support::post_body(&server.url, Some("1.0"), body.to_string()).await;
+        let code = a2a::error_code::INVALID_REQUEST;
+        assert_eq!(answer["error"]["code"], code, "{answer}");
+        assert!(answer["id"].is_null(), "{answer}");
+    }
+}
+
 #[tokio::test]
 async fn a_card_says_what_the_session_takes_and_where() {
     let server = TestServer::open("lunch").await;

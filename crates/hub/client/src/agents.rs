@@ -150,13 +150,12 @@ impl fmt::Debug for Principal {
 /// A server opens an agent when a client comes to an agent that is not open, because nobody has used the agent
 /// yet, the agent was idle, or it has ended. The server has decided before who may speak as which agent: this
 /// trait only opens agents.
-/// only opens agents.
 pub trait Agents: Send + Sync + 'static {
     /// Opens an agent of a session.
     ///
     /// # Errors
-    /// [`Error::Denied`] and [`Error::Name`] say that there is no such agent or session for the client. All other
-    /// errors say that the agent cannot be reached now.
+    /// [`Error::Denied`] and [`Error::Name`] say that there is no such agent or session for the client.
+    /// [`Error::Busy`] says when the client may try again. All other errors say that the agent cannot be reached now.
     fn agent(&self, who: &Principal) -> impl Future<Output = Result<Agent, Error>> + Send;
 
     /// Returns the registry of a session, for a caller who only reads. The default opens the agent. Implement

@@ -1,5 +1,6 @@
 //! Errors of agents, by who is at fault.
 
+use std::fmt;
 use std::time::Duration;
 
 use accp_frame::{
@@ -43,6 +44,9 @@ pub enum Error {
     /// The hub at this address does not let the agent in, for this reason.
     #[error("the hub at {0} refuses the agent: {1}")]
     Denied(String, String),
+    /// The hub does not take this now. Nothing has changed: the same call may work later.
+    #[error("{0}")]
+    Busy(Box<Busy>),
     /// The hub does not go on with an agent that was in its session, for this reason: the hub has another log than
     /// the agent, because its store is new or an older copy, or it does not take the registry of the agent any
     /// more. The agent has ended. Connect it again, with an empty store.
@@ -89,6 +93,7 @@ impl Error {
             Self::Input(error) => Some(error.code()),
             Self::Refused(error) => Some(error.code),
             Self::Removed(error) => Some(error.code),
+            Self::Busy(busy) => Some(busy.code),
             Self::Failed(failure) => failure.code(),
             Self::Answer(_, error) => Some(error.code()),
             Self::Reference(_, error) => Some(error.code()),
@@ -157,6 +162,40 @@ impl Error {
     /// The side has ended, and the reason is no longer known.
     pub(crate) fn ended() -> Self {
         Self::Ended("its task is over".to_owned())
+    }
+}
+
+/// The reason why a hub does not take something now: the caller has used up a limit, the store is away, or the hub
+/// ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Busy {
+    /// The code of the draft (section 3.6).
+    pub code: ErrorCode,
+    /// What the hub expects, as in `fewer new sessions a minute`.
+    pub expected: String,
+    /// The time after which the caller may try again.
+    pub again: Duration,
+    /// Whether the caller has used up a limit. If not, the hub itself cannot go on now.
+    pub is_limit: bool,
+}
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (code, expected) = (self.code, &self.expected);
+        let seconds = self.seconds();
+        let unit = if seconds == 1 { "second" } else { "seconds" };
+        write!(
+            f,
+            "{code}: expected {expected}; try again in {seconds} {unit}"
+        )
+    }
+}
+
+impl Busy {
+    /// Returns the time after which the caller may try again, in whole seconds: at least one.
+    pub fn seconds(&self) -> u64 {
+        let more = u64::from(self.again.subsec_nanos() > 0);
+        self.again.as_secs().saturating_add(more).max(1)
     }
 }
 

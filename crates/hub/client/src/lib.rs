@@ -61,7 +61,7 @@ pub use agents::{Agents, Meter, Principal, TrustPath, address_part};
 pub use ask::Ask;
 pub use connect::{Connect, REMOVED, REPLACED};
 pub use context::{Cx, Replied};
-pub use error::{Error, Failure};
+pub use error::{Busy, Error, Failure};
 pub use frames::Frames;
 pub use hub::Hub;
 pub use link::Link;

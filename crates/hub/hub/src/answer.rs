@@ -157,9 +157,11 @@ impl Refused {
         }
     }
 
-    pub(crate) fn too_many_sessions() -> Self {
+    /// The caller may begin a session after this time.
+    pub(crate) fn too_many_sessions(wait: Duration) -> Self {
         Self {
             expected: "fewer new sessions a minute".to_owned(),
+            again: Some(wait.as_secs() + 1),
             ..Self::too_many()
         }
     }

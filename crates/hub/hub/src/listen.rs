@@ -8,11 +8,11 @@ use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use accp_client::{Agent, Hub, Principal};
+use accp_client::{Agent, Busy, Hub, Principal};
 use accp_frame::Registry;
 use axum::Router;
 use axum::extract::Request;
-use axum::http::{HeaderMap, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::IntoResponse;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -70,7 +70,7 @@ impl accp_client::Agents for Agents {
         let hub = sessions
             .get(who.session(), false, Some(who.counted_as()))
             .await;
-        let hub = hub.map_err(|refused| denied(who.session(), refused))?;
+        let hub = hub.map_err(|why| refused(who.session(), why))?;
         let agent = hub.agent(who.agent())?;
         // If the agent may not join, this error gives the reason.
         agent.joined().await?;
@@ -80,25 +80,34 @@ impl accp_client::Agents for Agents {
     /// A session that has not begun has the registry of the hub. This does not begin it.
     async fn registry(&self, who: &Principal) -> Result<Arc<Registry>, accp_client::Error> {
         let registry = self.app.sessions.registry(who.session()).await;
-        registry.map_err(|refused| denied(who.session(), refused))
+        registry.map_err(|why| refused(who.session(), why))
     }
 
     async fn has_begun(&self, who: &Principal) -> Result<bool, accp_client::Error> {
         let begun = self.app.sessions.has_begun(who.session()).await;
-        begun.map_err(|refused| denied(who.session(), refused))
+        begun.map_err(|why| refused(who.session(), why))
     }
 
     async fn hub(&self, who: &Principal) -> Result<Option<Hub>, accp_client::Error> {
         let hub = self.app.sessions.get(who.session(), false, None).await;
-        hub.map(Some)
-            .map_err(|refused| denied(who.session(), refused))
+        hub.map(Some).map_err(|why| refused(who.session(), why))
     }
 }
 
-fn denied(session: &str, refused: Refused) -> accp_client::Error {
-    if refused.status.is_server_error() || refused.again.is_some() {
-        // The hub is at fault, or the caller may try again. Neither is a denial.
-        return accp_client::Error::Ended(format!("{session}: expected {}", refused.expected));
+/// Returns the error of an agent that cannot be opened, because the hub has refused its session.
+fn refused(session: &str, refused: Refused) -> accp_client::Error {
+    if let Some(seconds) = refused.again {
+        return accp_client::Error::Busy(Box::new(Busy {
+            code: refused.code,
+            expected: refused.expected,
+            again: Duration::from_secs(seconds),
+            is_limit: refused.status == StatusCode::TOO_MANY_REQUESTS,
+        }));
+    }
+    if refused.status.is_server_error() {
+        // The caller cannot mend this, and neither can time.
+        let why = format!("{session}: expected {}", refused.expected);
+        return accp_client::Error::Damaged(why);
     }
     accp_client::Error::Denied(session.to_owned(), refused.expected)
 }

@@ -37,6 +37,12 @@ impl Rate {
         self.take(caller, amount, false).is_zero()
     }
 
+    /// Takes an amount, or nothing if that is over the rate: then this returns after which time there is room for it.
+    pub(crate) fn try_take(&self, caller: &str, amount: f64) -> Result<(), Duration> {
+        let wait = self.take(caller, amount, false);
+        if wait.is_zero() { Ok(()) } else { Err(wait) }
+    }
+
     /// Takes an amount, and waits while it is over the rate.
     pub(crate) async fn wait(&self, caller: &str, amount: f64) {
         let wait = self.take(caller, amount, true);

@@ -26,6 +26,10 @@ use crate::rates::Rate;
 use leases::Leases;
 use store::SharedStore;
 
+/// What a session that begins has to be called.
+const LOST_NAMES: &str =
+    "a session with another name than `.` and `..`, which an address would lose";
+
 /// The sessions of a hub, on a store that they share.
 pub struct Sessions {
     store: SharedStore,
@@ -340,9 +344,13 @@ impl Sessions {
         if !self.is_stored(session).await? {
             let by = by.filter(|_| self.creates);
             let by = by.ok_or_else(Refused::unknown_session)?;
-            if !self.begins.allows(by, 1.0) {
-                return Err(Refused::too_many_sessions());
+            if matches!(session, "." | "..") {
+                // A client of HTTP resolves these parts of a path, so no address leads to such a session. One that
+                // an earlier version began goes on.
+                return Err(Refused::invalid(LOST_NAMES));
             }
+            let taken = self.begins.try_take(by, 1.0);
+            taken.map_err(Refused::too_many_sessions)?;
         }
         if let Some(leases) = &self.leases {
             let taken = leases.take(&self.store, &self.side(session)).await;

@@ -2,10 +2,15 @@
 
 #![allow(elided_lifetimes_in_paths, reason = "as a program writes it")]
 
+use std::sync::Arc;
+
 use crate::common::{TestHub, frame};
 use accp_client::Agent;
 use accp_hub::Config;
 use accp_runtime::profiles::{ScheduleDone, ScheduleReq};
+use accp_runtime::session::{Options, Rules, Scope};
+use accp_runtime::{AgentId, Registry};
+use accp_store::{Committer, MemoryStore};
 use reqwest::StatusCode;
 
 #[tokio::test]
@@ -380,4 +385,44 @@ async fn the_file_of_a_hub_names_the_address_where_it_listens() {
     let second = accp_hub::Sessions::in_file(&config, &file).expect_err("the first has it");
     let address = format!("at {};", server.address());
     assert!(second.to_string().contains(&address), "{second}");
+}
+
+/// No address leads to a session that is called like a step in a path. Sessions that an earlier version began under these
+/// names go on.
+#[tokio::test]
+async fn no_session_begins_under_a_name_that_addresses_lose() {
+    let committer = Committer::inline(MemoryStore::new());
+    let name = AgentId::new("hub").expect("a name");
+    let options = Options::new("..", name, Arc::new(Registry::standard()));
+    let rules = Rules {
+        scope: Scope::Sender,
+        ..Rules::default()
+    };
+    let before = accp_client::Hub::open_on(&committer, options, rules).await;
+    let before = before.expect("a session");
+    let cook = before.agent("cook").expect("an agent");
+    cook.joined().await.expect("it joins");
+    drop((cook, before));
+    let hub = TestHub::on(Config::default(), move || Ok(committer.clone())).await;
+    for (session, expected) in [
+        (".", StatusCode::BAD_REQUEST),
+        ("..", StatusCode::OK),
+        ("...", StatusCode::OK),
+    ] {
+        let url = hub.url(&format!("/accp/v1/frames?session={session}"));
+        let plan = frame("@dev>req:plan{}", "abc101000001", 1, "ttl:600");
+        let posted = hub
+            .http
+            .post(url)
+            .header("content-type", "application/accp");
+        let answer = posted.body(plan).send().await.expect("an answer");
+        let (status, body) = (answer.status(), answer.text().await.expect("text"));
+        assert_eq!(status, expected, "{session}: {body}");
+        let names = body.contains("another_name_than");
+        assert_eq!(names, expected != StatusCode::OK, "{session}: {body}");
+    }
+    let listed = hub.http.get(hub.url("/accp/v1/sessions")).send().await;
+    let listed = listed.expect("an answer").text().await.expect("text");
+    assert!(!listed.contains("\".\""), "{listed}");
+    hub.stop().await;
 }

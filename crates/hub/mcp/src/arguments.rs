@@ -25,10 +25,9 @@ impl OutgoingFrame {
     ) -> Result<Self, Fault> {
         let mut draft = match text(args, "frame")? {
             Some(frame) => {
-                if let Some(key) = ["intent", "operation", "params"]
-                    .into_iter()
-                    .find(|key| args.contains_key(*key))
-                {
+                let mut parts = ["intent", "operation", "params", "schema"].into_iter();
+                let is_given = |key: &&str| args.get(*key).is_some_and(|part| !part.is_null());
+                if let Some(key) = parts.find(is_given) {
                     let what = format!("`frame` and `{key}` say the same thing twice; give one");
                     return Err(Fault::argument(what));
                 }

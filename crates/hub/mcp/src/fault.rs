@@ -1,7 +1,14 @@
-//! Errors of tool calls for the model: what is wrong, and what to do about it.
+//! Errors of tool calls for the model, and of other requests for its client: what is wrong, and what to do about it.
 
 use accp_client::Error;
 use accp_frame::{DecodeError, EncodeError, ErrorCode};
+use accp_session::ReadError;
+use rmcp::ErrorData;
+use rmcp::model::ErrorCode as RpcCode;
+use serde_json::json;
+
+/// The number of an error for a request that works later. JSON-RPC leaves this number to servers.
+const LATER: RpcCode = RpcCode(-32000);
 
 /// The reason why a tool has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,14 +90,17 @@ impl From<Error> for Fault {
             Error::Cancelled => {
                 "the frame is not in the session, and its chain is over; begin another one if it is still needed"
             }
+            Error::Reference(_, ReadError::Unavailable) => "read it again later",
             Error::Reference(..) => {
                 "take a reference from the context (`p7`, `cold.k101_1`), or find it with accp_query"
             }
+            Error::Busy(_) => "nothing was sent; call again after that time",
             Error::Ended(_) => "call again: the agent is opened anew if it can be",
             _ => "tell the user",
         };
-        let code = match error {
-            Error::Cancelled => ErrorCode::POLICY_DENIED,
+        let code = match &error {
+            Error::Cancelled | Error::Denied(..) => ErrorCode::POLICY_DENIED,
+            Error::Name(_, why) => why.code(),
             _ => error.code().unwrap_or(ErrorCode::INTERNAL_ERROR),
         };
         let stands = matches!(error, Error::Pending(_) | Error::Timeout(_));
@@ -99,6 +109,29 @@ impl From<Error> for Fault {
             ..Self::new(code, without_code(&error.to_string(), code), cure)
         }
     }
+}
+
+/// Makes the error for a request that cannot be served: the caller gets no agent, or its agent has ended. Its data has
+/// the code of the draft and what to do, and the seconds after which the request may work if the hub has said so.
+pub(crate) fn unserved(error: &Error) -> ErrorData {
+    let number = match error {
+        Error::Busy(_) | Error::Reference(_, ReadError::Unavailable) => LATER,
+        Error::Denied(..) | Error::Name(..) | Error::Input(_) => RpcCode::INVALID_REQUEST,
+        _ => RpcCode::INTERNAL_ERROR,
+    };
+    let Fault { code, cure, .. } = Fault::from(error.clone());
+    let mut data = json!({ "code": code.to_string(), "cure": cure });
+    if let Error::Busy(busy) = error {
+        data["retryAfter"] = busy.seconds().into();
+    }
+    ErrorData::new(number, error.to_string(), Some(data))
+}
+
+/// Makes the error for a request whose caller has no right any more.
+pub(crate) fn over(why: String) -> ErrorData {
+    let Fault { code, cure, .. } = Fault::over(String::new());
+    let data = json!({ "code": code.to_string(), "cure": cure });
+    ErrorData::new(RpcCode::INVALID_REQUEST, why, Some(data))
 }
 
 /// Removes the code from a text, because the result shows the code before the text.

@@ -146,6 +146,7 @@ impl<A: Agents> Service<A> {
                 Kind::Other => {}
             }
         }
+        let given = body.clone();
         let exact = match std::str::from_utf8(&body).map(exact_numbers) {
             Ok(Cow::Owned(exact)) => Some(Bytes::from(exact)),
             // The body needs no change, or it is invalid. The parser of rmcp reports an invalid
@@ -155,9 +156,14 @@ impl<A: Agents> Service<A> {
         let body = exact.unwrap_or(body);
         // The new body may have another length than the header says.
         head.headers.remove(CONTENT_LENGTH);
-        service
-            .handle(Request::from_parts(head, Full::new(body)))
-            .await
+        let is_json = is_json(&head.headers);
+        let request = Request::from_parts(head, Full::new(body));
+        let answer = service.handle(request).await;
+        // rmcp gives this status to a body that it cannot read, too, and says little about the body.
+        if is_json && answer.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return wrong(&initialize::unreadable(&given));
+        }
+        answer
     }
 
     async fn answer<B>(&self, request: Request<B>) -> Response<BoxBody<bytes::Bytes, Infallible>>
@@ -205,7 +211,16 @@ impl<A: Agents> Service<A> {
     }
 }
 
-/// Answers an `initialize` request that lacks something.
+/// Returns whether headers say that the body is JSON.
+fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok());
+    let essence = kind.and_then(|kind| kind.split(';').next());
+    essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}
+
+/// Answers a request whose body is wrong.
 fn wrong(error: &JsonRpcError) -> Response<BoxBody<bytes::Bytes, Infallible>> {
     let text = serde_json::to_string(error).unwrap_or_default();
     let mut response = Response::new(Full::from(text).boxed());

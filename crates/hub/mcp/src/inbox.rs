@@ -15,6 +15,8 @@ const MAX_BYTES: usize = 256 << 10;
 /// How many pieces of streams may wait for earlier pieces. Each of them keeps a handler running, and an agent
 /// runs 64 handlers at a time.
 const MAX_HELD: usize = 32;
+/// How many answers to questions of the model are kept.
+const ANSWERS: usize = 8;
 /// How many entries of the log are searched for earlier pieces of a stream.
 const EARLIER: u64 = 1024;
 
@@ -119,6 +121,9 @@ fn ended(agent: &Agent) -> impl Future<Output = ()> + use<> {
 pub(crate) struct Inbox {
     pub(crate) agent: Agent,
     frames: Mutex<FrameQueues>,
+    /// The last answers that calls have returned, the oldest first. The client of such a call may have been away, and
+    /// rmcp does not keep its result.
+    answers: Mutex<VecDeque<Inbound>>,
     /// Held while new frames are sorted.
     sorting: Turn<()>,
     news: Notify,
@@ -132,6 +137,7 @@ impl Inbox {
         let inbox = Arc::new(Self {
             agent,
             frames: Mutex::default(),
+            answers: Mutex::default(),
             sorting: Turn::default(),
             news: Notify::new(),
         });
@@ -340,6 +346,24 @@ impl Inbox {
             frames.open.insert(inbound.position(), pending);
         }
         opened
+    }
+
+    /// Keeps an answer that a call returns, for a client that did not get the result.
+    pub(crate) fn keep_answer(&self, answer: Inbound) {
+        let mut answers = self.answers();
+        if answers.len() == ANSWERS {
+            answers.pop_front();
+        }
+        answers.push_back(answer);
+    }
+
+    /// Returns the last answers that calls have returned, the oldest first.
+    pub(crate) fn last_answers(&self) -> Vec<Inbound> {
+        self.answers().iter().cloned().collect()
+    }
+
+    fn answers(&self) -> MutexGuard<'_, VecDeque<Inbound>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the open frames, with whether they want an answer.

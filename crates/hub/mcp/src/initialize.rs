@@ -1,5 +1,6 @@
-//! The `initialize` request. rmcp treats an invalid `initialize` as some other request, and does not say what is
-//! wrong. So this module checks `initialize` first.
+//! The `initialize` request, and bodies that are no message. rmcp treats an invalid `initialize` as some other request,
+//! and does not say what is wrong. So this module checks `initialize` first, and says what is wrong with a body that
+//! rmcp cannot read.
 
 use std::io::Cursor;
 
@@ -49,6 +50,29 @@ pub(crate) fn kind(body: &[u8]) -> Kind {
         Ok(()) => Kind::Begins,
         Err(error) => Kind::Wrong(JsonRpcError::new(id, error)),
     }
+}
+
+/// Returns the error for a body that rmcp cannot read as a message.
+pub(crate) fn unreadable(body: &[u8]) -> JsonRpcError {
+    let (id, error) = match serde_json::from_slice(body) {
+        Err(error) => {
+            let text = format!("expected a message of JSON-RPC as JSON: {error}");
+            (None, ErrorData::parse_error(text, None))
+        }
+        Ok(Json::Array(_)) => {
+            let text = "expected one message of JSON-RPC, as an object; a list of messages (a batch) is not taken: \
+                        send each by itself";
+            (None, ErrorData::invalid_request(text, None))
+        }
+        Ok(message) => {
+            let text = "expected a message of JSON-RPC, as an object: `jsonrpc` is \"2.0\", and a request has an \
+                        `id` that is a string or a whole number, a `method`, and the `params` of this method";
+            let id = message.get("id").cloned();
+            let id = id.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+            (id, ErrorData::invalid_request(text, None))
+        }
+    };
+    JsonRpcError::new(id, error)
 }
 
 /// Checks the params of `initialize`, and names the field that is wrong.

@@ -8,6 +8,8 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use tokio::sync::watch;
 
+use crate::fault;
+
 /// A request of MCP. Its context holds the principal. So the principal counts as in use until the request
 /// has been served, even if the client has left.
 #[derive(Clone, Copy)]
@@ -73,7 +75,7 @@ impl<'r> Request<'r> {
     ) -> Result<T, ErrorData> {
         tokio::select! {
             biased;
-            why = self.over() => Err(ErrorData::internal_error(why, None)),
+            why = self.over() => Err(fault::over(why)),
             () = self.given_up() => Err(given_up()),
             served = work => served,
         }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use accp_client::address_part;
 use accp_context::Digest;
-use accp_session::{Reference, Session};
+use accp_session::{ReadError, Reference, Session};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 
 use crate::connection::Connection;
@@ -20,13 +20,15 @@ const REGISTRY: &str = "accp://registry";
 pub(crate) enum Missing {
     /// There is no resource of this name.
     Unknown(String),
-    /// The agent has ended.
+    /// The agent has ended, or a value has not come in time.
     Agent(accp_client::Error),
 }
 
 impl From<accp_client::Error> for Missing {
     fn from(error: accp_client::Error) -> Self {
         match error {
+            // The value is there, and only its bytes have not come yet.
+            accp_client::Error::Reference(_, ReadError::Unavailable) => Self::Agent(error),
             accp_client::Error::Reference(..) => Self::Unknown(error.to_string()),
             other => Self::Agent(other),
         }

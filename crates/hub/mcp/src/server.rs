@@ -15,6 +15,7 @@ use rmcp::service::{RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
 use crate::connection::Connection;
+use crate::fault::{over, unserved};
 use crate::request::{Request, given_up};
 use crate::resources::Address;
 use crate::subscriptions::{Subscriptions, listen};
@@ -40,9 +41,9 @@ impl Server {
             .connection
             .inbox()
             .await
-            .map_err(|error| ended(&error))?;
+            .map_err(|error| unserved(&error))?;
         let text = instructions::write(&inbox).await;
-        let text = text.map_err(|error| ended(&error))?;
+        let text = text.map_err(|error| unserved(&error))?;
         Ok(self.get_info().with_instructions(text))
     }
 
@@ -52,15 +53,10 @@ impl Server {
     }
 }
 
-/// Makes the error for a request that cannot be served, because the agent has ended.
-fn ended(error: &accp_client::Error) -> ErrorData {
-    ErrorData::internal_error(error.to_string(), None)
-}
-
 fn missing(error: resources::Missing) -> ErrorData {
     match error {
         resources::Missing::Unknown(text) => ErrorData::resource_not_found(text, None),
-        resources::Missing::Agent(error) => ended(&error),
+        resources::Missing::Agent(error) => unserved(&error),
     }
 }
 
@@ -180,7 +176,7 @@ impl ServerHandler for Server {
             .subscriptions
             .add(&self.connection, request.uri, peer, who);
         asked
-            .serve(async { subscribed.await.map_err(|error| ended(&error)) })
+            .serve(async { subscribed.await.map_err(|error| unserved(&error)) })
             .await
     }
 
@@ -210,10 +206,10 @@ impl ServerHandler for Server {
         let asked = Request::of(context.request_context());
         tokio::select! {
             biased;
-            why = asked.over() => Err(ErrorData::internal_error(why, None)),
+            why = asked.over() => Err(over(why)),
             () = asked.given_up() => Ok(()),
             () = asked.ends() => Ok(()),
-            heard = listen(&self.connection, &context) => heard.map_err(|error| ended(&error)),
+            heard = listen(&self.connection, &context) => heard.map_err(|error| unserved(&error)),
         }
     }
 }

@@ -53,13 +53,13 @@ pub(crate) fn all() -> Vec<Tool> {
          fields under full names, and `wants_answer`. Frames that want an answer stay open until you call \
          accp_reply or accp_done with their id; all others count as handled at your next accp_receive. \
          A request that names another agent does not come to you. Pieces of a stream come in \
-         their order. With `again` you see what you have open.",
+         their order. With `again` you see what you have open, and the last answers to your questions.",
         &json!({
             "limit": integer(1, MAX_FRAMES, "How many frames at most; 10 by default."),
             "timeout": integer(0, MAX_WAIT, "Seconds to wait if nothing is there; 0 by default."),
             "again": {
                 "type": "boolean",
-                "description": "True to see once more the frames that you have open, before new ones.",
+                "description": "True to see once more the frames that you have open, before new ones, and the last answers to accp_ask: use it if a result did not reach you.",
             },
         }),
         &[],

@@ -37,12 +37,16 @@ async fn hot_state_takes_the_tokens_that_its_budget_says() {
         let (_, context) = read(&dev, "accp://session/lunch/context").await;
         let asked = works(&dev, "accp_query", json!({ "about": "context" })).await;
         assert_eq!(asked["context"], context);
-        let state = context.split_once('\n').map_or("", |(_, state)| state);
+        let (first, state) = context.split_at(context.find('\n').unwrap() + 1);
         let used = budget["total"]["used"].as_u64().unwrap() as usize;
         assert!(
             bpe.count(state) <= used,
             "round {round}: {} tokens where the budget says {used}\n{context}\n{shown}",
             bpe.count(state)
         );
+        // The first line takes tokens, too, and the budget says how many.
+        assert_eq!(budget["first_line"], json!(bpe.count(first)), "{budget}");
+        let first = budget["first_line"].as_u64().unwrap() as usize;
+        assert!(bpe.count(&context) <= used + first, "{context}");
     }
 }

@@ -24,6 +24,10 @@ async fn serve() -> String {
 }
 
 async fn post(at: &str, body: &Json, version: Option<&str>) -> (u16, String) {
+    send(at, body.to_string(), version).await
+}
+
+async fn send(at: &str, body: String, version: Option<&str>) -> (u16, String) {
     let tls = accp_client::tls_settings(None).unwrap();
     let tls = rustls::ClientConfig::clone(&tls);
     let client = reqwest::Client::builder().tls_backend_preconfigured(tls);
@@ -31,7 +35,7 @@ async fn post(at: &str, body: &Json, version: Option<&str>) -> (u16, String) {
     request = request
         .header("accept", "application/json, text/event-stream")
         .header("content-type", "application/json")
-        .body(body.to_string());
+        .body(body);
     if let Some(version) = version {
         request = request.header("mcp-protocol-version", version);
     }
@@ -192,6 +196,37 @@ async fn what_is_wrong_with_the_beginning_is_named() {
         let error: Json = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{field}: {text}"));
         assert_eq!(error["error"]["code"], -32600, "{field}: {text}");
         assert!(text.contains(&format!("`{field}`")), "{field}: {text}");
+    }
+}
+
+/// A body that is no message has the status of a wrong request, and an error that says what is wrong.
+#[tokio::test]
+async fn a_body_that_is_no_message_is_a_wrong_request() {
+    let at = serve().await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    for (body, code, says) in [
+        ("{".to_owned(), -32700, "at line 1 column 1"),
+        (String::new(), -32700, "as JSON"),
+        (format!("[{ping}]"), -32600, "a batch"),
+        ("[]".to_owned(), -32600, "a batch"),
+        ("\"ping\"".to_owned(), -32600, "as an object"),
+        (
+            json!({ "jsonrpc": "1.0", "id": 1, "method": "ping" }).to_string(),
+            -32600,
+            "\"2.0\"",
+        ),
+        (
+            json!({ "id": 1, "method": "ping" }).to_string(),
+            -32600,
+            "\"2.0\"",
+        ),
+    ] {
+        let (status, text) = send(&at, body.clone(), None).await;
+        assert_eq!(status, 400, "{body}: {text}");
+        let answer: Json = serde_json::from_str(&text).unwrap_or_else(|_| panic!("{body}: {text}"));
+        assert_eq!(answer["error"]["code"], code, "{body}: {text}");
+        let message = answer["error"]["message"].as_str().unwrap();
+        assert!(message.contains(says), "{body}: {message}");
     }
 }
 

@@ -242,9 +242,15 @@ async fn errors_say_the_code_and_the_cure() {
             "accp_reply",
             json!({ "id": "p9", "intent": "done", "operation": "schedule" }),
         ),
+        (
+            "accp_send",
+            json!({ "frame": "@dev>req:plan{a:1}", "schema": "TA" }),
+        ),
         ("accp_done", json!({ "ids": ["first"] })),
+        ("accp_done", json!({ "ids": [] })),
         ("accp_query", json!({})),
         ("accp_query", json!({ "about": "weather" })),
+        ("accp_query", json!({ "about": "state", "limit": 3 })),
         ("accp_expand", json!({ "reference": "cold.k9_9" })),
         ("accp_expand", json!({ "reference": "yesterday" })),
     ];
@@ -294,8 +300,16 @@ async fn errors_say_the_code_and_the_cure() {
     E2001: p9 is not open; no frame is open
     What to do: a frame is open from accp_receive to its one reply; use accp_send to say more.
 
+    accp_send {"frame":"@dev>req:plan{a:1}","schema":"TA"}
+    E4003: `frame` and `schema` say the same thing twice; give one
+    What to do: call the tool again with arguments that fit its input schema.
+
     accp_done {"ids":["first"]}
     E4003: `first` is not the id of a frame, such as p12
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_done {"ids":[]}
+    E4003: `ids` is not a list of ids of frames
     What to do: call the tool again with arguments that fit its input schema.
 
     accp_query {}
@@ -304,6 +318,10 @@ async fn errors_say_the_code_and_the_cure() {
 
     accp_query {"about":"weather"}
     E4003: `about` is state, budget, context or members, not `weather`
+    What to do: call the tool again with arguments that fit its input schema.
+
+    accp_query {"about":"state","limit":3}
+    E4003: `limit` is for `words`; leave it out with `about`
     What to do: call the tool again with arguments that fit its input schema.
 
     accp_expand {"reference":"cold.k9_9"}

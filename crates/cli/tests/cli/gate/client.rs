@@ -143,12 +143,7 @@ impl Client {
     /// Calls a method of A2A.
     pub(super) fn a2a(&self, path: &str, method: &str, params: &Json) -> Answer {
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        self.ask(
-            "POST",
-            path,
-            &[("content-type", "application/json")],
-            &call.to_string(),
-        )
+        self.ask("POST", path, &A2A, &call.to_string())
     }
 }
 
@@ -156,6 +151,9 @@ pub(super) const MCP: [(&str, &str); 2] = [
     ("content-type", "application/json"),
     ("accept", "application/json, text/event-stream"),
 ];
+
+pub(super) const A2A: [(&str, &str); 2] =
+    [("content-type", "application/json"), ("a2a-version", "1.0")];
 
 /// A message of A2A, with one text.
 pub(super) fn message(id: &str, text: &str) -> Json {

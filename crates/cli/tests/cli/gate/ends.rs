@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::super::hub::{Running, run};
 use super::client::Open;
-use super::{COOK, Client, DEV, MCP, TestHub, frame, message};
+use super::{A2A, COOK, Client, DEV, MCP, TestHub, frame, message};
 
 /// Fills the log of the session `lunch` with more bytes than the buffers of two sockets hold.
 fn fill(client: &Client) {
@@ -82,8 +82,7 @@ fn requests_that_wait_are_answered_when_their_hub_ends() {
     let mut listens = client.open("GET", path, &headers, b"");
     listens.until("200 OK");
     let sends = call("SendMessage", &message("m1", "three"));
-    let headers = [("content-type", "application/json")];
-    let task = client.open("POST", "/a2a/lunch/guest", &headers, sends.as_bytes());
+    let task = client.open("POST", "/a2a/lunch/guest", &A2A, sends.as_bytes());
     let url = hub.url.clone();
     let asks = std::thread::spawn(move || {
         let question = "@guide>req:plan{goal:four}";

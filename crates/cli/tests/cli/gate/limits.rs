@@ -170,6 +170,51 @@ fn new_sessions_are_counted_for_each_token() {
     assert_eq!(cook.post_frame(&other).status, 200);
 }
 
+/// Each protocol tells the limit as what it is, with its code and the time after which a session may begin.
+#[test]
+fn the_limit_on_new_sessions_is_told_as_a_limit() {
+    let any = [("secret-1", "dev", "*")];
+    let hub = TestHub::with("[limits]\nsessions_per_minute = 1\n", &any);
+    let dev = Client::new(&hub.url, Some("secret-1"));
+    let post = |session: &str| {
+        let session = format!("sid:{session}");
+        dev.post_frame(&frame("@dev>req:plan{}", "abc101000001", 1, &session))
+    };
+    let seconds = |told: Option<&str>| told.and_then(|told| told.parse::<u64>().ok());
+    let is_time = |told: Option<u64>| told.is_some_and(|told| (2..=61).contains(&told));
+    assert_eq!(post("first").status, 200);
+    let posted = post("second");
+    assert_eq!(posted.status, 429, "{posted:?}");
+    assert!(is_time(seconds(posted.header("retry-after"))), "{posted:?}");
+
+    let told = dev.a2a("/a2a/second/dev", "SendMessage", &message("m", "hello"));
+    assert_eq!(told.status, 429, "{told:?}");
+    assert!(is_time(seconds(told.header("retry-after"))), "{told:?}");
+    let answer: serde_json::Value = serde_json::from_str(&told.body).unwrap();
+    let error = &answer["error"];
+    assert_eq!(error["code"], -32000, "{told:?}");
+    let words = error["message"].as_str().unwrap();
+    let begins = "E3001: expected fewer new sessions a minute; try again in ";
+    assert!(words.starts_with(begins), "{told:?}");
+    assert!(error["data"][0]["retryDelay"].is_string(), "{told:?}");
+    let info = &error["data"][1];
+    assert_eq!(info["reason"], "RATE_LIMITED", "{told:?}");
+    assert_eq!(info["metadata"]["code"], "E3001", "{told:?}");
+    let again = seconds(info["metadata"]["retryAfter"].as_str());
+    assert!(is_time(again), "{told:?}");
+
+    let begun = dev.initialize("/mcp/second/dev").body;
+    let lines = begun.lines().filter_map(|line| line.strip_prefix("data: "));
+    let mut answers = lines.filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let is_error = |answer: &serde_json::Value| answer["error"].is_object();
+    let answer = answers.find(is_error).unwrap_or_else(|| panic!("{begun}"));
+    let error = &answer["error"];
+    assert_eq!(error["code"], -32000, "{begun}");
+    assert_eq!(error["data"]["code"], "E3001", "{begun}");
+    assert!(is_time(error["data"]["retryAfter"].as_u64()), "{begun}");
+    assert!(error["data"]["cure"].is_string(), "{begun}");
+}
+
 #[test]
 fn agents_of_a_session_are_counted_for_all_protocols() {
     let hub = TestHub::with("[limits]\nagents = 3\n", &[]);

@@ -131,6 +131,39 @@ fn a_call_that_its_client_has_left_counts_as_open() {
     until(200, || dev.get("/accp/v1/sessions/lunch/state"));
 }
 
+/// A client that was away when its question was answered gets the answer from `accp_receive`.
+#[test]
+fn an_answer_whose_client_was_away_is_given_again() {
+    let hub = TestHub::start("--memory");
+    let client = hub.client();
+    assert_eq!(client.post_frame(&plan("cook", "x", 1)).status, 200);
+    let session = client.begin(PLACE);
+    let asks = json!({ "intent": "req", "operation": "plan", "params": { "goal": "soup" }, "timeout": 60 });
+    let mut asked = open_tool(&client, &session, 7, "accp_ask", &asks);
+    asked.until("200 OK");
+    let frames = "/accp/v1/sessions/lunch/frames";
+    let mut log = client.open("GET", &format!("{frames}?follow=true"), &[], b"");
+    log.until("goal:soup");
+    drop(asked);
+    let frames = client.get(frames).body;
+    let asked = frames.lines().find(|line| line.contains("goal:soup"));
+    let chain = asked.unwrap().split("mid:").nth(1).unwrap();
+    let chain = chain.split([',', ']']).next().unwrap();
+    let done = frame(
+        "@cook>done:plan{dish:soup_with_rye}",
+        "abc101000002",
+        2,
+        &format!("sid:lunch,cid:{chain}"),
+    );
+    assert_eq!(client.post_frame(&done).status, 200);
+    let call = tool("accp_receive", &json!({ "again": true }));
+    let receive = || client.mcp(PLACE, Some(&session), "tools/call", &call).body;
+    let told = (0..10_000).map(|_| receive());
+    let mut told = told.filter(|told| told.contains("soup_with_rye"));
+    let told = told.next().expect("the answer comes again");
+    assert!(told.contains("\"answers\":[{"), "{told}");
+}
+
 #[test]
 fn nothing_is_sent_for_a_question_whose_right_is_over() {
     let hub = TestHub::with("", &[DEV, COOK, GUEST]);

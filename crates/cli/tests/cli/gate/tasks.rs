@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::client::{Answer, Client, Open, message};
+use super::client::{A2A, Answer, Client, Open, message};
 use super::stored::content;
 use super::{COOK, DEV, GUEST, TestHub, frame, write_tokens};
 
@@ -36,11 +36,9 @@ fn task(answer: &Answer) -> String {
 /// Calls a method of A2A, and leaves its answer open.
 fn call(client: &Client, path: &str, method: &str, params: &Json) -> Open {
     let call = json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
-    let json_ = [
-        ("content-type", "application/json"),
-        ("connection", "close"),
-    ];
-    client.open("POST", path, &json_, call.to_string().as_bytes())
+    let mut headers = A2A.to_vec();
+    headers.push(("connection", "close"));
+    client.open("POST", path, &headers, call.to_string().as_bytes())
 }
 
 /// Returns the log of a session.

@@ -4,7 +4,7 @@ use a2a::{A2AError, ListTasksRequest, ListTasksResponse, TaskState};
 use chrono::{DateTime, Utc};
 
 use super::TaskReader;
-use crate::expand::ValueQuota;
+use crate::expand::AnswerQuota;
 use crate::fault::{self, Failure};
 use crate::render::time;
 use crate::task::TaskRecord;
@@ -87,7 +87,7 @@ impl TaskReader {
         let last = page.last().filter(|_| has_more);
         let next_page_token = last.map(|task| task.last.to_string()).unwrap_or_default();
         let (history, has_artifacts) = (Some(filter.history), filter.has_artifacts);
-        let mut quota = ValueQuota::for_answer();
+        let mut quota = AnswerQuota::new(self.renderer.most);
         let mut tasks = Vec::with_capacity(page.len());
         for record in &page {
             let task = self

@@ -34,8 +34,8 @@ struct Artifact {
 /// How the parts that have come change an artifact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
-    /// The parts are the whole artifact so far, as a task shows it.
-    Whole,
+    /// The parts are the whole artifact so far, as a task shows it, but for this many parts before them.
+    Whole(usize),
     /// The parts replace all earlier parts.
     First,
     /// The parts follow the earlier parts. True if no more parts follow.
@@ -66,9 +66,10 @@ impl ReceivedArtifacts {
             return Vec::new();
         };
         let parts = match change {
-            Change::Whole => {
-                let new = parts.get(artifact.seen..).unwrap_or_default();
-                artifact.seen += new.len();
+            Change::Whole(left_out) => {
+                let known = artifact.seen.saturating_sub(left_out);
+                let new = parts.get(known..).unwrap_or_default();
+                artifact.seen = artifact.seen.max(left_out).saturating_add(new.len());
                 new
             }
             Change::First => {
@@ -78,7 +79,7 @@ impl ReceivedArtifacts {
                 parts
             }
             Change::More(_) => {
-                artifact.seen += parts.len();
+                artifact.seen = artifact.seen.saturating_add(parts.len());
                 parts
             }
         };
@@ -256,7 +257,14 @@ mod tests {
         let again = received(&[
             ("a", &["so"], Change::First),
             ("a", &["u"], Change::More(false)),
-            ("a", &["so", "u", "p"], Change::Whole),
+            ("a", &["so", "u", "p"], Change::Whole(0)),
+        ]);
+        assert_eq!(again, ("soup".to_owned(), 3));
+        // A task without its first part shows the third part in the second place.
+        let again = received(&[
+            ("a", &["so"], Change::First),
+            ("a", &["u"], Change::More(false)),
+            ("a", &["u", "p"], Change::Whole(1)),
         ]);
         assert_eq!(again, ("soup".to_owned(), 3));
         let replaced = received(&[

@@ -4,7 +4,7 @@ use a2a::{AgentCard, Message, Part, Role};
 use accp_client::Agent;
 use accp_frame::Registry;
 
-use crate::expand::{ValueQuota, with_values};
+use crate::expand::{AnswerQuota, with_values};
 use crate::frame::{ACCP, TEXT, TO, TaskFrame};
 use crate::log::Log;
 use crate::render::{chat_text, frame_part};
@@ -19,7 +19,7 @@ pub(super) async fn message(
     registry: &Registry,
 ) -> Message {
     let log = Log::Agent(agent.clone());
-    let whole = with_values(text, &log, registry, &mut ValueQuota::for_answer()).await;
+    let whole = with_values(text, &log, registry, &mut AnswerQuota::new(usize::MAX)).await;
     let takes_frames = card.default_input_modes.iter().any(|mode| {
         let mode = mode.split(';').next().unwrap_or_default();
         mode.trim().eq_ignore_ascii_case(ACCP)

@@ -16,6 +16,8 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::left_out::LEFT_OUT;
+
 use super::RemoteError;
 use super::artifacts::{Change, ReceivedArtifacts, failure, words};
 use super::client::{RpcClient, Updates};
@@ -220,9 +222,11 @@ impl RemoteTask<'_> {
                 self.task.send_replace(Some(task.id));
                 for artifact in task.artifacts.iter().flatten() {
                     let (id, parts) = (&artifact.artifact_id, &artifact.parts);
-                    let pieces = self
-                        .received
-                        .take(id, parts, Change::Whole, &agent, registry);
+                    let left_out = artifact.metadata.as_ref();
+                    let left_out = left_out.and_then(|told| told.get(LEFT_OUT)?.as_u64());
+                    let left_out = left_out.and_then(|parts| usize::try_from(parts).ok());
+                    let change = Change::Whole(left_out.unwrap_or_default());
+                    let pieces = self.received.take(id, parts, change, &agent, registry);
                     self.send(pieces).await?;
                 }
                 self.take_status(&task.status).await

@@ -55,13 +55,24 @@ impl TestServer {
     }
 
     pub async fn open_on(committer: Committer, session: &str) -> Self {
+        Self::open_with(committer, session, |_| {}).await
+    }
+
+    /// Opens a session with a router that has these settings.
+    pub async fn open_with(
+        committer: Committer,
+        session: &str,
+        set: impl FnOnce(&mut Config),
+    ) -> Self {
         let hub = opened(&committer, session).await;
         let guest = hub.agent("guest").expect("an agent");
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let base = format!("http://{}/a2a", listener.local_addr().expect("an address"));
         let current = Arc::new(Mutex::new(guest.clone()));
         let only = OneAgent(session.to_owned(), Arc::clone(&current));
-        let routes = router(Config::new(&base), only);
+        let mut config = Config::new(&base);
+        set(&mut config);
+        let routes = router(config, only);
         let app = axum::Router::new().nest_service("/a2a", TrustPath::new(routes));
         let server = tokio::spawn(async move {
             axum::serve(listener, app).await.expect("it serves");
@@ -218,6 +229,17 @@ async fn post(url: &str, method: &str, params: &impl Serialize) -> reqwest::Resp
 /// Calls a method of the agent at this URL, and returns its answer as it came.
 pub async fn call(url: &str, method: &str, params: &impl Serialize) -> Value {
     let answer = post(url, method, params).await;
+    let text = answer.text().await.expect("a body");
+    serde_json::from_str(&text).expect("JSON")
+}
+
+/// Posts a body as it is, and returns its answer as it came.
+pub async fn post_body(url: &str, version: Option<&str>, body: String) -> Value {
+    let mut request = client().post(url);
+    if let Some(version) = version {
+        request = request.header("a2a-version", version);
+    }
+    let answer = request.body(body).send().await.expect("an answer");
     let text = answer.text().await.expect("a body");
     serde_json::from_str(&text).expect("JSON")
 }

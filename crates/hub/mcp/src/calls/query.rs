@@ -1,6 +1,7 @@
 //! Tools that only read: `accp_query` and `accp_expand`.
 
 use accp_client::Error;
+use accp_context::view::PRIMER;
 use accp_frame::Value;
 use accp_session::{ReadError, Reference, Session};
 use rmcp::model::JsonObject;
@@ -22,6 +23,9 @@ pub(crate) async fn query(connection: &Connection, args: &JsonObject) -> Result<
             let limit = number(args, "limit", MAX_FRAMES)?.unwrap_or(MATCHES).max(1);
             search(connection, words, usize::try_from(limit).unwrap_or(1)).await
         }
+        (None, Some(_)) if args.get("limit").is_some_and(|limit| !limit.is_null()) => Err(
+            Fault::argument("`limit` is for `words`; leave it out with `about`"),
+        ),
         (None, Some(about)) => look(connection, about).await,
         _ => Err(Fault::argument("give either `words` or `about`")),
     }
@@ -82,10 +86,11 @@ fn budget(session: &Session) -> Answer {
     let budget = session.budget();
     let part = |used: u32, allowed: u32| json!({ "used": used, "allowed": allowed });
     let is_counted = session.state().tokenizer().is_some();
-    let note = if is_counted {
-        ""
-    } else {
-        " (this session counts no tokens)"
+    let first_line = first_line(session);
+    let note = match first_line {
+        _ if !is_counted => " (this session counts no tokens)".to_owned(),
+        Some(tokens) => format!("; the first line of the context takes {tokens} more"),
+        None => String::new(),
     };
     Answer {
         text: format!("{budget}{note}"),
@@ -93,9 +98,18 @@ fn budget(session: &Session) -> Answer {
             "hot": part(budget.hot.used, budget.hot.allowed),
             "warm": part(budget.warm.used, budget.warm.allowed),
             "total": part(budget.total.used, budget.total.allowed),
+            "first_line": first_line,
             "counted": is_counted,
         }),
     }
+}
+
+/// Returns the tokens of the line that explains the context, which stands before hot and warm state. The budget of the
+/// draft is for these two. `None` if this side counts no tokens, or the context has no such line yet.
+fn first_line(session: &Session) -> Option<usize> {
+    let counter = session.options().counter.as_ref()?;
+    let has_line = session.context().starts_with(PRIMER);
+    has_line.then(|| counter.count(PRIMER))
 }
 
 fn context(session: &Session) -> Answer {

@@ -68,11 +68,19 @@ pub(crate) async fn receive(
         .map(|(inbound, _)| render::id(inbound.position()))
         .collect();
     let waiting = inbox.waiting();
-    let text = summary(&shown, &open, &cancelled, (waiting, inbox.held()));
+    let mut text = summary(&shown, &open, &cancelled, (waiting, inbox.held()));
     let cancelled: Vec<String> = cancelled.into_iter().map(render::id).collect();
-    let json = json!({
+    let mut json = json!({
         "frames": shown, "open": open, "cancelled": cancelled, "waiting": waiting,
     });
+    if again {
+        let answers = last_answers(&inbox, &registry).await;
+        for answer in &answers {
+            text.push_str("\nAn answer to a question of yours, once more: ");
+            text.push_str(&render::words(answer));
+        }
+        json["answers"] = answers.into();
+    }
     Ok(Answer { text, json })
 }
 
@@ -87,6 +95,16 @@ async fn rendered(inbox: &Inbox, registry: &Registry, frames: &[(Inbound, bool)]
             frame["again"] = true.into();
         }
         shown.push(frame);
+    }
+    shown
+}
+
+/// Returns the last answers to questions of this model as JSON.
+async fn last_answers(inbox: &Inbox, registry: &Registry) -> Vec<Json> {
+    let mut renderer = FrameRenderer::of(&inbox.agent);
+    let mut shown = Vec::new();
+    for answer in inbox.last_answers() {
+        shown.push(renderer.frame(registry, &answer).await);
     }
     shown
 }
@@ -226,7 +244,8 @@ pub(crate) async fn reply(connection: &Connection, args: &JsonObject) -> Result<
 
 pub(crate) async fn done(connection: &Connection, args: &JsonObject) -> Result<Answer, Fault> {
     let wrong = || Fault::argument("`ids` is not a list of ids of frames");
-    let ids = args.get("ids").and_then(Json::as_array).ok_or_else(wrong)?;
+    let ids = args.get("ids").and_then(Json::as_array);
+    let ids = ids.filter(|ids| !ids.is_empty()).ok_or_else(wrong)?;
     let mut open = Vec::new();
     for id in ids {
         let id = id.as_str().ok_or_else(wrong)?;

@@ -130,6 +130,7 @@ pub(crate) async fn ask(
         .frame(&registry, &inbound)
         .await;
     inbox.release_stream(&inbound).await;
+    inbox.keep_answer(inbound);
     let mut json = json!({ "sent": written });
     let place = match if_ready(accepted).await {
         Some(Ok(accepted)) => place(&accepted, &mut json),
