@@ -34,6 +34,8 @@ use crate::weave::{Next, Weave};
 const MOST: usize = 32 << 20;
 /// The most bytes of an error of the provider that the client sees as an event.
 const ERROR: usize = 64 << 10;
+/// The most characters of such an error in the ledger.
+const FAULT: usize = 1_000;
 /// How long the gateway goes on to read an answer whose turn is over, so that the connection can be used again.
 const REST: Duration = Duration::from_secs(1);
 
@@ -468,7 +470,8 @@ impl Way {
             Err(fault) => Json::from(fault),
         };
         self.expanding.record.breaks();
-        self.expanding.record.entry.fault = Some(format!("a later turn failed: {error}"));
+        let said: String = error.to_string().chars().take(FAULT).collect();
+        self.expanding.record.entry.fault = Some(format!("a later turn failed: {said}"));
         seen.extend(self.weave.error(&error));
         self.is_over = true;
         seen.into()

@@ -283,6 +283,13 @@ impl Ledger {
         Ok(())
     }
 
+    /// Returns whether the ledger has parts of prompts.
+    pub(crate) fn has_parts(&self) -> Result<bool> {
+        let any = "SELECT EXISTS (SELECT 1 FROM branch) OR EXISTS (SELECT 1 FROM aside)";
+        let connection = self.connection();
+        Ok(connection.query_row(any, [], |row| row.get(0))?)
+    }
+
     /// Returns a text of a session in the form for the ledger: sealed, if there is a key.
     pub(crate) fn sealed(&self, session: &str, text: &str) -> Result<String> {
         match &self.seal {
