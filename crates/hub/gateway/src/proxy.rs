@@ -29,6 +29,9 @@ use crate::{answer, origin, tunnel};
 /// The header that names the session of an answer.
 const SESSION: HeaderName = HeaderName::from_static("x-accp-session");
 
+/// The most bytes that are reserved for a body before it comes.
+const FIRST: usize = 1 << 20;
+
 /// A body that was read whole, or one that is too long: the part that was read, and the rest.
 enum Taken {
     Whole(Bytes),
@@ -205,7 +208,8 @@ async fn take(body: Body, headers: &HeaderMap, most: usize) -> Result<Taken, axu
     if length.is_some_and(|length| length > most) {
         return Ok(Taken::Long(Bytes::new(), rest));
     }
-    let mut taken = Vec::with_capacity(length.unwrap_or(0));
+    // A client that says a length need not send as much.
+    let mut taken = Vec::with_capacity(length.unwrap_or(0).min(FIRST));
     while let Some(piece) = rest.next().await {
         taken.extend_from_slice(&piece?);
         if taken.len() > most {
