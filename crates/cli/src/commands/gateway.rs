@@ -56,7 +56,8 @@ struct ServeArgs {
     /// The share of the sessions that stay unchanged, from 0 to 1, so that bills can be compared
     #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
     holdout: f64,
-    /// How much of a request the ledger keeps: `cold` keeps the forms of results, `none` keeps numbers alone
+    /// How much of a request the ledger keeps: `cold` keeps what was sent in the place of something else, such as forms of results
+    /// and summaries of what has left, `none` keeps numbers alone
     #[arg(long, default_value = "cold")]
     keep: Keep,
     /// Seal parts of prompts in the ledger under the key in this file, of at least 32 random bytes

@@ -185,3 +185,33 @@ fn compress_warns_of_what_check_refuses() {
     mended.stderr_has("message 1: mended id-form");
     folder.run("context check", &mended.stdout).code_is(0);
 }
+
+#[test]
+fn a_call_in_flight_is_told_and_kept() {
+    let folder = Folder::with(&[]);
+    let call = |id: &str| json!({ "id": id, "type": "function", "function": { "name": "stock", "arguments": "{}" } });
+    let chat = json!([
+        { "role": "user", "content": "Rye? Spelt?" },
+        { "role": "assistant", "content": null, "tool_calls": [call("c1"), call("c2")] },
+        { "role": "tool", "tool_call_id": "c1", "content": "4" }]);
+    let anthropic = json!({ "model": "claude-x", "max_tokens": 9, "messages": [
+        { "role": "user", "content": "Spelt?" },
+        { "role": "assistant", "content": [{ "type": "tool_use", "id": "c2", "name": "stock", "input": {} }] }] });
+    let responses = json!([
+        { "role": "user", "content": "Spelt?" },
+        { "type": "function_call", "call_id": "c2", "name": "stock", "arguments": "{}" }]);
+    for list in [chat, anthropic, responses] {
+        let list = list.to_string();
+        let told = "message 1: the call `c2` of `stock` is in flight";
+        let run = folder.run("context check", &list);
+        run.code_is(0);
+        run.stderr_has(told);
+        let run = folder.run("context repair", &list);
+        run.code_is(0);
+        run.stderr_has(told);
+        assert_eq!(run.stdout.trim_end(), list);
+    }
+    let whole = json!([{ "role": "user", "content": "Rye?" }]).to_string();
+    let run = folder.run("context check", &whole);
+    assert_eq!(run.stderr, "");
+}

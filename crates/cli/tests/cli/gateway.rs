@@ -321,3 +321,16 @@ fn settings_that_do_not_fit_are_refused_with_a_cure() {
         assert!(run.stderr.contains(cure), "{args}: {}", run.stderr);
     }
 }
+
+#[test]
+fn a_ledger_that_cannot_be_written_is_named_with_a_cure() {
+    let folder = Folder::with(&[("file", "")]);
+    for ledger in ["missing/gateway.accp", "file/gateway.accp"] {
+        let line = format!("gateway --listen 127.0.0.1:0 --ledger {ledger}");
+        let run = accp(folder.0.path(), &line);
+        assert_ne!(run.code, Some(0), "{ledger}");
+        let error = format!("error: {ledger}: the ledger cannot be written (");
+        assert!(run.stderr.contains(&error), "{}", run.stderr);
+        assert!(run.stderr.contains("with --ledger"), "{}", run.stderr);
+    }
+}

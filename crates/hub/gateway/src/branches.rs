@@ -118,6 +118,7 @@ impl Branches {
         let mut session = Session {
             id: id.to_owned(),
             is_plain: kept.is_plain,
+            is_unkept: false,
             branches: Vec::new(),
             resting: HashMap::new(),
             highest: 0,
@@ -195,9 +196,12 @@ impl Branches {
     ) -> Result<Option<&'s mut Branch>, LedgerError> {
         let is_open = |branch: &Branch| branch.number == number;
         if !session.branches.iter().any(is_open) {
-            session.resting.retain(|_, resting| *resting != number);
-            if let Some((kept, written)) = self.ledger.branch(&session.id, number)? {
+            let found = self.ledger.branch(&session.id, number)?;
+            if found.is_some() {
                 self.make_room(session)?;
+            }
+            session.resting.retain(|_, resting| *resting != number);
+            if let Some((kept, written)) = found {
                 self.take_up(session, &kept, written, prices);
             }
         }

@@ -166,7 +166,8 @@ impl FromStr for Policy {
 pub enum Keep {
     /// Digests, numbers and names alone. A gateway that keeps nothing changes nothing: its policy has to be off or shadow.
     None,
-    /// Also the cheaper forms of results.
+    /// Also what a session needs to go on with the lists that it has sent: the forms of results, the turns that clients do
+    /// not see, and the messages that stand for those that have left, with words of persons and of agents.
     #[default]
     Cold,
 }

@@ -11,7 +11,6 @@ use accp_tokens::Bpe;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::Bytes;
-use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt as _, stream};
 use ring::digest;
 use serde_json::Value as Json;
@@ -26,12 +25,17 @@ use crate::record::Record;
 use crate::route::Route;
 use crate::send::{Sent, is_refused, send, told};
 use crate::state::App;
-use crate::tool::{self, Call, Shown, TURNS};
+use crate::tool::{self, Call, NAME, Shown, TURNS};
+use crate::unpack::{self, Pieces, Unpack};
 use crate::usage::Watch;
 use crate::weave::{Next, Weave};
 
-/// An answer with more bytes is passed on and not read.
-const MOST: u64 = 32 << 20;
+/// A whole answer with more bytes is passed on and not read.
+const MOST: usize = 32 << 20;
+/// The most bytes of an error of the provider that the client sees as an event.
+const ERROR: usize = 64 << 10;
+/// The most characters of such an error in the ledger.
+const FAULT: usize = 1_000;
 /// How long the gateway goes on to read an answer whose turn is over, so that the connection can be used again.
 const REST: Duration = Duration::from_secs(1);
 
@@ -132,6 +136,8 @@ pub(crate) enum Whole {
     Answer(Bytes),
     /// The bytes that came before the answer broke off, and the error.
     Broken(Bytes, io::Error),
+    /// The first bytes of an answer that is too long to be read, and the others.
+    Long(Bytes, Pieces),
     /// The provider has answered a later turn with an error, or not at all.
     Failed(Sent),
 }
@@ -154,7 +160,7 @@ impl Kind {
             let value = answer.headers().get(name)?;
             value.to_str().ok()
         };
-        let is_packed = text(header::CONTENT_ENCODING).is_some_and(|name| name != "identity");
+        let is_packed = Unpack::of(answer.headers()).is_none();
         let kind = text(header::CONTENT_TYPE).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         let is_json = kind.eq_ignore_ascii_case("application/json");
@@ -164,9 +170,40 @@ impl Kind {
             Some(Self::Stream)
         } else {
             let is_read = (is_json || kind.is_empty())
-                && answer.content_length().is_none_or(|length| length <= MOST);
+                && answer
+                    .content_length()
+                    .is_none_or(|length| length <= MOST as u64);
             is_read.then_some(Self::Whole)
         }
+    }
+}
+
+/// Returns why the gateway does not read an answer in which the model may call the tool; `None` if it is an error, or not
+/// packed.
+pub(crate) fn unread(answer: &reqwest::Response) -> Option<String> {
+    let packed = answer.headers().get(header::CONTENT_ENCODING)?;
+    let is_unread = answer.status() == 200 && Unpack::of(answer.headers()).is_none();
+    is_unread.then(|| {
+        format!(
+            "the provider has packed its answer ({packed:?}), although the request asked for none: the client sees calls of {NAME} in it"
+        )
+    })
+}
+
+/// Returns what a provider says that has answered a later turn with something else than a model's answer.
+async fn told_instead(answer: reqwest::Response) -> Json {
+    let status = answer.status();
+    let unread = unread(&answer);
+    let mut pieces = unpack::pieces(answer);
+    let mut body = Vec::new();
+    while body.len() <= ERROR
+        && let Some(Ok(piece)) = pieces.next().await
+    {
+        body.extend_from_slice(&piece);
+    }
+    match serde_json::from_slice(&body) {
+        Ok(told) if !status.is_success() => told,
+        _ => Json::from(unread.unwrap_or_else(|| format!("the provider answered {status}"))),
     }
 }
 
@@ -174,7 +211,7 @@ impl Kind {
 struct Way {
     expanding: Expanding,
     weave: Weave,
-    answer: BoxStream<'static, reqwest::Result<Bytes>>,
+    answer: Pieces,
     /// Whether the client has seen the end of the answer. Then the rest passes as it comes.
     is_closed: bool,
     is_over: bool,
@@ -194,13 +231,14 @@ impl Expanding {
 
     /// Returns the answer as the client sees it, event by event. `None` for a request without a list.
     pub(crate) fn stream(
-        self,
+        mut self,
         answer: reqwest::Response,
     ) -> Option<impl Stream<Item = io::Result<Bytes>> + use<>> {
+        self.record.watch = Some(Watch::unpacked(answer.headers()));
         let way = Way {
             weave: self.weave(Kind::Stream)?,
             expanding: self,
-            answer: answer.bytes_stream().boxed(),
+            answer: unpack::pieces(answer),
             is_closed: false,
             is_over: false,
             error: None,
@@ -217,17 +255,21 @@ impl Expanding {
             return (Whole::Failed(Ok(answer)), self.record);
         };
         loop {
-            self.record.watch = Some(Watch::new(answer.headers()));
-            let mut pieces = answer.bytes_stream();
+            self.record.watch = Some(Watch::unpacked(answer.headers()));
+            let mut pieces = unpack::pieces(answer);
             while let Some(piece) = pieces.next().await {
                 match piece {
                     Ok(piece) => self.feed(&mut weave, &piece),
                     Err(error) => {
                         self.record.breaks();
-                        let seen = weave.broken().into();
-                        return (Whole::Broken(seen, io::Error::other(error)), self.record);
+                        return (Whole::Broken(weave.broken().into(), error), self.record);
                     }
                 };
+                if weave.waiting() > MOST {
+                    let fault = format!("the answer has more than {MOST} bytes");
+                    self.record.entry.fault = Some(fault);
+                    return (Whole::Long(weave.broken().into(), pieces), self.record);
+                }
             }
             match weave.next() {
                 Next::Breaks => {
@@ -241,6 +283,8 @@ impl Expanding {
                 Next::Reads(calls) => match self.read_on(&mut weave, calls).await {
                     Ok(Ok(next)) if Kind::of(&next, false) == Some(Kind::Whole) => answer = next,
                     Ok(failed) => {
+                        let answer = failed.as_ref().ok();
+                        self.record.entry.fault = answer.and_then(unread);
                         let status = failed.as_ref().map(reqwest::Response::status);
                         if !is_refused(&failed) && !status.is_ok_and(|status| status.is_success()) {
                             self.record.breaks();
@@ -301,7 +345,8 @@ impl Expanding {
             self.reading = reading;
         }
         let body = plan.changed.ok_or("the next turn has no request")?;
-        Ok(send(&self.app, &self.parts, &self.url, Some(body.into())).await)
+        let place = (&self.parts, &*self.url);
+        Ok(send(&self.app, route, place, Some(body.into())).await)
     }
 
     /// Ends the answer, and keeps what the client does not see of it.
@@ -353,7 +398,7 @@ impl Way {
                         seen.into()
                     }
                 }
-                Some(Err(error)) => self.stopped(Some(io::Error::other(error))).await,
+                Some(Err(error)) => self.stopped(Some(error)).await,
                 None => self.stopped(None).await,
             };
             if !seen.is_empty() {
@@ -404,8 +449,8 @@ impl Way {
         let next = self.expanding.read_on(&mut self.weave, calls).await;
         let error = match next {
             Ok(Ok(next)) if Kind::of(&next, true) == Some(Kind::Stream) => {
-                self.expanding.record.watch = Some(Watch::new(next.headers()));
-                let next = next.bytes_stream().boxed();
+                self.expanding.record.watch = Some(Watch::unpacked(next.headers()));
+                let next = unpack::pieces(next);
                 let mut rest = std::mem::replace(&mut self.answer, next);
                 // A connection whose answer was read to its end can be used again.
                 tokio::spawn(tokio::time::timeout(REST, async move {
@@ -414,11 +459,8 @@ impl Way {
                 return seen.into();
             }
             Ok(Ok(other)) => {
-                let status = other.status();
-                self.expanding.record.entry.status = status.as_u16();
-                let told = other.bytes().await.unwrap_or_default();
-                let told = serde_json::from_slice(&told);
-                told.unwrap_or_else(|_| Json::from(format!("the provider answered {status}")))
+                self.expanding.record.entry.status = other.status().as_u16();
+                told_instead(other).await
             }
             Ok(Err(error)) => {
                 let provider = self.expanding.route.provider;
@@ -428,7 +470,8 @@ impl Way {
             Err(fault) => Json::from(fault),
         };
         self.expanding.record.breaks();
-        self.expanding.record.entry.fault = Some(format!("a later turn failed: {error}"));
+        let said: String = error.to_string().chars().take(FAULT).collect();
+        self.expanding.record.entry.fault = Some(format!("a later turn failed: {said}"));
         seen.extend(self.weave.error(&error));
         self.is_over = true;
         seen.into()

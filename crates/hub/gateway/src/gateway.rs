@@ -63,6 +63,11 @@ pub enum GatewayError {
         "with --keep none the policy has to be off or shadow, found {0}: what leaves a request could not come back after a restart"
     )]
     NothingKept(Policy),
+    /// Nothing may be kept, but the ledger has what earlier gateways have kept.
+    #[error(
+        "the ledger has parts of prompts from before, and --keep none promises that it has none: name another file with --ledger"
+    )]
+    PartsKept,
     /// A setting cannot be used.
     #[error("{0}")]
     Setting(String),
@@ -131,6 +136,9 @@ impl Gateway {
         });
         let key = key.transpose().map_err(GatewayError::Setting)?;
         ledger.unlock(key.as_deref())?;
+        if config.keep == Keep::None && ledger.has_parts()? {
+            return Err(GatewayError::PartsKept);
+        }
         let listener = TcpListener::bind(at).await;
         let listener = listener.map_err(|error| GatewayError::Address(at, error))?;
         let address = listener.local_addr().unwrap_or(at);

@@ -45,12 +45,14 @@ pub(crate) fn remove_of_connection(headers: &mut HeaderMap) {
     }
 }
 
-/// Removes the headers that are meant for the gateway alone, and asks for an answer that the gateway can read.
-pub(crate) fn prepare(headers: &mut HeaderMap) {
+/// Removes the headers that are meant for the gateway alone. If the gateway reads the answer (`is_read`), asks for one
+/// that it can read.
+pub(crate) fn prepare(headers: &mut HeaderMap, is_read: bool) {
     remove_of_connection(headers);
     headers.remove(header::HOST);
     headers.remove(SWITCH);
-    if let Some(accepted) = headers.get(header::ACCEPT_ENCODING) {
+    let accepted = headers.get(header::ACCEPT_ENCODING);
+    if let Some(accepted) = accepted.filter(|_| is_read) {
         let takes_gzip = accepted
             .to_str()
             .is_ok_and(|text| text.split(',').any(is_gzip));
@@ -141,15 +143,17 @@ mod tests {
             ("accept-encoding", "br, gzip, zstd"),
             ("anthropic-beta", "a,b"),
         ]);
-        prepare(&mut all);
-        let left: Vec<_> = all
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
-            .collect();
-        assert_eq!(
-            left,
-            [("accept-encoding", "gzip"), ("anthropic-beta", "a,b")]
-        );
+        for (is_read, encodings) in [(false, "br, gzip, zstd"), (true, "gzip")] {
+            prepare(&mut all, is_read);
+            let left: Vec<_> = all
+                .iter()
+                .map(|(name, value)| (name.as_str(), value.to_str().unwrap()))
+                .collect();
+            assert_eq!(
+                left,
+                [("accept-encoding", encodings), ("anthropic-beta", "a,b")]
+            );
+        }
     }
 
     #[test]

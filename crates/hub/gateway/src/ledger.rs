@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use accp_store::files;
 use ring::hmac;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 
 use crate::bill::Bill;
 use crate::seal::{self, Seal};
@@ -98,6 +98,11 @@ pub enum LedgerError {
     /// The file cannot be made or locked.
     #[error("the ledger: {0}")]
     Io(#[from] io::Error),
+    /// The file, or its folder, cannot be written.
+    #[error(
+        "the ledger cannot be written ({0}); name a file in a folder that this program may write, with --ledger"
+    )]
+    Unwritable(String),
     /// Parts of prompts are sealed, but the key is missing or wrong.
     #[error("{0}")]
     Key(String),
@@ -107,6 +112,35 @@ pub enum LedgerError {
 }
 
 pub(crate) type Result<T> = std::result::Result<T, LedgerError>;
+
+impl LedgerError {
+    /// Returns the error of a file that cannot be written as [`Unwritable`](Self::Unwritable), which says what helps.
+    fn with_cure(self) -> Self {
+        match self {
+            Self::Io(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::PermissionDenied
+                        | io::ErrorKind::ReadOnlyFilesystem
+                        | io::ErrorKind::NotFound
+                        | io::ErrorKind::NotADirectory
+                        | io::ErrorKind::IsADirectory
+                ) =>
+            {
+                Self::Unwritable(error.to_string())
+            }
+            Self::Sqlite(error)
+                if matches!(
+                    error.sqlite_error_code(),
+                    Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
+                ) =>
+            {
+                Self::Unwritable(error.to_string())
+            }
+            other => other,
+        }
+    }
+}
 
 /// The row of a request.
 #[derive(Debug, Clone, PartialEq)]
@@ -159,8 +193,12 @@ impl Ledger {
     /// # Errors
     /// If the file is not a ledger of this version, or cannot be written.
     pub fn open(file: impl AsRef<Path>) -> Result<Self> {
-        if is_file(file.as_ref()) {
-            files::create_private(file.as_ref())?;
+        Self::opened_file(file.as_ref()).map_err(LedgerError::with_cure)
+    }
+
+    fn opened_file(file: &Path) -> Result<Self> {
+        if is_file(file) {
+            files::create_private(file)?;
         }
         Self::with(Connection::open(file)?)
     }
@@ -171,6 +209,10 @@ impl Ledger {
     /// # Errors
     /// [`InUse`](LedgerError::InUse), and the errors of the system.
     pub(crate) fn lock(file: &Path) -> Result<Option<File>> {
+        Self::locked(file).map_err(LedgerError::with_cure)
+    }
+
+    fn locked(file: &Path) -> Result<Option<File>> {
         if !is_file(file) {
             return Ok(None);
         }
@@ -239,6 +281,13 @@ impl Ledger {
         }
         self.seal = Some(seal);
         Ok(())
+    }
+
+    /// Returns whether the ledger has parts of prompts.
+    pub(crate) fn has_parts(&self) -> Result<bool> {
+        let any = "SELECT EXISTS (SELECT 1 FROM branch) OR EXISTS (SELECT 1 FROM aside)";
+        let connection = self.connection();
+        Ok(connection.query_row(any, [], |row| row.get(0))?)
     }
 
     /// Returns a text of a session in the form for the ledger: sealed, if there is a key.

@@ -58,6 +58,7 @@ mod splice;
 mod state;
 mod tool;
 mod tunnel;
+mod unpack;
 mod usage;
 mod weave;
 

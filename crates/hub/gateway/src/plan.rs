@@ -135,6 +135,9 @@ impl Branches {
         }
         if session.is_plain {
             plan.policy = "plain";
+        }
+        let is_plain = session.is_plain || session.is_unkept;
+        if is_plain {
             promise = Promise::Append;
         }
         let digests = client.digests();
@@ -168,7 +171,6 @@ impl Branches {
             self.go_back(branch, prices);
         }
         plan.branch = (branch.number, had, is_bound);
-        let is_plain = plan.policy == "plain";
         let list = kept(branch, read, asked.form, had, is_plain)?;
         let before = branch.given;
         let (sent, report) = branch.memory.to_send(&list, asked.now);
@@ -177,8 +179,19 @@ impl Branches {
         branch.held = reads;
         branch.given = report.given.saturating_sub(put);
         let (number, in_use) = (branch.number, Arc::clone(&branch.in_use));
-        self.keep(&plan.session, branch)
-            .map_err(|error| failed(&error))?;
+        // The list goes out as the memory makes it even if the ledger cannot be written: thoughts and caches depend on what
+        // was sent.
+        let kept = self.keep(&plan.session, branch);
+        if let Err(error) = kept.as_ref().map_err(failed)
+            && !session.is_unkept
+        {
+            tracing::error!(
+                session = plan.session,
+                error,
+                "new results keep their text until the ledger can be written again"
+            );
+        }
+        session.is_unkept = kept.is_err();
         plan.given = report.given.saturating_sub(put);
         plan.sent = report.sent;
         plan.removed = removed(&report, plan.given, had, policy.changes());

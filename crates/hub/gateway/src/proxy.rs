@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream::{self, BoxStream};
+use futures_util::stream;
 use futures_util::{Stream, StreamExt as _};
 
 use crate::config::Policy;
@@ -22,11 +22,15 @@ use crate::record::Record;
 use crate::route::{self, Route};
 use crate::send::{self, Sent, send};
 use crate::state::{App, now};
+use crate::unpack::Pieces;
 use crate::usage::Watch;
 use crate::{answer, origin, tunnel};
 
 /// The header that names the session of an answer.
 const SESSION: HeaderName = HeaderName::from_static("x-accp-session");
+
+/// The most bytes that are reserved for a body before it comes.
+const FIRST: usize = 1 << 20;
 
 /// A body that was read whole, or one that is too long: the part that was read, and the rest.
 enum Taken {
@@ -53,7 +57,7 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
     let at = now();
     if route.form.is_none() || app.config.policy == Policy::Off || headers::is_off(&parts.headers) {
         let body = (!body.is_end_stream()).then(|| to_send(body));
-        let sent = send(&app, &parts, &url, body).await;
+        let sent = send(&app, route, (&parts, &url), body).await;
         let record = route.form.map(|_| Record::unread(&app, route, at));
         return answered(&app, route, sent, record);
     }
@@ -65,7 +69,7 @@ pub(crate) async fn pass(State(app): State<Arc<App>>, request: Request) -> Respo
         Ok(Taken::Long(first, rest)) => {
             let body = stream::once(async { Ok(first) }).chain(rest);
             let body = reqwest::Body::wrap_stream(body);
-            let sent = send(&app, &parts, &url, Some(body)).await;
+            let sent = send(&app, route, (&parts, &url), Some(body)).await;
             let mut record = Record::unread(&app, route, at);
             let most = app.config.body_bytes;
             record.entry.fault = Some(format!("the body has more than {most} bytes"));
@@ -104,12 +108,12 @@ async fn planned(
     };
     let Some(changed) = changed else {
         record.entry.added_us = micros(started);
-        let sent = send(app, parts, url, whole(bytes)).await;
+        let sent = send(app, route, (parts, url), whole(bytes)).await;
         return answered(app, route, sent, Some(record));
     };
     record.entry.added_us = micros(started);
     let unpacked = send::unpacked(parts, plan.reading.is_some());
-    let sent = send(app, &unpacked, url, Some(changed.into())).await;
+    let sent = send(app, route, (&unpacked, url), Some(changed.into())).await;
     if send::is_refused(&sent) {
         return again(app, route, (parts, url, bytes), sent, record).await;
     }
@@ -121,10 +125,19 @@ async fn planned(
     let kind = kind.and_then(|answer| Kind::of(answer, is_stream));
     let (reading, kind, upstream) = match (plan.reading.take(), kind, sent) {
         (Some(reading), Some(kind), Ok(upstream)) => (reading, kind, upstream),
-        (_, _, sent) => return answered(app, route, sent, Some(record)),
+        (reading, _, sent) => {
+            let answer = sent.as_ref().ok().filter(|_| reading.is_some());
+            if let Some(fault) = answer.and_then(expand::unread) {
+                tracing::warn!(fault, "an answer passes unread");
+                record.entry.fault = Some(fault);
+            }
+            return answered(app, route, sent, Some(record));
+        }
     };
     let (status, mut headers) = head(&upstream, Some(&mut record));
+    // The client gets another answer, and gets it unpacked.
     headers.remove(header::CONTENT_LENGTH);
+    headers.remove(header::CONTENT_ENCODING);
     let expanding = Expanding {
         app: Arc::clone(app),
         route,
@@ -147,6 +160,14 @@ async fn planned(
                 let pieces = stream::iter([Ok(seen), Err(error)]);
                 Some(answer::body(pieces))
             }
+            (Whole::Long(seen, rest), record) => {
+                let first = stream::once(async { Ok(seen) });
+                Some(answer::body(Passing {
+                    left: None,
+                    answer: first.chain(rest).boxed(),
+                    record: Some(record),
+                }))
+            }
             (Whole::Failed(sent), record) if send::is_refused(&sent) => {
                 return again(app, route, (parts, url, bytes), sent, record).await;
             }
@@ -168,7 +189,7 @@ async fn again(
     refusal: Sent,
     mut record: Record,
 ) -> Response {
-    let sent = send(app, parts, url, whole(bytes)).await;
+    let sent = send(app, route, (parts, url), whole(bytes)).await;
     record.refused(sent.as_ref().ok().map(reqwest::Response::status));
     let sent = sent.or(refusal);
     answered(app, route, sent, Some(record))
@@ -187,7 +208,8 @@ async fn take(body: Body, headers: &HeaderMap, most: usize) -> Result<Taken, axu
     if length.is_some_and(|length| length > most) {
         return Ok(Taken::Long(Bytes::new(), rest));
     }
-    let mut taken = Vec::with_capacity(length.unwrap_or(0));
+    // A client that says a length need not send as much.
+    let mut taken = Vec::with_capacity(length.unwrap_or(0).min(FIRST));
     while let Some(piece) = rest.next().await {
         taken.extend_from_slice(&piece?);
         if taken.len() > most {
@@ -221,9 +243,10 @@ fn answered(app: &App, route: Route, sent: Sent, record: Option<Record>) -> Resp
     if left == Some(0) {
         record = record.map(Record::ended);
     }
+    let pieces = upstream.bytes_stream();
     let passing = Passing {
         left,
-        answer: upstream.bytes_stream().boxed(),
+        answer: pieces.map(|piece| piece.map_err(io::Error::other)).boxed(),
         record,
     };
     let mut response = Response::new(answer::body(passing));
@@ -258,7 +281,7 @@ struct Passing {
     /// The bytes that are still to come, if the provider has said how many. At 0 the row is written, because nobody
     /// may ask for the end.
     left: Option<u64>,
-    answer: BoxStream<'static, Result<Bytes, reqwest::Error>>,
+    answer: Pieces,
     record: Option<Record>,
 }
 
@@ -287,6 +310,6 @@ impl Stream for Passing {
             Poll::Ready(Some(Err(_))) => self.record = None,
             Poll::Pending => {}
         }
-        next.map(|next| next.map(|piece| piece.map_err(io::Error::other)))
+        next
     }
 }

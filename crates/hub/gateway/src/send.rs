@@ -4,15 +4,21 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 
 use crate::headers;
+use crate::route::Route;
 use crate::state::App;
 
 /// What a provider answers, or why there is no answer.
 pub(crate) type Sent = Result<reqwest::Response, reqwest::Error>;
 
-/// Sends a request on.
-pub(crate) async fn send(app: &App, parts: &Parts, url: &str, body: Option<reqwest::Body>) -> Sent {
+/// Sends a request on. The gateway reads the answers of models, for their counts.
+pub(crate) async fn send(
+    app: &App,
+    route: Route,
+    (parts, url): (&Parts, &str),
+    body: Option<reqwest::Body>,
+) -> Sent {
     let mut headers = parts.headers.clone();
-    headers::prepare(&mut headers);
+    headers::prepare(&mut headers, route.form.is_some());
     let request = app
         .client
         .request(parts.method.clone(), url)

@@ -20,6 +20,9 @@ pub(crate) struct Session {
     /// Whether new messages keep the text that they came with. Messages that were sent in another form keep that
     /// form, because a thought may be bound to it, and a cache has it.
     pub(crate) is_plain: bool,
+    /// Whether the ledger could not be written at the last request. As long as it cannot, new messages keep the text that
+    /// they came with, because nobody would know their forms after a restart.
+    pub(crate) is_unkept: bool,
     pub(crate) branches: Vec<Branch>,
     /// The branches that rest on disk: their numbers, by the place after their last message.
     pub(crate) resting: HashMap<Place, i64>,

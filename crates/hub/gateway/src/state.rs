@@ -60,6 +60,8 @@ impl Writer {
 }
 
 fn write_all(ledger: &Ledger, branches: &Branches, waiting: &mpsc::Receiver<Row>) {
+    // The rows that were lost since the ledger could be written for the last time.
+    let mut lost = 0_u64;
     while let Ok(first) = waiting.recv() {
         let mut ends = false;
         let mut entries = Vec::new();
@@ -69,13 +71,22 @@ fn write_all(ledger: &Ledger, branches: &Branches, waiting: &mpsc::Receiver<Row>
                 Row::End => ends = true,
             }
         }
-        if ledger.write(&entries).is_err() {
-            // One row that cannot be written must not take the others with it.
-            for entry in entries.chunks(1) {
-                if let Err(error) = ledger.write(entry) {
-                    tracing::error!(%error, "a row of the ledger is lost");
+        // One row that cannot be written must not take the others with it.
+        let is_written = ledger.write(&entries).is_ok();
+        let one_by_one = entries.chunks(1).filter(|_| !is_written);
+        for written in one_by_one.map(|entry| ledger.write(entry)) {
+            match written {
+                Ok(()) => found_again(&mut lost),
+                Err(error) => {
+                    if lost == 0 {
+                        tracing::error!(%error, "rows of the ledger are lost");
+                    }
+                    lost += 1;
                 }
             }
+        }
+        if is_written {
+            found_again(&mut lost);
         }
         for entry in &entries {
             if let Some(bill) = entry.bill {
@@ -85,6 +96,14 @@ fn write_all(ledger: &Ledger, branches: &Branches, waiting: &mpsc::Receiver<Row>
         if ends {
             return;
         }
+    }
+}
+
+/// Notes that the ledger can be written.
+fn found_again(lost: &mut u64) {
+    let rows = std::mem::take(lost);
+    if rows > 0 {
+        tracing::warn!(rows, "the ledger can be written again; rows are lost");
     }
 }
 

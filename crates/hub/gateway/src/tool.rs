@@ -45,7 +45,10 @@ pub(crate) fn with_definition(text: &str, form: Form) -> Option<String> {
 /// Returns why the gateway cannot answer calls of the tool in the answer to a request; `None` if it can.
 pub(crate) fn obstacle(json: &Json, form: Form) -> Option<&'static str> {
     let tools = json["tools"].as_array().into_iter().flatten();
-    let mut names = tools.flat_map(|tool| [&tool["name"], &tool["function"]["name"]]);
+    let mut names = tools.flat_map(|tool| {
+        let inside = ["function", "custom"].map(|kind| &tool[kind]["name"]);
+        [&tool["name"], inside[0], inside[1]]
+    });
     if names.any(|name| name == NAME) {
         return Some("the client has a tool of its own with the name memory_read");
     }
@@ -302,6 +305,9 @@ mod tests {
             json!({"tools": [{"function": {"name": "slots"}}], "n": 1})
         ));
         assert!(chat(json!({"tools": [{"function": {"name": NAME}}]})));
+        assert!(chat(
+            json!({"tools": [{"type": "custom", "custom": {"name": NAME}}]})
+        ));
         assert!(chat(json!({"n": 2})));
         let responses = |json: Json| obstacle(&json, Form::Responses).is_some();
         assert!(!responses(json!({"store": false})));

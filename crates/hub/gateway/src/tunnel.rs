@@ -25,7 +25,7 @@ pub(crate) async fn open(
         return answer::error(provider, StatusCode::BAD_REQUEST, message);
     };
     let mut sent = parts.headers.clone();
-    headers::prepare(&mut sent);
+    headers::prepare(&mut sent, false);
     for name in [header::CONNECTION, header::UPGRADE] {
         if let Some(value) = parts.headers.get(&name) {
             sent.insert(name, value.clone());

@@ -1,11 +1,10 @@
 //! Reads off an answer, as it passes, what the provider says that it has billed.
 
-use std::io::Write as _;
-
 use axum::http::HeaderMap;
 use axum::http::header;
-use flate2::write::GzDecoder;
 use serde_json::Value as Json;
+
+use crate::unpack::Unpack;
 
 /// The most bytes of one event, or of a whole answer that is not a stream. The gateway passes a larger answer on and
 /// does not read it.
@@ -108,47 +107,49 @@ impl Told {
 /// Reads an answer while it passes.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    packed: Option<GzDecoder<Vec<u8>>>,
+    /// `None` if the answer cannot be read, or not any more.
+    unpack: Option<Unpack>,
     is_stream: bool,
     /// The bytes of a line that has not ended yet; or all bytes of an answer that is not a stream.
     open: Vec<u8>,
-    /// Whether the answer cannot be read any more.
-    is_blind: bool,
     told: Told,
 }
 
 impl Watch {
     pub(crate) fn new(headers: &HeaderMap) -> Self {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let encoding = text(header::CONTENT_ENCODING).unwrap_or("identity");
-        let kind = text(header::CONTENT_TYPE).unwrap_or_default();
+        Self::with(headers, Unpack::of(headers))
+    }
+
+    /// Watches an answer with these headers that is unpacked before it is read here.
+    pub(crate) fn unpacked(headers: &HeaderMap) -> Self {
+        Self::with(headers, Some(Unpack::Plain))
+    }
+
+    fn with(headers: &HeaderMap, unpack: Option<Unpack>) -> Self {
+        let kind = headers.get(header::CONTENT_TYPE);
+        let kind = kind.and_then(|value| value.to_str().ok());
         Self {
-            packed: (encoding == "gzip").then(|| GzDecoder::new(Vec::new())),
-            is_stream: kind.starts_with("text/event-stream"),
+            unpack,
+            is_stream: kind.is_some_and(|kind| kind.starts_with("text/event-stream")),
             open: Vec::new(),
-            is_blind: !matches!(encoding, "gzip" | "identity"),
             told: Told::default(),
         }
     }
 
     /// Reads the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
-        if self.is_blind {
+        let Some(unpack) = &mut self.unpack else {
             return;
-        }
-        match &mut self.packed {
-            None => self.open.extend_from_slice(bytes),
-            Some(packed) => {
-                let read = packed.write_all(bytes).and_then(|()| packed.flush());
-                self.is_blind |= read.is_err();
-                self.open.append(packed.get_mut());
-            }
+        };
+        match unpack.feed(bytes) {
+            Ok(bytes) => self.open.extend_from_slice(&bytes),
+            Err(_) => self.unpack = None,
         }
         if self.is_stream {
             self.lines();
         }
         if self.open.len() > MOST {
-            self.is_blind = true;
+            self.unpack = None;
             self.open = Vec::new();
         }
     }
@@ -196,6 +197,8 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use axum::http::HeaderValue;
     use flate2::Compression;
     use flate2::write::GzEncoder;

@@ -129,6 +129,11 @@ impl Weave {
         self.is_over()
     }
 
+    /// Returns how many bytes of a whole answer wait for its end.
+    pub(crate) fn waiting(&self) -> usize {
+        self.body.len()
+    }
+
     /// Returns how many turns the gateway has answered.
     pub(crate) fn turns(&self) -> usize {
         self.turns.len()

@@ -9,6 +9,7 @@ mod client;
 mod conversation;
 mod edges;
 mod faults;
+mod packed;
 mod passes;
 mod reading;
 mod receipts;

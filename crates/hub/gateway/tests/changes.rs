@@ -190,6 +190,23 @@ async fn who_keeps_nothing_changes_nothing() {
 }
 
 #[tokio::test]
+async fn who_keeps_nothing_takes_no_ledger_with_parts_of_prompts() {
+    let mut bench = Bench::start(Policy::Append).await;
+    bench.ask(&request(messages(2))).await;
+    drop(bench.stop().await);
+    let config = Config {
+        listen: ([127, 0, 0, 1], 0).into(),
+        policy: Policy::Shadow,
+        keep: Keep::None,
+        ..Config::default()
+    };
+    let refused = Gateway::bind(config, bench.ledger_file()).await;
+    let refused = refused.unwrap_err();
+    assert!(matches!(refused, GatewayError::PartsKept), "{refused}");
+    assert!(refused.to_string().contains("--ledger"), "{refused}");
+}
+
+#[tokio::test]
 async fn a_gateway_opens_to_other_machines_only_if_it_is_told_to() {
     let config = Config {
         listen: ([0, 0, 0, 0], 0).into(),

@@ -14,7 +14,10 @@ use crate::upstream::Mood;
 
 /// A provider that gives these answers, one for each connection, and then closes it. Returns its URL, and the heads and
 /// bodies that it gets.
-async fn provider(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>) {
+pub(crate) async fn provider<A>(answers: Vec<A>) -> (String, Arc<Mutex<Vec<String>>>)
+where
+    A: AsRef<[u8]> + Send + Sync + 'static,
+{
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let got = Arc::new(Mutex::new(Vec::new()));
@@ -24,7 +27,7 @@ async fn provider(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>) {
             let (mut stream, _) = listener.accept().await.unwrap();
             let text = heard_whole(&mut stream).await;
             heard.lock().unwrap().push(text);
-            stream.write_all(answer.as_bytes()).await.unwrap();
+            stream.write_all(answer.as_ref()).await.unwrap();
         }
     });
     (url, got)
@@ -56,7 +59,7 @@ fn answer(kind: &str, body: &str, missing: usize) -> String {
 }
 
 /// Returns the chunks of a chat, without the end of the stream.
-fn chunks(deltas: &[Json], reason: Option<&str>) -> String {
+pub(crate) fn chunks(deltas: &[Json], reason: Option<&str>) -> String {
     let chunk = |delta: &Json, reason: Option<&str>| {
         let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
         let chunk = json!({"id": "chat-1", "created": 1, "model": "gpt-m", "choices": [choice]});
@@ -70,14 +73,14 @@ fn chunks(deltas: &[Json], reason: Option<&str>) -> String {
 }
 
 /// Returns a delta that calls the gateway's tool.
-fn call() -> Json {
+pub(crate) fn call() -> Json {
     let arguments = json!({"result": "c0", "from": 20, "to": 21}).to_string();
     let function = json!({"name": "memory_read", "arguments": arguments});
     json!({"tool_calls": [{"index": 0, "id": "r1", "type": "function", "function": function}]})
 }
 
 /// Asks for an answer over a list whose results have lost their middles.
-async fn ask(url: String, more: Json) -> reqwest::Response {
+pub(crate) async fn ask(url: String, more: Json) -> reqwest::Response {
     let config = Config {
         openai: url,
         policy: Policy::Save,

@@ -2,7 +2,7 @@
 
 use accp_gateway::{By, Config, Policy, Report};
 use futures_util::StreamExt as _;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use crate::conversation::{Bench, messages, request};
 use crate::upstream::Mood;
@@ -185,4 +185,55 @@ async fn what_cannot_be_read_passes_as_it_is() {
         faults[0].contains("no JSON") && faults[7].contains("more than 10000 bytes"),
         "{faults:?}"
     );
+}
+
+/// Renames the tables of the branches while a gateway runs, so that it can write none.
+fn rename(bench: &Bench, from: &str, to: &str) {
+    let ledger = rusqlite::Connection::open(bench.ledger_file()).unwrap();
+    for table in ["branch", "piece"] {
+        let rename = format!("ALTER TABLE {table}{from} RENAME TO {table}{to}");
+        ledger.execute_batch(&rename).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_ledger_that_cannot_be_written_changes_no_list_that_was_sent() {
+    let mut bench = Bench::start(Policy::Append).await;
+    let mut before: Vec<Json> = Vec::new();
+    // How many results have another form than the client gave them.
+    let formed = async |bench: &Bench, before: &mut Vec<Json>, calls: u64| {
+        let given = unmarked(request(messages(calls)));
+        let sent = unmarked(bench.ask(&request(messages(calls))).await);
+        assert!(sent.starts_with(before), "{calls}: the list goes on");
+        let pairs = sent.iter().zip(&given);
+        let formed = pairs.filter(|(sent, given)| sent != given).count();
+        *before = sent;
+        formed
+    };
+    let all = formed(&bench, &mut before, 2).await;
+    assert!(all > 0);
+    rename(&bench, "", "_away");
+    // The request that finds it out goes out as any other.
+    assert_eq!(formed(&bench, &mut before, 3).await, all + 1);
+    assert_eq!(formed(&bench, &mut before, 4).await, all + 1);
+    assert_eq!(formed(&bench, &mut before, 5).await, all + 1);
+    rename(&bench, "_away", "");
+    // This request keeps the branch again, and the next one has forms again.
+    assert_eq!(formed(&bench, &mut before, 6).await, all + 1);
+    assert_eq!(formed(&bench, &mut before, 7).await, all + 2);
+    bench.restart().await;
+    assert_eq!(formed(&bench, &mut before, 8).await, all + 3);
+    assert_eq!(bench.upstream.got().len(), 7);
+}
+
+/// Returns the messages of a request without the marks for a cache, which move.
+fn unmarked(mut request: Json) -> Vec<Json> {
+    let messages = request["messages"].as_array_mut().unwrap();
+    for message in messages.iter_mut() {
+        let blocks = message["content"].as_array_mut().into_iter().flatten();
+        for block in blocks {
+            block.as_object_mut().unwrap().shift_remove("cache_control");
+        }
+    }
+    std::mem::take(messages)
 }

@@ -21,6 +21,7 @@ mod thinking;
 mod tools;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::Value as Json;
 
@@ -63,6 +64,53 @@ pub fn check(list: &MessageList) -> Vec<Finding> {
     found.extend(details::flaws(list).into_iter().map(|flaw| flaw.finding));
     found.sort_by_key(|finding| finding.message);
     found
+}
+
+/// A call at the end of a list that has no result yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InFlight {
+    /// The index of the message with the call.
+    pub message: usize,
+    /// The id of the call.
+    pub id: String,
+    /// The name of the tool.
+    pub tool: String,
+}
+
+impl fmt::Display for InFlight {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "message {}: the call `{}` of `{}` is in flight; a provider takes the list once the result stands behind it",
+            self.message, self.id, self.tool
+        )
+    }
+}
+
+/// Returns the calls at the end of a list that have no result yet. They are not faults, and [`repair`](crate::repair) keeps
+/// them.
+///
+/// ```
+/// use accp_memory::{MessageList, check, in_flight};
+///
+/// let list = MessageList::read(r#"[{"role":"user","content":"Rye?"},
+///     {"role":"assistant","content":null,"tool_calls":[
+///         {"id":"c1","type":"function","function":{"name":"stock","arguments":"{}"}}]}]"#, None)?;
+/// assert_eq!(check(&list), []);
+/// assert_eq!((in_flight(&list)[0].message, &*in_flight(&list)[0].id), (1, "c1"));
+/// # Ok::<(), accp_memory::Finding>(())
+/// ```
+pub fn in_flight(list: &MessageList) -> Vec<InFlight> {
+    let waiting = Pairs::of(list).in_flight.into_iter();
+    let calls = waiting.filter_map(|(at, index)| {
+        let call = list.messages().get(at)?.calls.get(index)?;
+        Some(InFlight {
+            message: at,
+            id: call.id.clone(),
+            tool: call.tool.clone(),
+        })
+    });
+    calls.collect()
 }
 
 /// Reports texts that were cut in the middle of a character.

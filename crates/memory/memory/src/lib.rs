@@ -79,8 +79,8 @@ mod writes;
 
 pub use archive::{Archive, ArchiveError, Archived, Section, Sections};
 pub use bill::{AROUND, Billed};
-pub use check::check;
 pub use check::rule::Rule;
+pub use check::{InFlight, check, in_flight};
 pub use drift::{Case, DriftEvent, Indicator, Judge, LEXICAL, Lexical, Severity, Sign};
 pub use engine::{
     Formed, Found, Memory, Prices, PricesError, Promise, RecallError, Report, Step, Why,

@@ -1,6 +1,6 @@
 //! `accp context check`: the rules of a provider's list.
 
-use accp_memory::{Code, Finding, MessageList, RepairKind, check, repair};
+use accp_memory::{Code, Finding, InFlight, MessageList, RepairKind, check, in_flight, repair};
 
 use super::{ListForm, WindowArgs, list, report, text};
 use accp_console::choices::Format;
@@ -34,9 +34,11 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
     let (name, text) = text(args.input.open()?)?;
     let form = args.messages.map(Into::into);
     let counter = args.window.counter()?;
+    let mut waiting: Vec<InFlight> = Vec::new();
     let mut found = match text.and_then(|text| MessageList::read(&text, form)) {
         Err(fault) => vec![fault],
         Ok(list) => {
+            waiting = in_flight(&list);
             let mut found = check(&list);
             if args.window.window.is_some() {
                 let window = args.window.of(None, &counter)?;
@@ -54,6 +56,9 @@ pub(crate) fn run(args: &CheckArgs) -> Outcome {
         Format::Text => {
             for fault in &found {
                 output::error(format!("{name}: {fault}"));
+            }
+            for call in &waiting {
+                output::note(format!("{name}: {call}"));
             }
             if found.is_empty() {
                 Output::print_line(format_args!("{name}: the list is valid"))?;
@@ -102,6 +107,9 @@ pub(crate) fn run_repair(args: &RepairArgs) -> Outcome {
     let found = check(&list);
     for fault in &found {
         output::error(fault);
+    }
+    for call in in_flight(&list) {
+        output::note(call);
     }
     Output::print_record(list)?;
     Ok(Verdict::of(found.len() as u64))

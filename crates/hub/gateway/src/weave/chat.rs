@@ -328,10 +328,14 @@ impl Answer for Chat {
 
     fn combined(&mut self) -> String {
         let mut json = self.whole.clone();
-        for key in ["id", "created", "model"] {
-            set(&mut json, key, self.first[key].clone());
+        let mut all = self.first.clone();
+        set(&mut all, "usage", added(&self.total, &self.usage));
+        for (key, value) in all.as_object().into_iter().flatten() {
+            // What no turn has, the client does not get either.
+            if !value.is_null() {
+                set(&mut json, key, value.clone());
+            }
         }
-        set(&mut json, "usage", added(&self.total, &self.usage));
         let others: Vec<Json> = self.others().cloned().collect();
         let reason = self.reason();
         let Some(choice) = json.pointer_mut("/choices/0") else {
@@ -357,5 +361,40 @@ impl Answer for Chat {
 fn put_back(json: &mut Json, choice: Json) {
     if let Some(place) = json.pointer_mut("/choices/0") {
         *place = choice;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use accp_memory::Form;
+
+    use super::*;
+    use crate::tool::Shown;
+    use crate::weave::{Next, Weave};
+
+    #[test]
+    fn an_answer_of_two_turns_has_no_member_that_no_turn_has() {
+        let function = json!({ "name": NAME, "arguments": "{}" });
+        let call = json!({ "id": "r1", "type": "function", "function": function });
+        let asks = json!({ "role": "assistant", "content": null, "tool_calls": [call] });
+        let says = json!({ "role": "assistant", "content": "Rye." });
+        let of = |message: &Json, reason: &str| json!({ "id": "a", "choices": [{ "message": message, "finish_reason": reason }] });
+        let mut weave = Weave::new(Form::OpenAi, false, false);
+        weave.feed(of(&asks, "tool_calls").to_string().as_bytes());
+        let Next::Reads(calls) = weave.next() else {
+            panic!("the model reads");
+        };
+        let shown = Shown {
+            text: "4 bags".to_owned(),
+            is_error: false,
+        };
+        weave.go_on(&[(calls[0].clone(), shown)]);
+        weave.feed(of(&says, "stop").to_string().as_bytes());
+        assert_eq!(weave.next(), Next::Ends(Vec::new()));
+        let (seen, _) = weave.close(&[]);
+        assert_eq!(
+            serde_json::from_slice::<Json>(&seen).unwrap(),
+            of(&says, "stop")
+        );
     }
 }

@@ -76,7 +76,8 @@ impl Responses {
             let name = json["type"].as_str().unwrap_or_default().to_owned();
             out.extend(event(&json, &name));
         }
-        self.number += 1;
+        // A line that only keeps the connection open has no number.
+        self.number += u64::from(number.is_some());
     }
 
     /// Returns the answer as the client sees it, and whether it differs.
@@ -240,5 +241,24 @@ impl Answer for Responses {
 
     fn combined(&mut self) -> String {
         self.seen_of(&self.end["response"]).0.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use accp_memory::Form;
+
+    use super::*;
+    use crate::weave::Weave;
+
+    #[test]
+    fn a_line_that_keeps_the_connection_open_changes_no_number() {
+        let begin =
+            json!({ "type": "response.created", "response": { "id": "r1" }, "sequence_number": 0 });
+        let more =
+            json!({ "type": "response.output_text.delta", "delta": "rye", "sequence_number": 1 });
+        let stream = format!("data: {begin}\n\n: ping\n\ndata: {more}\n\n");
+        let mut weave = Weave::new(Form::Responses, true, false);
+        assert_eq!(weave.feed(stream.as_bytes()), stream.as_bytes());
     }
 }

@@ -14,6 +14,8 @@ use crate::raw::Pointer;
 pub(crate) struct Pairs {
     pub(crate) missing: Vec<Missing>,
     pub(crate) stray: Vec<Stray>,
+    /// The calls at the end of the list that may still get their results, by message and index of the call.
+    pub(crate) in_flight: Vec<(usize, usize)>,
 }
 
 /// A call without a result that is not in flight.
@@ -65,6 +67,7 @@ impl Pairs {
         pairs
             .missing
             .sort_by_key(|missing| (missing.message, missing.call));
+        pairs.in_flight.sort_unstable();
         pairs
     }
 
@@ -113,6 +116,7 @@ impl Pairs {
         }
         // Calls that are open at the end of the list may still get their results, so they are not
         // flaws.
+        self.in_flight.extend(open.left());
     }
 
     /// Pairs the messages of Anthropic's form. The next turn of the user has to answer a turn of the assistant.
@@ -144,6 +148,7 @@ impl Pairs {
                 self.close(&mut open, &mut past, turn.end);
             }
         }
+        self.in_flight.extend(open.left());
     }
 
     /// Pairs the items of Responses. An output may stand anywhere behind its call.
@@ -165,12 +170,13 @@ impl Pairs {
         }
         let late = late(messages, &answering);
         for (message, call) in open.left() {
-            if let Some(before) = late[message] {
-                self.missing.push(Missing {
+            match late[message] {
+                Some(before) => self.missing.push(Missing {
                     message,
                     call,
                     before,
-                });
+                }),
+                None => self.in_flight.push((message, call)),
             }
         }
     }

@@ -105,13 +105,20 @@ impl Memory {
     /// the messages before have left.
     fn form_anew(&mut self, list: &MessageList, end: usize) {
         self.above = Above::default();
-        let mut sent = self.beside.1;
+        // What stands before these messages, and what was given before them.
+        let before = self.state.messages.iter().take(end);
+        let mut given_tokens: u64 = before.clone().map(|known| known.tokens).sum();
+        let system = before.filter(|known| known.is_system);
+        let system: u64 = system.map(|known| known.tokens_sent).sum();
+        let summary = self.state.left.as_ref().map_or(0, |left| left.tokens);
+        let mut sent = system + summary;
         for (at, message) in list.messages().iter().enumerate().skip(end) {
             let Some(mut known) = self.state.messages.get(at).cloned() else {
                 break;
             };
             known.change();
             known.tokens_sent = known.tokens;
+            given_tokens += known.tokens;
             for (index, given) in Given::of(message, &self.named).into_iter().enumerate() {
                 let Some(mut result) = known.results.get(index).cloned() else {
                     break;
@@ -123,7 +130,9 @@ impl Memory {
                 let shown = self.shown(&result);
                 let is_shown = shown.is_some();
                 if given.may_change && !is_shown && !self.edits.quotes(list, &given.id) {
-                    self.shape(&given.text, sent + known.tokens_sent, whole, &mut result);
+                    let sent = sent + known.tokens_sent;
+                    let saved = given_tokens.saturating_sub(sent);
+                    self.shape(&given.text, self.beside.1 + sent, saved, &mut result);
                 }
                 if was_cut {
                     let ends = || cut::ends(&result.name, result.in_lines(), &*self.counter);

@@ -34,23 +34,28 @@ impl Policy for Last {
             .read_by(agent)
             .map(|(_, segment)| segment)
             .partition(|segment| segment.kind == Kind::System);
-        let window = &rest[rest.len().saturating_sub(self.count)..];
-        let window = window
-            .iter()
-            .skip_while(|segment| segment.kind == Kind::Result);
+        let window = shown(&rest, self.count, |segment| segment.kind);
         let head = self.history.tools().into_iter().chain(system);
-        head.chain(window.copied()).cloned().collect()
+        head.chain(window.iter().copied()).cloned().collect()
     }
 
     fn recover(&self, index: usize) -> Option<Cow<'_, str>> {
         let message = self.history.message(index)?;
-        let later = (index + 1..self.history.len()).filter_map(|at| self.history.message(at));
-        let rest = later.filter(|message| message.kind != Kind::System).count();
-        let stays = message.kind == Kind::System || rest < self.count;
+        let all = (0..self.history.len()).filter_map(|at| self.history.message(at));
+        let rest: Vec<&Message> = all.filter(|one| one.kind != Kind::System).collect();
+        let window = shown(&rest, self.count, |one| one.kind);
+        let stays = message.kind == Kind::System || window.iter().any(|one| one.index == index);
         stays.then(|| Cow::Borrowed(message.original()))
     }
 
     fn is_list(&self) -> bool {
         true
     }
+}
+
+/// Returns the last `count` of these messages, without the results at their beginning.
+fn shown<T>(all: &[T], count: usize, kind: impl Fn(&T) -> Kind) -> &[T] {
+    let window = &all[all.len().saturating_sub(count)..];
+    let results = window.iter().take_while(|one| kind(one) == Kind::Result);
+    &window[results.count()..]
 }

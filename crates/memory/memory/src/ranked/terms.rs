@@ -4,8 +4,13 @@
 
 use accp_context::search;
 
-/// The longest identifier, in bytes. Longer ones are found by their words and by exact text.
+use crate::grapheme::floor;
+
+/// The longest identifier, in bytes. Longer ones are found by their words and by exact text. Of a run of letters and digits
+/// that is longer, its beginning counts.
 const LONGEST: usize = 256;
+/// A run of letters and digits of no more bytes is a word.
+const DATA: usize = 64;
 /// How many ends of a path count as identifiers too.
 const ENDS: usize = 8;
 
@@ -23,10 +28,13 @@ impl Terms {
         let (text, behind) = unescaped(text);
         let mut words: Vec<_> = search::words(&text).collect();
         words.extend(search::words(&behind));
-        Self {
-            words,
-            whole: identifiers(&text).map(str::to_lowercase).collect(),
+        let mut whole: Vec<_> = identifiers(&text).map(str::to_lowercase).collect();
+        for run in data(&text).map(str::to_lowercase) {
+            if !whole.contains(&run) {
+                whole.push(run);
+            }
         }
+        Self { words, whole }
     }
 
     /// Adds the ends of the paths, so that a file is found by its name alone.
@@ -48,6 +56,13 @@ fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let runs = text.split(|c: char| !(is_inside(c) || is_between(c)));
     runs.flat_map(parted)
         .filter(|run| run.len() <= LONGEST && is_identifier(run))
+}
+
+/// Returns the runs of letters and digits that are too long to be words: digests, and what is written in base64.
+fn data(text: &str) -> impl Iterator<Item = &str> {
+    let runs = text.split(|c: char| !c.is_alphanumeric());
+    let long = runs.filter(|run| run.len() > DATA && search::words(run).next().is_none());
+    long.map(|run| &run[..floor(run, LONGEST)])
 }
 
 fn is_inside(c: char) -> bool {
@@ -154,6 +169,21 @@ mod tests {
         ] {
             assert_eq!(Terms::of(text).whole, expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_run_that_is_too_long_to_be_a_word_counts_whole() {
+        let (letters, digits) = ("Ab".repeat(40), "0f".repeat(40));
+        let long = "x9".repeat(300);
+        let terms = Terms::of(&format!("{letters} sha256-{digits}, {digits}/{long}"));
+        let whole = [
+            format!("sha256-{digits}"),
+            letters.to_lowercase(),
+            digits,
+            "x9".repeat(128),
+        ];
+        assert_eq!(terms.whole, whole);
+        assert_eq!(terms.words, ["sha256"]);
     }
 
     #[test]

@@ -225,6 +225,33 @@ fn words_are_letters_in_any_case_and_script() {
 }
 
 #[test]
+fn data_without_spaces_is_found_by_words_and_exactly() {
+    let data = |seed: u64, alphabet: &str, length: u64| -> String {
+        let letters: Vec<char> = alphabet.chars().collect();
+        let at = |n: u64| (seed + n) * 2_654_435_761 % 4_294_967_291 % letters.len() as u64;
+        (0..length).map(|n| letters[at(n) as usize]).collect()
+    };
+    let hex = "0123456789abcdef";
+    let letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    for length in [59, 60, 64, 65, 100, 256, 257, 300, 700] {
+        for alphabet in [hex, letters] {
+            let one = data(7, alphabet, length);
+            let texts = [
+                format!("the key is {one} of it"),
+                format!("the key is {} of it", data(900, alphabet, length)),
+                "no key of it".to_owned(),
+            ];
+            let folder = archive(&texts.each_ref().map(String::as_str));
+            let mut index = folder.index();
+            for query in [one.clone(), format!("where is {one}?")] {
+                assert_eq!(found(&search(&mut index, &query))[0], 0, "{query}");
+            }
+            assert_eq!(found(&exact(&mut index, &one)), [0], "{one}");
+        }
+    }
+}
+
+#[test]
 fn what_fts5_would_take_for_syntax_is_text() {
     let folder = archive(&["rye AND spelt NOT oats", "NEAR(the mill, 2)"]);
     let mut index = folder.index();

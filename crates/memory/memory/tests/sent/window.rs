@@ -1,11 +1,14 @@
 //! Lists inside a window: what leaves, the summary in its place, and that nothing is lost.
 
-use accp_memory::{AROUND, Form, Memory, MessageList, Promise, Report, Why, Window, check};
+use std::sync::Arc;
+
+use accp_memory::{AROUND, Form, Memory, MessageList, Prices, Promise, Report, Why, Window, check};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
-use super::{NOW, any_form, conversation, left_out, page, prices, raws};
+use super::{NOW, any_form, conversation, left_out, page, prices, raws, results};
 use crate::common::lists::{any_messages, list};
+use crate::common::quarters::Quarters;
 
 fn memory(size: u64) -> Memory {
     Memory::new(Window::of(size).unwrap(), prices(), Promise::Window)
@@ -236,4 +239,34 @@ fn the_newest_request_is_whole_and_a_cut_one_has_a_mark_of_its_own() {
             assert!(summary.contains(&shown), "{form:?}: {summary}");
         }
     }
+}
+
+/// A form waits until the list has saved what it may lose to the steps of a cache. What has left counts as saved, for
+/// the results that stay as for later ones.
+#[test]
+fn a_small_result_gets_its_form_once_messages_have_left() {
+    let plain = |at: usize| {
+        let lines = (0..40).map(|n| format!("guest {n} of table {at} asks for rye"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let rows = |code: [&str; 2]| {
+        let [begin, end] = code;
+        let rows = (0..15).map(|n| format!("{begin}row {n:04}{end}"));
+        rows.collect::<Vec<_>>().join("\n")
+    };
+    let coloured = rows(["\u{1b}[32m\u{1b}[1m", "\u{1b}[0m"]);
+    let mut texts: Vec<String> = (0..14).map(plain).collect();
+    texts.extend([coloured.clone(), plain(14)]);
+    let given = list(Form::OpenAi, &conversation(Form::OpenAi, &texts));
+    let sent = |size: u64| {
+        let prices = Prices::default().with_minimum(0);
+        let memory = Memory::new(Window::of(size).unwrap(), prices, Promise::Window);
+        let mut memory = memory.with_counter(Arc::new(Quarters));
+        let (sent, report) = memory.to_send(&given, NOW);
+        let mut results = results(&sent);
+        results.pop();
+        (report.left > 0, results.pop().unwrap())
+    };
+    assert_eq!(sent(200_000), (false, coloured));
+    assert_eq!(sent(4_000), (true, rows(["", ""])));
 }

@@ -14,7 +14,7 @@ use super::fault::Fault;
 /// `accx`, so that other programs know the file.
 const APPLICATION: i32 = 0x6163_6378;
 /// The version. It has to change with the tables, and with the rules for words, identifiers and sections.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 const TABLES: &str = r#"
 CREATE TABLE file (
