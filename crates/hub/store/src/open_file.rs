@@ -144,8 +144,10 @@ impl OpenFile {
         file.write_all(MARKED.as_bytes())?;
         file.sync_all()?;
         #[cfg(unix)]
-        if let Some(folder) = self.mark.parent() {
-            File::open(folder)?.sync_all()?;
+        {
+            if let Some(folder) = self.mark.parent() {
+                File::open(folder)?.sync_all()?;
+            }
         }
         Ok(())
     }
