@@ -3,7 +3,7 @@
 use accp_registry::Type;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens as _, quote, quote_spanned};
-use syn::Type as RustType;
+use syn::{GenericArgument, PathArguments, Type as RustType};
 
 use super::fields::wires;
 use super::generics::peel;
@@ -46,7 +46,9 @@ fn fits(input: &Input<'_>, ty: &RustType, wire: &Wire, fields: &Fields<'_>) -> O
     match innermost(&wire.ty) {
         Type::Enum(values) => {
             let names = listed(values.iter().map(|value| (&*value.name, value.wire())));
-            let start = format!("schema {code} declares `{name}` as {}: ", shown(&wire.ty));
+            let (declared, own) = (shown(&wire.ty), own_name(ty));
+            let start =
+                format!("schema {code} declares `{name}` as {declared}, and `{own}` differs: ");
             Some(quote_spanned!(span=>
                 const _: () = if let _p::Some(error) = _p::names_fault(#shape, #names, #start) {
                     ::core::panic!("{}", error.as_str())
@@ -87,6 +89,23 @@ fn shown(ty: &Type) -> String {
             format!("{start},..) with {} values", values.len())
         }
         _ => text,
+    }
+}
+
+/// Returns the name of the innermost type: `Trend` of `Option<Vec<Trend>>`.
+fn own_name(ty: &RustType) -> String {
+    let RustType::Path(path) = ty else {
+        return ty.to_token_stream().to_string();
+    };
+    let Some(last) = path.path.segments.last() else {
+        return String::new();
+    };
+    match &last.arguments {
+        PathArguments::AngleBracketed(arguments) => match arguments.args.last() {
+            Some(GenericArgument::Type(inner)) => own_name(inner),
+            _ => last.ident.to_string(),
+        },
+        _ => last.ident.to_string(),
     }
 }
 

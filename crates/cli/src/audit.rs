@@ -35,6 +35,9 @@ pub(crate) struct Audit {
     senders: BTreeMap<MemberId, u64>,
     /// Positions of the frames in hot state.
     hot: Option<BTreeSet<u64>>,
+    /// Positions of the frames whose texts were erased. An erasure takes them out of hot state, so no checkpoint after
+    /// it lists them.
+    gone: BTreeSet<u64>,
 }
 
 impl Audit {
@@ -89,7 +92,10 @@ impl Audit {
             self.number(entry, side.state().scope());
         }
         match (entry.kind, &mut self.hot) {
-            (EntryKind::Frame, Some(hot)) => drop(hot.insert(entry.position)),
+            (EntryKind::Frame, Some(hot)) => {
+                hot.insert(entry.position);
+                self.gone.insert(entry.position);
+            }
             // Checkpoints are the only control frames whose text an erasure deletes. Without that
             // text, the audit does not know what hot state keeps.
             (EntryKind::Control, hot) => *hot = None,
@@ -174,16 +180,17 @@ impl Audit {
         }
     }
 
-    /// Checks that the checkpoint keeps or lists every hot frame, and no other.
+    /// Checks that the checkpoint keeps or lists every hot frame that was not erased, and no other.
     fn checkpoint(&mut self, entry: &Entry, checkpoint: &Checkpoint) {
         self.checkpoints += 1;
         self.by_size += u64::from(checkpoint.triggers() == [Trigger::Hot]);
         let kept: BTreeSet<u64> = checkpoint.kept().iter().map(|kept| kept.position).collect();
         if let Some(hot) = self.hot.take() {
-            let moved: BTreeSet<u64> = hot.difference(&kept).copied().collect();
-            self.moved += moved.len() as u64;
             let left = checkpoint.left();
             let is_listed = |at: &u64| left.iter().any(|(from, to)| (from..=to).contains(&at));
+            let mut moved: BTreeSet<u64> = hot.difference(&kept).copied().collect();
+            moved.retain(|at| is_listed(at) || !self.gone.contains(at));
+            self.moved += moved.len() as u64;
             let mut ends = left.iter().flat_map(|(from, to)| [from, to]);
             let unlisted = moved.iter().find(|at| !is_listed(at));
             let invented = ends.find(|at| !moved.contains(at));

@@ -75,14 +75,28 @@ pub(crate) fn open(path: &Path) -> Result<SqliteStore, Failure> {
     Ok(SqliteStore::open_read_only(path)?)
 }
 
-/// Lists all sides of a file, with the host's side first in each session.
-pub(crate) fn list(store: &mut impl Store) -> Result<Vec<Summary>, StoreError> {
-    let mut all = store.list()?;
-    all.sort_by(|a, b| {
+/// The sides of a file.
+pub(crate) struct Sides {
+    /// The sides, with the host's side first in each session.
+    pub(crate) sound: Vec<Summary>,
+    /// The errors of the sides whose rows are damaged.
+    pub(crate) damaged: Vec<StoreError>,
+}
+
+/// Lists all sides of a file.
+pub(crate) fn list(store: &mut impl Store) -> Result<Sides, StoreError> {
+    let (mut sound, mut damaged) = (Vec::new(), Vec::new());
+    for side in store.survey()? {
+        match side {
+            Ok(summary) => sound.push(summary),
+            Err(error) => damaged.push(error),
+        }
+    }
+    sound.sort_by(|a, b| {
         let key = |summary: &Summary| (summary.side.session().to_owned(), !summary.host);
         key(a).cmp(&key(b))
     });
-    Ok(all)
+    Ok(Sides { sound, damaged })
 }
 
 /// Finds the session of this name. Without a name, finds the only session, or the only host's side.
@@ -91,10 +105,13 @@ pub(crate) fn find(
     path: &Path,
     name: Option<&str>,
 ) -> Result<Summary, Failure> {
-    let mut all = list(store)?;
+    let Sides {
+        sound: mut all,
+        damaged,
+    } = list(store)?;
     let file = path.display();
     let names: Vec<_> = all.iter().map(Summary::name).collect();
-    let known = match names.len() {
+    let mut known = match names.len() {
         0 => "it holds none".to_owned(),
         1..=20 => {
             let shown: Vec<_> = names.iter().map(|name| words::name(name)).collect();
@@ -102,17 +119,26 @@ pub(crate) fn find(
         }
         count => format!("it holds {count}; `accp session list {file}` shows them"),
     };
+    if !damaged.is_empty() {
+        let count = words::counted(damaged.len() as u64, "side");
+        let more = format!("; besides, {count} damaged: `accp session verify {file}` says where");
+        known.push_str(&more);
+    }
     let at = if let Some(name) = name {
-        let is_called = |at: &usize| names[*at] == name || all[*at].side.to_string() == name;
-        let mut found = (0..all.len()).filter(is_called);
-        let first = found.next();
-        if let (Some(first), Some(second)) = (first, found.next()) {
-            return Err(Failure::Misuse(format!(
-                "{file}: `{name}` is a name of two sides: say `{}` or `{}`",
-                all[first].side, all[second].side
-            )));
+        // Only one side is written so, but several sessions may be called so.
+        let whole = all.iter().position(|side| side.side.to_string() == name);
+        let mut called = (0..all.len()).filter(|at| names[*at] == name);
+        match (whole, called.next(), called.next()) {
+            (None, Some(first), Some(second)) => {
+                return Err(Failure::Misuse(format!(
+                    "{file}: `{name}` is a name of two sides: say `{}` or `{}`",
+                    all[first].side, all[second].side
+                )));
+            }
+            (whole, called, _) => whole.or(called),
         }
-        first
+    } else if !damaged.is_empty() {
+        None
     } else if all.len() == 1 {
         Some(0)
     } else {
@@ -121,9 +147,16 @@ pub(crate) fn find(
     };
     match (at, name) {
         (Some(at), _) => Ok(all.swap_remove(at)),
-        (None, Some(name)) => Err(Failure::Misuse(format!(
-            "{file} holds no session `{name}`: {known}"
-        ))),
+        (None, Some(name)) => {
+            let is_it = |error: &StoreError| {
+                let side = error.side();
+                side.is_some_and(|side| side.session() == name || side.to_string() == name)
+            };
+            Err(damaged.into_iter().find(is_it).map_or_else(
+                || Failure::Misuse(format!("{file} holds no session `{name}`: {known}")),
+                Failure::from,
+            ))
+        }
         (None, None) => Err(Failure::Misuse(format!("{file}: name a session: {known}"))),
     }
 }

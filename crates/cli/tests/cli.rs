@@ -16,6 +16,7 @@ mod context_media;
 mod context_tools;
 mod convert;
 mod credentials;
+mod damaged;
 mod demo;
 mod encode_decode;
 mod erasure;

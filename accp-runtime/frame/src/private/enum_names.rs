@@ -10,12 +10,15 @@ const LONGEST: usize = 32;
 /// The greatest number of names that are compared with a misspelling.
 const TRIES: usize = 256;
 
-/// Returns the error for a type that cannot represent an enumeration of the registry: it names the first variant
-/// that is odd or missing. `names` are the names of the registry, as a list like [`Shape::Names`]. The error begins
-/// with `start`.
+/// The greatest number of differences in one error.
+const LISTED: usize = 8;
+
+/// Returns the error for a type that cannot represent an enumeration of the registry: it names the variants that are
+/// odd, missing or written in another way. `names` are the names of the registry, as a list like [`Shape::Names`]. The
+/// error begins with `start`.
 ///
-/// Both lists ascend, so one merge of them finds the fault. The compiler limits the time for a constant, so nothing
-/// here may grow with the square of the number of names.
+/// Both lists ascend, so one merge of them finds the differences. The compiler limits the time for a constant, so
+/// nothing here may grow with the square of the number of names.
 pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Option<ConstError> {
     let own = match shape {
         Option::Some(Shape::Names(own)) => own,
@@ -25,44 +28,56 @@ pub const fn names_fault(shape: Option<Shape>, names: &str, start: &str) -> Opti
     if equal(own, names) {
         return Option::None;
     }
-    let (mut missing, mut other) = (Option::None, Option::None);
+    let mut error = ConstError::of(start);
+    let (mut count, mut has_odd) = (0, false);
     let mut merge = Merge::over(own, names);
     loop {
-        match merge.next() {
-            Merged::Own(name) => {
-                let error = ConstError::of(start).and(b"the variant `").and(name);
-                let error = error.and(b"` is not among them");
-                return Option::Some(match nearest(name, own, names) {
-                    Option::Some(near) => error.and(b"; did you mean `").and(near).and(b"`?"),
-                    Option::None => error,
-                });
-            }
-            Merged::Missing(name) => {
-                if missing.is_none() {
-                    missing = Option::Some(name);
-                }
-            }
-            Merged::Both(own, entry) => {
-                if other.is_none() && !same(own.wire, entry.wire) {
-                    other = Option::Some(entry);
-                }
-            }
+        let merged = merge.next();
+        match &merged {
             Merged::End => break,
+            Merged::Both(own, entry) if same(own.wire, entry.wire) => continue,
+            _ => {}
         }
+        if count == LISTED {
+            error = error.and(b"; and more");
+            break;
+        }
+        if count > 0 {
+            error = error.and(b"; ");
+        }
+        count += 1;
+        error = match merged {
+            Merged::Own(name) => {
+                let error = error.and(b"the variant `").and(name);
+                let error = error.and(b"` is not among them");
+                // The search for a similar name reads both lists, so only one name is searched for.
+                let near = if has_odd {
+                    Option::None
+                } else {
+                    nearest(name, own, names)
+                };
+                has_odd = true;
+                match near {
+                    Option::Some(near) => error.and(b" (did you mean `").and(near).and(b"`?)"),
+                    Option::None => error,
+                }
+            }
+            Merged::Missing(name) => error.and(b"a variant `").and(name).and(b"` is missing"),
+            Merged::Both(_, Entry { name, wire, .. }) => {
+                let error = error.and(b"the variant `").and(name);
+                if same(name, wire) {
+                    error.and(b"` has a symbol, and the registry has none for it")
+                } else {
+                    error.and(b"` needs `symbol = \"").and(wire).and(b"\"`")
+                }
+            }
+            Merged::End => error,
+        };
     }
-    if let Option::Some(name) = missing {
-        let error = ConstError::of(start).and(b"a variant `").and(name);
-        return Option::Some(error.and(b"` is missing"));
-    }
-    let Option::Some(Entry { name, wire, .. }) = other else {
+    if count == 0 {
         return Option::None;
-    };
-    let error = ConstError::of(start).and(b"the variant `").and(name);
-    Option::Some(if same(name, wire) {
-        error.and(b"` has a symbol, and the registry has none for it")
-    } else {
-        error.and(b"` needs `symbol = \"").and(wire).and(b"\"`")
-    })
+    }
+    Option::Some(error)
 }
 
 /// Merges the names of a type and those of the registry, which both ascend.
@@ -195,7 +210,7 @@ mod tests {
     use alloc::string::String;
     use alloc::vec::Vec;
 
-    use super::{ConstError, Shape, names_fault};
+    use super::{ConstError, LISTED, Shape, names_fault};
 
     /// Returns the error for an enum with these variants in a field `enum(up=+,down=-,level)`.
     fn fault(own: &[(&str, &str)]) -> Option<ConstError> {
@@ -221,15 +236,17 @@ mod tests {
             (&[("up", "+"), ("down", "-"), ("level", "level")][..], None),
             (
                 &[("up", "+"), ("dwon", "-"), ("level", "level")],
-                Some("trend: the variant `dwon` is not among them"),
+                Some("trend: a variant `down` is missing; the variant `dwon` is not among them"),
             ),
             (
                 &[("up", "+"), ("down", "-"), ("levle", "levle")],
-                Some("trend: the variant `levle` is not among them"),
+                Some("trend: a variant `level` is missing; the variant `levle` is not among them"),
             ),
             (
                 &[("up", "+"), ("down", "-"), ("levels", "levels")],
-                Some("trend: the variant `levels` is not among them; did you mean `level`?"),
+                Some(
+                    "trend: a variant `level` is missing; the variant `levels` is not among them (did you mean `level`?)",
+                ),
             ),
             (
                 &[("up", "+"), ("down", "-")],
@@ -263,8 +280,14 @@ mod tests {
         let missing = "a variant `name_number_4000` is missing";
         assert_eq!(fault(&without).as_deref(), Some(missing));
         let odd = [&without[..], &[("name_nmber_4000", "x")]].concat();
-        let error =
-            "the variant `name_nmber_4000` is not among them; did you mean `name_number_4000`?";
+        let error = "the variant `name_nmber_4000` is not among them (did you mean `name_number_4000`?); a variant \
+                     `name_number_4000` is missing";
         assert_eq!(fault(&odd).as_deref(), Some(error));
+        let many = fault(&all[20..]).unwrap();
+        assert_eq!(many.matches("is missing").count(), LISTED);
+        assert!(
+            many.ends_with("`name_number_15` is missing; and more"),
+            "{many}"
+        );
     }
 }

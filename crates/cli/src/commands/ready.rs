@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args) -> Verdict {
         .timeout_global(Some(Duration::from_secs(args.timeout)))
         .build();
     let http = ureq::Agent::new_with_config(config);
-    let url = format!("{}/readyz", args.address.hub.trim_end_matches('/'));
+    let url = format!("{}/readyz", args.address.http());
     match http.get(&url).call() {
         Ok(answer) if answer.status().is_success() => return Verdict::Fine,
         Ok(answer) => note(format_args!("{url}: {}", answer.status())),

@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use accp_session::references;
+
 use crate::hub::{Answer, Hub, HubArgs, TimeArgs, seconds};
 use crate::registries::RegistryArgs;
-use crate::words::twin;
+use crate::words::{twin, without_metadata};
 use accp_console::outcome::{Failure, Outcome, Verdict};
 use accp_console::output::{self, Output, note};
 
@@ -30,6 +32,7 @@ pub(crate) struct SendArgs {
 ///
 /// The answer is the first `done`, `fail` or `end` in the chain of the frame; pieces of a stream are
 /// printed as well. The exit code is 1 if the answer is `fail` or not whole, or if nobody answers in time.
+/// A value that is too long for its frame is printed as a reference; --words prints the value itself.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   accp ask '@guest>req:chat{content:What_is_for_lunch?|schema:CH}'
@@ -73,6 +76,7 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
         return Ok(Verdict::AtFault);
     };
     let waits = answer.waits().unwrap_or(args.timeout);
+    let mut elsewhere = None;
     let last = each(answer, |frame, intent| {
         if intent == "ack" {
             if asked.elapsed() < Duration::from_secs(waits) {
@@ -95,9 +99,19 @@ pub(crate) fn ask(args: &AskArgs) -> Outcome {
         if args.words {
             Output::print_line(twin(&hub.whole_frame(frame)?, &registry))
         } else {
+            let mut keys = references(without_metadata(frame));
+            let key = keys.find(|key| key.starts_with("cold."));
+            elsewhere = elsewhere.take().or(key.map(str::to_owned));
             Output::print_line(frame)
         }
     })?;
+    if let Some(key) = elsewhere {
+        note(format_args!(
+            "${key} stands for a value that is too long for its frame: GET {} reads it, and `accp ask --words` prints \
+             such values with the answer",
+            hub.value_url(&key)
+        ));
+    }
     Ok(Verdict::of(u64::from(matches!(&*last, "ack" | "fail"))))
 }
 

@@ -199,6 +199,11 @@ impl Hub<'_> {
         Ok(inbound.whole().unwrap_or(text).to_owned())
     }
 
+    /// Returns the address at which the hub gives the value of a reference.
+    pub(crate) fn value_url(&self, key: &str) -> String {
+        self.url(&format!("sessions/{}/values/{key}", self.args.session))
+    }
+
     fn registry(&self) -> Result<Option<Registry>, Failure> {
         let Some(json) = self.read("registry")? else {
             return Ok(None);

@@ -1,9 +1,15 @@
 //! Tests of `accp session erase`, and of what `--redact` leaves out.
 
 use std::fs;
+use std::sync::Arc;
 
-use accp_store::SqliteStore;
+use accp_runtime::session::{Input, Options, Outbound, Rules, Time, Transmit};
+use accp_runtime::{AgentId, DynamicFrame, Registry};
+use accp_store::{Driver, SqliteStore};
+use accp_tokens::Bpe;
 
+use crate::cli::Folder;
+use crate::cli::hub::Running;
 use crate::cli::session::{bakery, fine};
 
 #[test]
@@ -81,6 +87,130 @@ fn data_is_erased_and_the_file_verifies() {
     error: chats.db: another process has the file open: end that process, or have it do the work: `accp erase` asks a hub
     ");
     drop(store);
+}
+
+/// The name of a session stands for all logs of it, and the name of one log for this log alone.
+#[test]
+fn the_log_that_is_named_is_erased_alone() {
+    let folder = Folder::with(&[]);
+    folder.run("demo --store team.db", "").code_is(0);
+    let holds = |log: &str| {
+        let frames = ("session export team.db --format frames", log);
+        fine(&folder, frames).contains("@research>")
+    };
+    let erase = |log: &str| {
+        let args = ("session erase team.db --from research --lapse", log);
+        folder.run(args, "")
+    };
+    let logs = ["pipeline", "pipeline@analyst", "pipeline@dev"];
+    assert_eq!(logs.map(holds), [true; 3]);
+    let run = erase("pipeline@dev");
+    run.code_is(0).stdout_has("dev ");
+    assert!(!run.stderr.contains("logs of session"), "{}", run.stderr);
+    assert_eq!(logs.map(holds), [true, true, false]);
+    let run = erase("pipeline");
+    run.code_is(0);
+    run.stderr_has(" logs of session `pipeline`: pipeline@analyst, ");
+    assert_eq!(logs.map(holds), [false; 3]);
+}
+
+/// An erasure takes frames out of hot state, so the next checkpoint does not list them.
+#[test]
+fn a_checkpoint_after_an_erasure_is_no_fault() {
+    let folder = Folder::with(&[]);
+    let now = Time::from_secs(1_714_000_000);
+    let open = || {
+        let registry = Arc::new(Registry::standard());
+        let options = Options::new("long", AgentId::new("hub").unwrap(), registry);
+        let options = options.counting(Arc::new(Bpe::o200k_base()));
+        let store = SqliteStore::open(folder.path("long.db")).unwrap();
+        let link = Vec::<Transmit>::new();
+        Driver::open_host(store, link, options, Rules::default(), now).unwrap()
+    };
+    let mut host = open();
+    for number in 0..4 {
+        let task = DynamicFrame::new("hub", "req", "plan").unwrap();
+        let task = task.with("x", number);
+        host.send(&Outbound::message(&task), now).unwrap();
+    }
+    host.carry_out(now).unwrap();
+    let last = host.session().position().to_string();
+    drop(host);
+    let erase = ["session", "erase", "long.db", "--positions", &last];
+    folder.run(erase, "").code_is(0);
+    let mut host = open();
+    let session = host.session_mut().unwrap();
+    session.handle(Input::Phase, now).unwrap();
+    host.carry_out(now).unwrap();
+    drop(host);
+    let verified = fine(&folder, "session verify long.db");
+    assert!(verified.contains("(1 of them erased)"), "{verified}");
+    assert!(verified.contains("1 checkpoint "), "{verified}");
+}
+
+/// An erasure whose process was killed leaves bytes of what was erased, and a mark.
+#[test]
+fn an_erasure_that_was_cut_short_is_told_and_completed() {
+    let folder = bakery();
+    let cut_short = || fs::write(folder.path("chats.db-erase"), "").unwrap();
+    let is_told = || {
+        let run = folder.run("session verify chats.db", "");
+        let text = "chats.db: an erasure is not complete";
+        assert_eq!(
+            run.stderr.contains(text),
+            run.code == Some(1),
+            "{}",
+            run.stderr
+        );
+        run.code == Some(1)
+    };
+    assert!(!is_told());
+    cut_short();
+    assert!(is_told());
+    let erase = "session erase chats.db stock/1 --from user";
+    folder.run((erase, "--dry-run"), "").code_is(0);
+    assert!(is_told());
+    folder.run(erase, "").code_is(0);
+    assert!(!is_told());
+    cut_short();
+    let (hub, _) = Running::hub("chats.db --log-level warn", folder.0.path());
+    assert_eq!(hub.stop().0, Some(0));
+    assert!(!is_told());
+}
+
+/// No command of a store makes a file, or changes one that is not a store.
+#[test]
+fn what_is_not_a_store_is_left_alone() {
+    let notes = "Dear all,\n".repeat(100);
+    let folder = Folder::with(&[("empty.db", ""), ("notes.txt", &notes)]);
+    let other = rusqlite::Connection::open(folder.path("other.db")).unwrap();
+    other.execute_batch("CREATE TABLE milk (bottles)").unwrap();
+    drop(other);
+    let names = folder.names();
+    let bytes = |name: &str| fs::read(folder.path(name)).unwrap();
+    let before = ["empty.db", "notes.txt", "other.db"].map(bytes);
+    for command in [
+        "list",
+        "show",
+        "replay",
+        "export",
+        "verify",
+        "erase --from eve",
+        "erase --from eve --dry-run",
+    ] {
+        for (file, code, why) in [
+            ("missing.db", 2, "missing.db: No such file"),
+            (".", 2, "is a directory"),
+            ("empty.db", 1, "empty.db: the store is empty"),
+            ("notes.txt", 1, "name another file, or a new one"),
+            ("other.db", 1, "name another file, or a new one"),
+        ] {
+            let run = folder.run(("session", command, file), "");
+            run.code_is(code).stderr_has(why);
+        }
+    }
+    assert_eq!(folder.names(), names);
+    assert_eq!(["empty.db", "notes.txt", "other.db"].map(bytes), before);
 }
 
 #[test]

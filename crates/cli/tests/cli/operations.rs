@@ -176,6 +176,8 @@ fn a_hub_says_whether_it_is_ready() {
     let ready = || super::accp(["ready", "--hub", &url], "");
     let there = ready();
     assert_eq!((there.code, there.stderr.as_str()), (Some(0), ""));
+    let socket = url.replace("http://", "ws://");
+    super::accp(["ready", "--hub", &socket], "").code_is(0);
     // The token of Prometheus reads the metrics but no session.
     let get = |path: &str| {
         let request = http().get(format!("{url}{path}"));

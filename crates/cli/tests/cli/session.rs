@@ -187,6 +187,9 @@ fn an_export_has_everything() {
     assert_eq!(folder.read("long.accp").lines().count(), 4);
     let twice = "session export chats.db -o x --values x";
     insta::assert_snapshot!(fault(&folder, twice).1, @"error: --output and --values name one file: give each a name of its own");
+    let idle = fault(&folder, "session export chats.db --resolve --format frames");
+    assert_eq!(idle.0, Some(2));
+    assert!(idle.1.contains("leave out --resolve"), "{}", idle.1);
 }
 
 fn fine_import(folder: &Folder, file: &str) {

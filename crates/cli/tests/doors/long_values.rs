@@ -62,6 +62,13 @@ fn a_long_answer_of_a_command_goes_by_reference() {
             said.starts_with("@cook>done:") && said.contains(":$cold.k"),
             "{said}"
         );
+        // A line of stderr says how to read the value, without another question.
+        let (_, rest) = said.split_once(": GET http://").unwrap();
+        let (url, rest) = rest.split_once(" reads it").unwrap();
+        assert!(rest.contains("`accp ask --words`"), "{said}");
+        let value = ureq::get(format!("http://{url}")).call();
+        let value = value.unwrap().body_mut().read_to_string().unwrap();
+        assert!(value.replace(' ', "_").contains(&long), "{value:.300}");
         // With `--words` the output has the text itself.
         let said = hub.output(("ask --words", frame));
         assert!(said.replace(' ', "_").contains(&long), "{said:.300}");

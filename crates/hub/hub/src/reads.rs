@@ -26,7 +26,14 @@ fn answer(app: &App, made: Result<Response, Refused>) -> Response {
 }
 
 pub(crate) async fn sessions(State(app): State<Shared>, requester: Authenticated) -> Response {
-    let made = app.sessions.list().await.map(|all| {
+    let made = app.sessions.list().await.map(|(all, damaged)| {
+        let damaged = damaged
+            .iter()
+            .filter(|session| requester.may_enter(session));
+        let damaged = damaged.map(|session| {
+            let open = app.sessions.is_open(session).is_some();
+            json!({ "session": session, "open": open, "damaged": true })
+        });
         let mine = all
             .iter()
             .filter(|side| requester.may_enter(side.side.session()));
@@ -39,7 +46,7 @@ pub(crate) async fn sessions(State(app): State<Shared>, requester: Authenticated
                 "at": side.at.map(Time::as_secs),
             })
         });
-        Json(Json_::Array(mine.collect())).into_response()
+        Json(Json_::Array(mine.chain(damaged).collect())).into_response()
     });
     answer(&app, made)
 }

@@ -225,11 +225,25 @@ impl Sessions {
         }
     }
 
-    /// Returns the sessions of the store.
-    pub(crate) async fn list(&self) -> Result<Vec<Summary>, Refused> {
-        let sides = self.store.ask(|store| store.list()).await;
+    /// Returns the sessions of the store, and the names of those whose rows are damaged.
+    pub(crate) async fn list(&self) -> Result<(Vec<Summary>, Vec<String>), Refused> {
+        let sides = self.store.ask(|store| store.survey()).await;
         let sides = sides.map_err(|error| Refused::store(&error))?;
-        Ok(sides.into_iter().filter(|side| side.host).collect())
+        let (mut sound, mut damaged) = (Vec::new(), Vec::new());
+        for side in sides {
+            match side {
+                Ok(summary) if summary.host => sound.push(summary),
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!("a side in the store is damaged: {error}");
+                    // The row cannot say whether the side is a host's.
+                    let side = error.side();
+                    let side = side.filter(|side| side.agent() == self.options.agent.as_str());
+                    damaged.extend(side.map(|side| side.session().to_owned()));
+                }
+            }
+        }
+        Ok((sound, damaged))
     }
 
     /// Checks that the store can keep data.

@@ -13,7 +13,7 @@ use accp_session::{
 use crate::error::StoreError;
 use crate::log::Log;
 use crate::side::SideId;
-use crate::store::{Erasure, Freed, Store};
+use crate::store::{Erasure, Freed, Store, Summary};
 
 /// The data of a session to erase.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -135,6 +135,9 @@ pub enum EraseError {
 impl ErasurePlan {
     /// Finds all that has to be erased from the sides of a session. Changes nothing.
     ///
+    /// All sides with the name of the session are taken, also the copies of members, and sides whose logs only have this
+    /// name in common. [`of_side`](Self::of_side) takes one side alone.
+    ///
     /// `options` and `rules` are those under which the session runs, or the defaults. The plan replaces the names
     /// of session and agent in `options`.
     ///
@@ -147,10 +150,37 @@ impl ErasurePlan {
         options: &Options,
         rules: &Rules,
     ) -> Result<Self, EraseError> {
+        let all = store.sides(session)?;
+        Self::of_all(store, session, &all, wanted, options, rules)
+    }
+
+    /// Finds all that has to be erased from one side, as [`make`](Self::make) does from all sides of a session. The
+    /// other sides keep the data.
+    ///
+    /// # Errors
+    /// As [`EraseError`] says.
+    pub fn of_side<S: Store + ?Sized>(
+        store: &mut S,
+        side: &SideId,
+        wanted: &ErasureRequest,
+        options: &Options,
+        rules: &Rules,
+    ) -> Result<Self, EraseError> {
+        let all = Vec::from_iter(store.summary(side)?);
+        Self::of_all(store, side.session(), &all, wanted, options, rules)
+    }
+
+    fn of_all<S: Store + ?Sized>(
+        store: &mut S,
+        session: &str,
+        all: &[Summary],
+        wanted: &ErasureRequest,
+        options: &Options,
+        rules: &Rules,
+    ) -> Result<Self, EraseError> {
         if wanted.from.is_none() && wanted.positions.is_empty() && wanted.keys.is_empty() {
             return Err(EraseError::Nothing);
         }
-        let all = store.sides(session)?;
         let last = all.iter().map(|summary| summary.last).max();
         let last = last.ok_or_else(|| EraseError::Session(session.to_owned()))?;
         let mut named = wanted.positions.iter();
@@ -163,7 +193,7 @@ impl ErasurePlan {
         let mut plan = Self { sides: Vec::new() };
         let (mut known, mut is_known) = (BTreeSet::new(), wanted.from.is_none());
         let mut unknown = wanted.keys.clone();
-        for summary in &all {
+        for summary in all {
             let side = &summary.side;
             let Some(stored) = store.load(side)? else {
                 continue;

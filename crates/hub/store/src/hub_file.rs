@@ -94,6 +94,9 @@ impl HubFile {
     /// file of the first time: otherwise a hub would go on with an empty store after somebody has moved its
     /// file away.
     ///
+    /// If an erasure of the file was cut short, this completes it, which takes as long as a copy of the file. If
+    /// another process reads the file meanwhile, this warns in the log, and the next opening tries again.
+    ///
     /// # Errors
     /// Those of [`SqliteStore::open`]; [`Gone`](crate::StoreErrorKind::Gone) when the file is not at its place
     /// any more.
@@ -107,6 +110,13 @@ impl HubFile {
             let first = self.first.get_or_init(|| now.clone());
             first.check().map_err(gone)?;
             store.is_at(first);
+        }
+        match store.complete_erasure() {
+            Ok(true) => tracing::info!("an erasure that was cut short is complete now"),
+            Ok(false) => {}
+            Err(error) => tracing::warn!(
+                "an erasure is not complete, so that the file still has bytes of what was erased: {error}"
+            ),
         }
         Ok(store)
     }

@@ -16,8 +16,17 @@ const ROOM: usize = 64 << 10;
 pub(crate) struct OpenFile {
     path: PathBuf,
     number: FileId,
+    /// The file that marks an erasure which is not complete.
+    mark: PathBuf,
     wal: Arc<Wal>,
 }
+
+/// The name of the mark of an erasure is the name of the store with this ending.
+const MARK: &str = "-erase";
+
+/// The text in the mark of an erasure.
+const MARKED: &str = "The store beside this file still has bytes of what was erased from it. \
+                      A hub that starts on the store, and the next erasure, overwrite them and remove this file.\n";
 
 /// The write-ahead log beside the file.
 #[derive(Debug)]
@@ -59,7 +68,15 @@ impl OpenFile {
             lost: OnceLock::new(),
         };
         let wal = Arc::new(wal);
-        let open = Self { path, number, wal };
+        // The mark stands beside the target of a link, so that the link and the target share it.
+        let mut mark = files::target(&path).map_err(lost)?.into_os_string();
+        mark.push(MARK);
+        let open = Self {
+            path,
+            number,
+            mark: mark.into(),
+            wal,
+        };
         open.note();
         Ok(open)
     }
@@ -113,6 +130,37 @@ impl OpenFile {
             Ok(_) => Err(gone("another file took its place")),
             Err(error) => Err(lost(error)),
         }
+    }
+
+    /// Marks the store, durably: an erasure is not complete.
+    pub(crate) fn mark_erasure(&self) -> io::Result<()> {
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        let mut file = match files::private(&mut options).open(&self.mark) {
+            // An earlier erasure was not completed.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            made => made?,
+        };
+        file.write_all(MARKED.as_bytes())?;
+        file.sync_all()?;
+        #[cfg(unix)]
+        {
+            if let Some(folder) = self.mark.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the mark of an erasure, which is complete.
+    pub(crate) fn unmark_erasure(&self) {
+        // A mark that stays only has the file written anew once more.
+        let _ = fs::remove_file(&self.mark);
+    }
+
+    /// Returns whether the store has the mark of an erasure.
+    pub(crate) fn has_erasure_mark(&self) -> bool {
+        self.mark.exists()
     }
 
     /// Checks that the disk has room for a commit: it writes a file beside the store, and removes it. A write to the

@@ -249,6 +249,19 @@ impl Store for PostgresStore {
         Ok(sides.into_iter().map(SideRow::into_summary).collect())
     }
 
+    fn survey(&mut self) -> Result<Vec<Result<Summary, StoreError>>, StoreError> {
+        let (sides, damaged) = self.call(None, read::survey)?;
+        let sound = sides.into_iter().map(|side| Ok(side.into_summary()));
+        let damaged = damaged.into_iter().map(|(name, fault)| {
+            let error = fault.in_store(&self.name);
+            Err(match &name {
+                Some(name) => error.in_side(name),
+                None => error,
+            })
+        });
+        Ok(sound.chain(damaged).collect())
+    }
+
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
         let sides = self.call(None, |link| read::sides(link, Some(session)))?;
         Ok(sides.into_iter().map(SideRow::into_summary).collect())

@@ -82,6 +82,10 @@ macro_rules! forward {
             $store.list()
         }
 
+        fn survey(&mut $self) -> Result<Vec<Result<Summary, StoreError>>, StoreError> {
+            $store.survey()
+        }
+
         fn sides(&mut $self, session: &str) -> Result<Vec<Summary>, StoreError> {
             $store.sides(session)
         }

@@ -6,6 +6,7 @@ mod connect;
 mod entry;
 mod erase;
 mod fault;
+mod presence;
 mod probe;
 mod read;
 mod row;
@@ -19,20 +20,19 @@ use std::path::Path;
 use std::time::Duration;
 
 use accp_session::{Batch, Entry, Stored};
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::Connection;
 
 use crate::error::StoreError;
-use crate::open_file::{OpenFile, WalLoss};
-use crate::rows::{Transactional, Write, WriteRows};
+use crate::open_file::OpenFile;
+use crate::rows::{Transactional, Write};
 use crate::search::Match;
 use crate::side::SideId;
 use crate::store::{Erasure, Freed, Kept, Retention, Store, Summary};
 use accp_context::search::Query;
-use connect::{begin, connect, prepare, settle, take_alone};
+use connect::begin;
 use fault::Fault;
 use search::Index;
-use side::Side;
+use side::{DamagedSide, Side};
 
 /// Keeps sides of sessions in one SQLite file, in the format of `docs/format.md`.
 ///
@@ -45,7 +45,8 @@ use side::Side;
 /// as long as a copy of the file, needs room for one on the disk, and gives other numbers to rows of
 /// the application's tables that have no `INTEGER PRIMARY KEY`. When another process reads at that
 /// time, it fails with [`Busy`](crate::StoreErrorKind::Busy) after the data has left the tables; erase
-/// again then. Copies of the file, and blocks of the disk that once were part of it, are out of reach.
+/// again then. If the process ends at that time, [`HubFile::open`](crate::HubFile::open) and the next erasure complete
+/// it. Copies of the file, and blocks of the disk that once were part of it, are out of reach.
 ///
 /// Tables whose names begin with `app_` belong to the application. It can write to them in the
 /// commit of a batch ([`Transactional`]), and may read them by a connection of its own. The store
@@ -77,18 +78,15 @@ pub struct SqliteStore {
     conn: Connection,
     /// The name of the file, for error messages.
     file: String,
-    /// Whether all sides were read and found in their index.
-    surveyed: bool,
+    /// The damaged rows of table `side`; `None` until all rows were read and all sides found in their index.
+    damaged: Option<Vec<DamagedSide>>,
+    /// True while one transaction holds the state that all reads see.
+    is_held: bool,
     /// The words of the side that was searched last.
     index: Option<Index>,
     /// The file that is open; `None` in memory.
     open_file: Option<OpenFile>,
 }
-
-/// The bytes at the beginning of a write-ahead log, and the bytes before each of its pages (SQLite, "WAL-mode File
-/// Format").
-const HEAD: u64 = 32;
-const FRAME: u64 = 24;
 
 impl SqliteStore {
     /// The time that a commit waits for another process, unless
@@ -104,13 +102,8 @@ impl SqliteStore {
     /// [`Io`](crate::StoreErrorKind::Io), [`Full`](crate::StoreErrorKind::Full) and
     /// [`Busy`](crate::StoreErrorKind::Busy) as everywhere.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let file = path.as_ref().display().to_string();
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
-        let opened = connect(path.as_ref(), flags).and_then(|mut conn| {
-            prepare(&mut conn)?;
-            Ok(conn)
-        });
-        Self::new(opened, file, Some(path.as_ref()))
+        let path = path.as_ref();
+        Self::new(connect::open(path), Some(path))
     }
 
     /// Opens a file that no other process has open, and keeps others out until the store is dropped.
@@ -119,15 +112,8 @@ impl SqliteStore {
     /// The errors of [`open`](Self::open); [`Busy`](crate::StoreErrorKind::Busy) when another process
     /// has the file open; [`Io`](crate::StoreErrorKind::Io) when it does not exist.
     pub fn open_alone(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let file = path.as_ref().display().to_string();
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE;
-        let opened = connect(path.as_ref(), flags).and_then(|mut conn| {
-            schema::check(&conn)?;
-            take_alone(&conn)?;
-            prepare(&mut conn)?;
-            Ok(conn)
-        });
-        Self::new(opened, file, Some(path.as_ref()))
+        let path = path.as_ref();
+        Self::new(connect::open_alone(path), Some(path))
     }
 
     /// Opens a file for reading, also while another process writes to it. Every commit fails.
@@ -136,31 +122,58 @@ impl SqliteStore {
     /// The errors of [`open`](Self::open); [`Io`](crate::StoreErrorKind::Io) when the file does not
     /// exist; [`Unfinished`](crate::StoreErrorKind::Unfinished) when it is empty.
     pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        let file = path.as_ref().display().to_string();
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-        let opened = connect(path.as_ref(), flags).and_then(|conn| {
-            schema::check(&conn)?;
-            Ok(conn)
-        });
-        Self::new(opened, file, Some(path.as_ref()))
+        let path = path.as_ref();
+        Self::new(connect::open_read_only(path), Some(path))
     }
 
     /// Opens a store in memory that behaves like a file but is not durable.
     pub fn open_in_memory() -> Result<Self, StoreError> {
-        let opened = Connection::open_in_memory()
-            .map_err(Fault::from)
-            .and_then(|conn| {
-                settle(&conn)?;
-                schema::create(&conn)?;
-                Ok(conn)
-            });
-        Self::new(opened, "memory".into(), None)
+        Self::new(connect::open_in_memory(), None)
     }
 
     /// Sets how long a commit waits for another process.
     pub fn set_patience(&mut self, patience: Duration) -> Result<(), StoreError> {
         let result = self.conn.busy_timeout(patience);
         result.map_err(|error| Fault::from(error).in_file(&self.file))
+    }
+
+    /// Holds the present state of the file: from now on all reads see this state, whatever other processes write, and
+    /// every write of this store fails. Until the store is dropped, no process can empty the write-ahead log. So the
+    /// log grows with what others write, and an erasure of theirs is not completed.
+    ///
+    /// # Errors
+    /// The errors of a read.
+    pub fn hold(&mut self) -> Result<(), StoreError> {
+        if !self.is_held {
+            // The transaction holds a state from its first read on.
+            let begun = self
+                .conn
+                .execute_batch("BEGIN; SELECT count(*) FROM sqlite_schema");
+            begun.map_err(|error| Fault::from(error).in_file(&self.file))?;
+            self.is_held = true;
+        }
+        Ok(())
+    }
+
+    /// Returns whether an erasure of this file was cut short: its process ended after it had committed the erasure, and
+    /// before the bytes of what was erased were overwritten. The next [`erase`](Store::erase) overwrites them, and so
+    /// does [`complete_erasure`](Self::complete_erasure). While another process erases, this is true as well.
+    pub fn erasure_is_due(&self) -> bool {
+        let file = self.open_file.as_ref();
+        file.is_some_and(OpenFile::has_erasure_mark)
+    }
+
+    /// Completes an erasure that was cut short, if there is one. Returns whether there was one. This takes as long as
+    /// [`erase`](Store::erase) does.
+    ///
+    /// # Errors
+    /// As [`erase`](Store::erase).
+    pub fn complete_erasure(&mut self) -> Result<bool, StoreError> {
+        if !self.erasure_is_due() {
+            return Ok(false);
+        }
+        self.in_open_file(Self::scrub)?;
+        Ok(true)
     }
 
     /// Checks the file as a whole: its pages, its indexes, and that its tables are those of the
@@ -200,62 +213,25 @@ impl SqliteStore {
         Ok(written)
     }
 
-    /// Checks the file and its write-ahead log. If the log is gone, this saves what can be saved.
     fn check_open_file(&self) -> Result<(), StoreError> {
-        let Some(file) = &self.open_file else {
-            return Ok(());
-        };
-        let named = |error: StoreError| error.in_store(&self.file);
-        file.check().map_err(named)?;
-        // The index that all processes share has the number of pages in the write-ahead log. A
-        // checkpoint with `NOOP` only reads that number.
-        let needed = || {
-            let looked = self
-                .conn
-                .query_row("PRAGMA wal_checkpoint(NOOP)", (), |row| row.get(1));
-            let pages: u64 = looked
-                .ok()
-                .and_then(|pages: i64| u64::try_from(pages).ok())?;
-            let page = self
-                .conn
-                .query_row("PRAGMA page_size", (), |row| row.get(0));
-            let page = page.ok().and_then(|page: i64| u64::try_from(page).ok())?;
-            Some(if pages == 0 {
-                0
-            } else {
-                HEAD + pages * (page + FRAME)
-            })
-        };
-        file.check_wal(needed).map_err(|(lost, error)| {
-            // These calls may fail. The error below names the cause in any case.
-            let _ = match lost {
-                WalLoss::Removed => {
-                    self.conn
-                        .query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |_| Ok(()))
-                }
-                // A checkpoint at the close would copy an incomplete write-ahead log into the file,
-                // so this switches it off.
-                WalLoss::Cut => self
-                    .conn
-                    .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-                    .map(drop),
-            };
-            named(error)
-        })
+        let checked = self
+            .open_file
+            .as_ref()
+            .map(|file| presence::check(&self.conn, file));
+        let checked = checked.unwrap_or(Ok(()));
+        checked.map_err(|error| error.in_store(&self.file))
     }
 
-    fn new(
-        opened: Result<Connection, Fault>,
-        file: String,
-        path: Option<&Path>,
-    ) -> Result<Self, StoreError> {
+    fn new(opened: Result<Connection, Fault>, path: Option<&Path>) -> Result<Self, StoreError> {
+        let file = path.map_or("memory".to_owned(), |path| path.display().to_string());
         let conn = opened.map_err(|fault| fault.in_file(&file))?;
         let open_file = path.map(OpenFile::of).transpose();
         let open_file = open_file.map_err(|error| error.in_store(&file))?;
         Ok(Self {
             conn,
             file,
-            surveyed: false,
+            damaged: None,
+            is_held: false,
             index: None,
             open_file,
         })
@@ -268,19 +244,35 @@ impl SqliteStore {
         read: impl FnOnce(&Connection) -> Result<T, Fault>,
     ) -> Result<T, StoreError> {
         let error = |fault: Fault| in_side(fault.in_file(&self.file), side);
-        let transaction = self.conn.transaction();
-        let transaction = transaction.map_err(|fault| error(fault.into()))?;
-        // A damaged index or name can hide a side, and its session would begin anew. So the store reads all sides
+        let transaction = (!self.is_held).then(|| self.conn.unchecked_transaction());
+        let transaction = transaction
+            .transpose()
+            .map_err(|fault| error(fault.into()))?;
+        let conn = transaction.as_deref().unwrap_or(&self.conn);
+        // A damaged index or name can hide a side, and its session would begin anew. So the store reads all rows
         // before it first reports that a side does not exist.
+        let is_sound = self.damaged.as_ref().is_some_and(Vec::is_empty);
         let is_known = match side {
-            Some(side) => self.surveyed || Side::find(&transaction, side).map_err(error)?.is_some(),
-            None => self.surveyed,
+            Some(side) => is_sound || Side::find(conn, side).map_err(error)?.is_some(),
+            None => is_sound,
         };
         if !is_known {
-            Side::all(&transaction).map_err(error)?;
-            self.surveyed = true;
+            if self.damaged.is_none() {
+                self.damaged = Some(Side::survey(conn).map_err(error)?.damaged);
+            }
+            for row in self.damaged.iter().flatten() {
+                let may_be = side.map_or(Ok(false), |side| row.may_be(conn, side));
+                if may_be.map_err(error)? {
+                    return Err(error(row.fault()));
+                }
+            }
         }
-        read(&transaction).map_err(error)
+        let found = read(conn).map_err(error)?;
+        if let Some(transaction) = transaction {
+            // A search fills its index, which is in memory. Nothing changes the file.
+            transaction.commit().map_err(|fault| error(fault.into()))?;
+        }
+        Ok(found)
     }
 
     /// Writes in one transaction: all or nothing.
@@ -330,18 +322,12 @@ impl Store for SqliteStore {
         words: &str,
         limit: usize,
     ) -> Result<Vec<Match>, StoreError> {
-        let query = Query::new(words);
-        self.read(Some(side), |_| Ok(()))?; // the side is not hidden
-        let error = |fault: Fault| in_side(fault.in_file(&self.file), Some(side));
-        let mut index = self.index.take();
-        let transaction = self.conn.transaction();
-        let transaction = transaction.map_err(|fault| error(fault.into()))?;
-        let found = Index::search(&mut index, &transaction, side, &query, limit);
-        let found = found.map_err(error)?;
-        // The search fills only an index in memory, so this commit leaves the file as it is.
-        transaction.commit().map_err(|fault| error(fault.into()))?;
-        self.index = index;
-        Ok(found)
+        let (query, mut index) = (Query::new(words), self.index.take());
+        let found = self.read(Some(side), |conn| {
+            Index::search(&mut index, conn, side, &query, limit)
+        });
+        self.index = index.filter(|_| found.is_ok());
+        found
     }
 
     fn cold(&mut self, side: &SideId, key: &str) -> Result<Option<Kept>, StoreError> {
@@ -363,8 +349,25 @@ impl Store for SqliteStore {
             .collect())
     }
 
+    fn survey(&mut self) -> Result<Vec<Result<Summary, StoreError>>, StoreError> {
+        let survey = self.read(None, Side::survey)?;
+        let sound = survey.sides.into_iter();
+        let sound = sound.map(|side| Ok(side.row.into_summary()));
+        let damaged = survey.damaged.into_iter().map(|row| {
+            let error = row.fault().in_file(&self.file);
+            Err(in_side(error, row.name.as_ref()))
+        });
+        Ok(sound.chain(damaged).collect())
+    }
+
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError> {
         let sides = self.read(None, |conn| Side::of_session(conn, session))?;
+        for row in self.damaged.iter().flatten() {
+            let error = |fault: Fault| in_side(fault.in_file(&self.file), row.name.as_ref());
+            if row.may_be_in(&self.conn, session).map_err(error)? {
+                return Err(error(row.fault()));
+            }
+        }
         Ok(sides
             .into_iter()
             .map(|side| side.row.into_summary())
@@ -405,9 +408,7 @@ impl Store for SqliteStore {
 impl SqliteStore {
     fn erase_all(&mut self, group: &[(&SideId, &Erasure)]) -> Result<Freed, StoreError> {
         let error = |fault: Fault| fault.in_file(&self.file);
-        // With `secure_delete`, SQLite overwrites pages that become free with zeros.
-        let secure = |conn: &Connection, on| conn.pragma_update(None, "secure_delete", on);
-        secure(&self.conn, true).map_err(|fault| error(fault.into()))?;
+        erase::overwrite(&self.conn, true).map_err(error)?;
         let mut freed = Freed::default();
         let transaction = begin(&mut self.conn).map_err(error)?;
         for &(id, erasure) in group {
@@ -416,10 +417,25 @@ impl SqliteStore {
             freed.entries += one.entries;
             freed.bytes += one.bytes;
         }
+        // If this process ends between the commit and the end of `scrub`, the mark tells the next one.
+        if let Some(file) = &self.open_file {
+            let marked = file.mark_erasure();
+            marked.map_err(|why| error(Fault::Unmade(why)))?;
+        }
         transaction.commit().map_err(|fault| error(fault.into()))?;
-        erase::scrub(&self.conn).map_err(error)?;
-        secure(&self.conn, false).map_err(|fault| error(fault.into()))?;
+        self.scrub()?;
         Ok(freed)
+    }
+
+    /// Overwrites what was erased from the tables.
+    fn scrub(&mut self) -> Result<(), StoreError> {
+        let error = |fault: Fault| fault.in_file(&self.file);
+        erase::overwrite(&self.conn, true).map_err(error)?;
+        erase::scrub(&self.conn).map_err(error)?;
+        if let Some(file) = &self.open_file {
+            file.unmark_erasure();
+        }
+        erase::overwrite(&self.conn, false).map_err(error)
     }
 
     fn commit_group(&mut self, group: &mut [Write<'_, Connection>]) -> Result<(), StoreError> {
@@ -431,7 +447,7 @@ impl SqliteStore {
                 written = commit::batch(&transaction, side, batch);
             }
             if let Some(rows) = rows {
-                written = written.and_then(|()| write_rows(&transaction, rows));
+                written = written.and_then(|()| commit::rows(&transaction, rows));
             }
             written.map_err(|fault| error(fault).in_side(side))?;
         }
@@ -457,16 +473,6 @@ impl Transactional for SqliteStore {
         });
         self.in_open_file(|store| store.commit_group(group))
     }
-}
-
-/// Writes the application's rows in a savepoint. If the release of the savepoint fails, the
-/// application has ended the transaction.
-fn write_rows(conn: &Connection, rows: &mut WriteRows<'_, Connection>) -> Result<(), Fault> {
-    conn.execute_batch("SAVEPOINT accp_rows")?;
-    let written = rows(conn);
-    conn.execute_batch("RELEASE accp_rows")
-        .map_err(Fault::Ended)?;
-    written.map_err(Fault::Rows)
 }
 
 impl fmt::Debug for SqliteStore {

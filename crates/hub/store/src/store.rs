@@ -164,7 +164,17 @@ pub trait Store {
 
     /// Returns the summaries of all sides, in the order of [`SideId`]. This method,
     /// [`sides`](Self::sides) and [`summary`](Self::summary) read neither logs nor snapshots.
+    ///
+    /// One side whose summary is damaged makes this fail. [`survey`](Self::survey) returns the others.
     fn list(&mut self) -> Result<Vec<Summary>, StoreError>;
+
+    /// Returns the summaries of all sides, as [`list`](Self::list) does, and after them an error for each side whose
+    /// summary is damaged. The error names the side, if its name can be told.
+    ///
+    /// The default is [`list`](Self::list).
+    fn survey(&mut self) -> Result<Vec<Result<Summary, StoreError>>, StoreError> {
+        Ok(self.list()?.into_iter().map(Ok).collect())
+    }
 
     /// Returns the summaries of the sides of one session, in the order of [`SideId`].
     fn sides(&mut self, session: &str) -> Result<Vec<Summary>, StoreError>;

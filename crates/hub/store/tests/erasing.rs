@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use accp_runtime::session::{MemberId, Options, Outbound, Rules, StateUpdate, Time};
 use accp_runtime::{AgentId, DynamicFrame, Map, Registry, Value};
 use accp_session::EntryKind;
-use accp_store::{EraseError, ErasurePlan, ErasureRequest, MemoryStore, Store};
+use accp_store::{EraseError, ErasurePlan, ErasureRequest, MemoryStore, SideId, Store};
 use accp_testkit::{Quarters, Room, Shared};
 
 static REGISTRY: LazyLock<Arc<Registry>> = LazyLock::new(|| Arc::new(Registry::standard()));
@@ -187,6 +187,28 @@ fn nothing_that_an_agent_has_said_is_left_in_the_store_of_the_host() {
     let ends: Vec<u64> = room.sides().map(|side| side.session().position()).collect();
     assert_eq!(ends, [ends[0]; 4]);
     assert!(!says(&dump(&store), SECRET));
+}
+
+#[test]
+fn the_side_that_is_named_is_erased_alone() {
+    let (mut room, store, _) = open();
+    tell(&mut room);
+    let (hub, ann) = (SideId::new("s", "hub"), SideId::new("s", "ann"));
+    let mut store = store.lock().unwrap();
+    let (options, rules) = (options("ann"), Rules::default());
+    let plan = ErasurePlan::of_side(&mut *store, &ann, &from("ann"), &options, &rules).unwrap();
+    let sides: Vec<_> = plan.sides().iter().map(|part| &part.side).collect();
+    assert_eq!(sides, [&ann]);
+    plan.carry_out(&mut *store).unwrap();
+    let mut says = |side: &SideId| {
+        let log = store.entries(side, 0, usize::MAX).unwrap();
+        log.iter().any(|entry| entry.text.contains(SECRET))
+    };
+    assert!(!says(&ann));
+    assert!(says(&hub));
+    let eve = SideId::new("s", "eve");
+    let none = ErasurePlan::of_side(&mut *store, &eve, &from("ann"), &options, &rules);
+    assert!(matches!(none, Err(EraseError::Session(_))));
 }
 
 #[test]

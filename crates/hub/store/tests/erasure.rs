@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::common::{cold, entry, launch};
 use accp_session::{Batch, Entry, Snapshot};
-use accp_store::{Erasure, SideId, SqliteStore, Store, StoreErrorKind};
+use accp_store::{Erasure, HubFile, SideId, SqliteStore, Store, StoreErrorKind};
 
 const SECRET: &str = "Zitronenfalter";
 
@@ -183,6 +183,41 @@ fn a_reader_that_holds_the_old_pages_is_said_and_erasing_again_completes_it() {
     let freed = store.erase(&[(&launch(), &all())]).unwrap();
     assert_eq!((freed.entries, freed.bytes), (0, 0));
     assert_eq!(files_with(folder.path(), SECRET), Vec::<String>::new());
+}
+
+/// The process of an erasure may end after its commit, and before the files are written anew.
+#[test]
+fn the_next_hub_completes_an_erasure_that_was_cut_short() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.accp");
+    let mut store = SqliteStore::open(&path).unwrap();
+    fill(&mut store, &launch());
+    assert!(!store.erasure_is_due());
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader
+        .execute_batch("BEGIN; SELECT count(*) FROM frame")
+        .unwrap();
+    store.set_patience(std::time::Duration::ZERO).unwrap();
+    store.erase(&[(&launch(), &all())]).unwrap_err();
+    // These files are as a process leaves them that ends at this instant.
+    let left = tempfile::tempdir().unwrap();
+    for name in ["s.accp", "s.accp-wal", "s.accp-erase"] {
+        fs::copy(folder.path().join(name), left.path().join(name)).unwrap();
+    }
+    drop((store, reader));
+    assert_ne!(files_with(left.path(), SECRET), Vec::<String>::new());
+
+    let path = left.path().join("s.accp");
+    let store = SqliteStore::open_read_only(&path).unwrap();
+    assert!(store.erasure_is_due());
+    drop(store);
+    let hub = HubFile::take(&path, "here").unwrap();
+    let mut store = hub.open().unwrap();
+    assert_eq!(files_with(left.path(), SECRET), Vec::<String>::new());
+    assert!(!store.erasure_is_due());
+    assert!(!store.complete_erasure().unwrap());
+    store.check_file().unwrap();
+    store.verify(&launch()).unwrap();
 }
 
 #[test]

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use accp_runtime::session::{Input, Options, Outbound, Reference, Rules, Time, Transmit};
 use accp_runtime::{AgentId, DynamicFrame, Registry};
+use accp_session::Batch;
 use accp_store::{Driver, SideId, SqliteStore, Store, StoreErrorKind};
 use accp_testkit::Room;
 use proptest::prelude::*;
@@ -89,7 +90,12 @@ impl Bench {
 
 /// All reads that a session may need from a store.
 fn of_store(store: &mut SqliteStore) -> Reads {
-    let mut reads = vec![("list".to_owned(), shown(store.list()))];
+    let survey = store.survey();
+    let survey = survey.and_then(|all| all.into_iter().collect::<Result<Vec<_>, _>>());
+    let mut reads = vec![
+        ("list".to_owned(), shown(store.list())),
+        ("survey".to_owned(), shown(survey)),
+    ];
     for side in [
         common::launch(),
         SideId::new("Grüße", "hub"),
@@ -255,6 +261,85 @@ fn a_host_does_not_go_on_without_the_schemas_in_force() {
     let link = Vec::<Transmit>::new();
     let opened = Driver::open_host(store, link, options, Rules::default(), NOW);
     insta::assert_snapshot!(opened.unwrap_err(), @"side `one@hub`: position 27 of the log cannot be read: the store lacks registry a32838af3ff6a9ed0a9614b88164be36798497e40a478e0cca3f7952aa6fa492, which is in force there: take a copy of the store back from a backup");
+}
+
+/// A damaged row of the table of sides fails the reads of its own session. Others can begin and are listed.
+#[test]
+fn one_damaged_row_of_the_sides_hits_its_session_alone() {
+    let (launch, new) = (common::launch(), SideId::new("new", "hub"));
+    // The last two changes hide the side from its index.
+    for (change, place) in [
+        (
+            "epoch = epoch + 1",
+            "table `side`, row (1, `launch`): its checksum",
+        ),
+        (
+            "agent = 'planer'",
+            "table `side`, row (1, `launch`): its checksum",
+        ),
+        (
+            "session = 'lunch'",
+            "table `side`, row (1, `lunch`): its checksum",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions.accp");
+        fill_store(&path);
+        common::tamper(
+            &path,
+            &format!("UPDATE side SET {change} WHERE session = 'launch'"),
+        );
+        let mut store = SqliteStore::open(&path).unwrap();
+        let survey = store.survey().unwrap();
+        let [Ok(sound), Err(damaged)] = survey.as_slice() else {
+            panic!("{survey:?}");
+        };
+        assert_eq!(sound.side, common::greetings());
+        assert!(damaged.to_string().contains(place), "{damaged}");
+        assert!(damaged.side().is_some());
+        let failed = [
+            store.load(&launch).map(drop),
+            store.summary(&launch).map(drop),
+            store.entries(&launch, 0, 9).map(drop),
+            store.sides("launch").map(drop),
+            store.list().map(drop),
+        ];
+        for read in failed {
+            let error = read.unwrap_err();
+            assert!(error.to_string().contains(place), "{change}: {error}");
+        }
+        assert!(store.load(&common::greetings()).unwrap().is_some());
+        assert!(store.load(&new).unwrap().is_none());
+        let batch = Batch::new(true).with(|batch| batch.entries = vec![common::entry(1)]);
+        store.commit(&[(&new, &batch)]).unwrap();
+        assert_eq!(store.sides("new").unwrap().len(), 1);
+        assert_eq!(store.survey().unwrap().len(), 3);
+    }
+}
+
+#[test]
+fn a_state_that_is_held_stays_while_others_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sessions.accp");
+    fill_store(&path);
+    let (side, mut held) = (
+        common::launch(),
+        SqliteStore::open_read_only(&path).unwrap(),
+    );
+    held.hold().unwrap();
+    held.hold().unwrap();
+    let before = of_store(&mut held);
+    let batch = Batch::new(false).with(|batch| batch.entries = vec![common::entry(21)]);
+    let mut writer = SqliteStore::open(&path).unwrap();
+    writer.commit(&[(&side, &batch)]).unwrap();
+    assert_eq!(of_store(&mut held), before);
+    assert!(held.search(&side, "impl_21", 9).unwrap().is_empty());
+    held.check_file().unwrap();
+    held.verify(&side).unwrap();
+    assert!(held.commit(&[(&side, &batch)]).is_err());
+    drop(held);
+    let mut now = SqliteStore::open_read_only(&path).unwrap();
+    assert_eq!(now.summary(&side).unwrap().unwrap().last, 21);
 }
 
 /// Changes each cell of each row without its checksum. The number of a side is left alone: a row

@@ -9,7 +9,9 @@ use accp_store::{EraseError, ErasurePlan, SqliteStore, StoreErrorKind};
 
 use crate::erasure::ErasureArgs;
 use crate::store_file;
+use crate::words;
 use accp_console::outcome::{Failure, Outcome};
+use accp_console::output::note;
 
 /// Erase somebody's frames and values from a session; places, ids and digests stay
 ///
@@ -20,18 +22,23 @@ use accp_console::outcome::{Failure, Outcome};
 ///
 /// No other process may have the file open. If a hub has it open, `accp erase` asks the hub to
 /// erase the data.
+///
+/// A session is erased from all logs of it that the file has, of its host and of members. The name of
+/// one log, `launch@dev`, erases from this log alone. The command names the logs before it erases.
 #[derive(Debug, clap::Args)]
 #[command(
     verbatim_doc_comment,
     after_help = "Examples:
   accp session erase team.db launch --from dev --dry-run
   accp session erase team.db launch --from dev
+  accp session erase team.db launch@dev --from dev
   accp session erase team.db --positions 3..9,12 --key k101_7"
 )]
 pub(crate) struct Args {
     /// The file, a store of `accp-store`
     file: PathBuf,
-    /// The session; may be left out if the file holds only one session, or only one host's side
+    /// The session, or one log of it, as launch@dev; may be left out if the file holds only one session, or only one
+    /// host's side
     session: Option<String>,
     #[command(flatten)]
     data: ErasureArgs,
@@ -48,9 +55,24 @@ pub(crate) fn run(args: &Args) -> Outcome {
     let found = store_file::find(&mut store, &args.file, args.session.as_deref())?;
     let (session, rules) = (found.side.session(), Rules::default());
     let options = store_file::options(&found.side, Registry::empty())?;
-    let plan = ErasurePlan::make(&mut store, session, &selection, &options, &rules);
+    // The name of a host's session names the session. Any other name is that of one side.
+    let named = args.session.as_deref();
+    let plan = if named.is_none_or(|name| found.host && name == session) {
+        ErasurePlan::make(&mut store, session, &selection, &options, &rules)
+    } else {
+        ErasurePlan::of_side(&mut store, &found.side, &selection, &options, &rules)
+    };
     let plan = plan.map_err(|error| failure(args, error))?;
     if !args.data.dry_run {
+        if let sides @ [_, _, ..] = plan.sides() {
+            let logs = sides.iter().map(|part| part.side.to_string());
+            let logs: Vec<_> = logs.map(|log| words::name(&log).into_owned()).collect();
+            let (count, logs) = (logs.len(), logs.join(", "));
+            let session = words::name(session);
+            note(format_args!(
+                "erasing from {count} logs of session `{session}`: {logs}"
+            ));
+        }
         plan.carry_out(&mut store)?;
     }
     args.data

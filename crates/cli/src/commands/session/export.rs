@@ -37,7 +37,7 @@ pub(crate) struct Args {
     /// The file to write; stdout by default
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Replace references with their values, if the values are in this file
+    /// Replace references with their values, if the values are in this file; not with --format frames
     #[arg(long, conflicts_with = "values")]
     resolve: bool,
     /// Write the values in cold state to this file
@@ -62,6 +62,13 @@ pub(crate) fn run(args: &Args) -> Outcome {
     if args.output.is_some() && args.output == args.values {
         return Err(Failure::Misuse(
             "--output and --values name one file: give each a name of its own".to_owned(),
+        ));
+    }
+    if args.resolve && args.format == ExportFormat::Frames {
+        return Err(Failure::Misuse(
+            "--resolve puts values into JSON, and frames stay as they were written: leave out --resolve or --format \
+             frames; --values FILE writes the values beside the frames"
+                .to_owned(),
         ));
     }
     let redactor = args.redact.then(Redactor::new).transpose()?;

@@ -37,7 +37,22 @@ pub(crate) fn run(args: &Args) -> Outcome {
         "session", "side", "entries", "bytes", "due", "members", "last",
     ]);
     let all = store_file::list(&mut store)?;
-    for summary in &all {
+    for error in &all.damaged {
+        faults += 1;
+        output::error(error);
+        let side = error.side().map(ToString::to_string);
+        match args.format {
+            Format::Json => out.record(json!({ "session": side, "side": "damaged" }))?,
+            Format::Text => {
+                let session = side.as_deref().map_or("?".into(), name).into_owned();
+                let damaged = "damaged".to_owned();
+                let [entries, bytes, due, members] = ["?"; 4].map(str::to_owned);
+                let last = String::new();
+                table.row([session, damaged, entries, bytes, due, members, last]);
+            }
+        }
+    }
+    for summary in &all.sound {
         let (side, members) = match about(&store, summary) {
             Ok((side, members)) => (side, Some(members)),
             Err(failure) => {
@@ -65,7 +80,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         }
     }
     if args.format == Format::Text {
-        if all.is_empty() {
+        if all.sound.is_empty() && faults == 0 {
             output::note(format_args!("{}: no sessions", args.file.display()));
         } else {
             out.line(table)?;

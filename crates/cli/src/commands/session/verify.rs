@@ -8,7 +8,7 @@ use accp_store::{Store as _, Summary};
 use serde_json::json;
 
 use crate::audit::Audit;
-use crate::store_file::{self, SharedStore, StoreRegistryArgs, StoredSide};
+use crate::store_file::{self, SharedStore, Sides, StoreRegistryArgs, StoredSide};
 use crate::words::{counted, name};
 use accp_console::choices::Format;
 use accp_console::outcome::{Failure, Outcome, Verdict};
@@ -36,19 +36,40 @@ pub(crate) struct Args {
     format: Format,
 }
 
+/// The fault of a file whose erasure was cut short.
+const UNERASED: &str = "an erasure is not complete, so that the file, and each copy of it, still has bytes of what was \
+                        erased: wait for a hub that is erasing, start a hub on the file, or say the same \
+                        `accp session erase` again";
+
 /// Runs the command.
 pub(crate) fn run(args: &Args) -> Outcome {
     let mut file = store_file::open(&args.file)?;
+    // All checks see one state, also while a hub writes to the file.
+    file.hold()?;
     file.check_file()?;
     let all = match &args.session {
-        Some(name) => vec![store_file::find(&mut file, &args.file, Some(name))?],
+        Some(name) => Sides {
+            sound: vec![store_file::find(&mut file, &args.file, Some(name))?],
+            damaged: Vec::new(),
+        },
         None => store_file::list(&mut file)?,
     };
+    let mut faults = 0;
+    if file.erasure_is_due() {
+        faults += 1;
+        let file = args.file.display();
+        output::error(format_args!("{file}: {UNERASED}"));
+    }
     let store: SharedStore = Arc::new(Mutex::new(file));
     let registry = args.registry.load()?;
     let mut out = Output::stdout();
-    let mut faults = 0;
-    for summary in &all {
+    for error in &all.damaged {
+        let side = error.side().map(ToString::to_string);
+        let report = Report::fault(error.to_string());
+        faults += report.audit.faults.len() as u64;
+        report.tell(&mut out, args, side.as_deref().unwrap_or("?"))?;
+    }
+    for summary in &all.sound {
         let report = match Report::of(&store, summary, registry.as_ref()) {
             Ok(report) => report,
             // Damage in one session need not affect the others.
@@ -56,12 +77,9 @@ pub(crate) fn run(args: &Args) -> Outcome {
             Err(failure) => return Err(failure),
         };
         faults += report.audit.faults.len() as u64;
-        match args.format {
-            Format::Json => out.record(report.json(summary))?,
-            Format::Text => report.print(&mut out, &args.file, summary)?,
-        }
+        report.tell(&mut out, args, &summary.name())?;
     }
-    if args.format == Format::Text && all.is_empty() {
+    if args.format == Format::Text && all.sound.is_empty() && faults == 0 {
         out.line(format_args!("{}: fine, and empty", args.file.display()))?;
     }
     out.finish()?;
@@ -130,7 +148,15 @@ impl Report {
         })
     }
 
-    fn json(&self, summary: &Summary) -> serde_json::Value {
+    /// Prints the report on a side.
+    fn tell(&self, out: &mut Output, args: &Args, side: &str) -> Result<(), Failure> {
+        match args.format {
+            Format::Json => out.record(self.json(side)),
+            Format::Text => self.print(out, &args.file, side),
+        }
+    }
+
+    fn json(&self, side: &str) -> serde_json::Value {
         let audit = &self.audit;
         let refolded = self.refolded.as_ref().map(|refolded| match refolded {
             Refolded::Against(_) => "against the snapshot",
@@ -138,15 +164,15 @@ impl Report {
             Refolded::FromSnapshot => "from the snapshot",
         });
         json!({
-            "session": summary.name(), "ok": audit.faults.is_empty(), "entries": audit.entries, "erased": audit.erased,
+            "session": side, "ok": audit.faults.is_empty(), "entries": audit.entries, "erased": audit.erased,
             "frames": audit.frames, "checkpoints": audit.checkpoints, "by_size": audit.by_size, "moved": audit.moved,
             "references": audit.references, "elsewhere": audit.elsewhere,
             "refolded": refolded, "faults": audit.faults,
         })
     }
 
-    fn print(&self, out: &mut Output, file: &Path, summary: &Summary) -> Result<(), Failure> {
-        let (file, name) = (file.display(), name(&summary.name()).into_owned());
+    fn print(&self, out: &mut Output, file: &Path, side: &str) -> Result<(), Failure> {
+        let (file, name) = (file.display(), name(side).into_owned());
         let audit = &self.audit;
         for fault in &audit.faults {
             output::error(format_args!("{file}: session `{name}`: {fault}"));

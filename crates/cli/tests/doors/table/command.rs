@@ -98,7 +98,9 @@ impl Door for Command {
 
     fn ask(&mut self, setup: &Setup, message: &Json) -> Result<Json, String> {
         let said = Self::run(setup, "ask", &frame(message))?;
-        params(setup, said.lines().last().unwrap())
+        // A line about a value that is too long for its frame may follow the answer.
+        let mut lines = said.lines().rev();
+        params(setup, lines.find(|line| line.starts_with('@')).unwrap())
     }
 
     fn pieces(&mut self, setup: &Setup, message: &Json) -> Vec<String> {

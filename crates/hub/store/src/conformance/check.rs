@@ -36,6 +36,9 @@ pub(super) fn compare(
     (from, limit): (u64, usize),
 ) -> Result<(), TestCaseError> {
     same("list", &good(store.list())?, &model.list())?;
+    let survey = good(store.survey())?.into_iter();
+    let survey = good(survey.collect::<Result<Vec<_>, _>>())?;
+    same("survey", &survey, &model.list())?;
     for session in script::sessions() {
         let mut sides = model.list();
         sides.retain(|summary| summary.side.session() == session);

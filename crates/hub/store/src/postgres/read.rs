@@ -11,7 +11,7 @@ use super::fence;
 use super::link::{FlightStep, Link};
 use super::row::Table;
 use super::schema::{COLD, FRAME, INBOX, LOG, OUTBOX, REGISTRY, SIDE, SNAPSHOT};
-use super::text::escaped;
+use super::text::{escaped, unescaped};
 use crate::changes::{Key, SideRow, needs_older_rows, seen_in};
 use crate::side::SideId;
 use crate::store::Kept;
@@ -269,6 +269,29 @@ pub(super) fn sides(link: &mut Link, session: Option<&str>) -> Result<Vec<SideRo
     sides.sort_unstable_by(|a, b| a.id.cmp(&b.id));
     ascend("side", sides.iter().map(|side| &side.id))?;
     Ok(sides)
+}
+
+/// Reads all sides. Of a damaged row, this returns the name of the side, if it can be read, and the damage.
+pub(super) fn survey(
+    link: &mut Link,
+) -> Result<(Vec<SideRow>, Vec<(Option<SideId>, Fault)>), Fault> {
+    let rows = link.flight(&[FlightStep::Query(SIDES, Vec::new())])?;
+    let (mut sides, mut damaged) = (Vec::new(), Vec::new());
+    for row in rows.iter().flatten() {
+        match read_side(row) {
+            Ok(side) => sides.push(side),
+            Err(Fault::Corrupt(text)) => {
+                let (session, agent): (&str, &str) = (row.try_get(0)?, row.try_get(1)?);
+                let name = unescaped(session).zip(unescaped(agent));
+                let name = name.map(|(session, agent)| SideId::new(session, agent));
+                damaged.push((name, Fault::Corrupt(text)));
+            }
+            Err(fault) => return Err(fault),
+        }
+    }
+    sides.sort_unstable_by(|a, b| a.id.cmp(&b.id));
+    ascend("side", sides.iter().map(|side| &side.id))?;
+    Ok((sides, damaged))
 }
 
 /// Reads one side.

@@ -9,6 +9,7 @@ use super::row::{columns, to_sql, write};
 use super::side::Side;
 use super::{cold, entry, schema};
 use crate::changes::{Changes, Key, SideRows};
+use crate::rows::WriteRows;
 use crate::side::SideId;
 use crate::store::{Freed, Retention};
 use crate::table::{self, Cell, MidCell, integer, text};
@@ -21,6 +22,16 @@ pub(super) fn batch(conn: &Connection, id: &SideId, batch: &Batch) -> Result<(),
     save(conn, number, &changes)?;
     let row = changes.row;
     Side { number, row }.save(conn)
+}
+
+/// Writes the application's rows in a savepoint. If the release of the savepoint fails, the
+/// application has ended the transaction.
+pub(super) fn rows(conn: &Connection, rows: &mut WriteRows<'_, Connection>) -> Result<(), Fault> {
+    conn.execute_batch("SAVEPOINT accp_rows")?;
+    let written = rows(conn);
+    conn.execute_batch("RELEASE accp_rows")
+        .map_err(Fault::Ended)?;
+    written.map_err(Fault::Rows)
 }
 
 /// Writes changes, except for the row of the side.

@@ -1,5 +1,6 @@
 //! The connection to the file: how it is opened and set up, and how transactions begin.
 
+use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -12,9 +13,45 @@ use crate::files;
 /// The time that a commit waits for another process.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
+/// Opens a file, or creates it, and makes an empty file a store.
+pub(super) fn open(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    let mut conn = connect(path, flags)?;
+    prepare(&mut conn)?;
+    Ok(conn)
+}
+
+/// Opens a store for this connection alone.
+pub(super) fn open_alone(path: &Path) -> Result<Connection, Fault> {
+    let mut conn = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    schema::check(&conn)?;
+    // SQLite opens a file to read it if this user may not write to it.
+    if conn.is_readonly(rusqlite::MAIN_DB)? {
+        return Err(Fault::Unmade(io::ErrorKind::PermissionDenied.into()));
+    }
+    take_alone(&conn)?;
+    prepare(&mut conn)?;
+    Ok(conn)
+}
+
+/// Opens a store to read it.
+pub(super) fn open_read_only(path: &Path) -> Result<Connection, Fault> {
+    let conn = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    schema::check(&conn)?;
+    Ok(conn)
+}
+
+/// Makes a store in memory.
+pub(super) fn open_in_memory() -> Result<Connection, Fault> {
+    let conn = Connection::open_in_memory()?;
+    settle(&conn)?;
+    schema::create(&conn)?;
+    Ok(conn)
+}
+
 /// Opens a file. A file that is made here is for its owner alone, and SQLite gives the files beside it the same
 /// mode.
-pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault> {
     // For SQLite the name `:memory:` means a database in memory, which needs no file.
     if flags.contains(OpenFlags::SQLITE_OPEN_CREATE) && path != Path::new(":memory:") {
         files::create_private(path).map_err(Fault::Unmade)?;
@@ -25,7 +62,7 @@ pub(super) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Fault
 }
 
 /// Sets the options of a connection, which the file does not keep.
-pub(super) fn settle(conn: &Connection) -> Result<(), Fault> {
+fn settle(conn: &Connection) -> Result<(), Fault> {
     conn.busy_timeout(PATIENCE)?;
     conn.set_prepared_statement_cache_capacity(64); // room for every statement of this crate
     conn.pragma_update(None, "synchronous", "FULL")?;
@@ -41,7 +78,7 @@ pub(super) fn settle(conn: &Connection) -> Result<(), Fault> {
 }
 
 /// Makes an empty file a store, or checks that the file is a store.
-pub(super) fn prepare(conn: &mut Connection) -> Result<(), Fault> {
+fn prepare(conn: &mut Connection) -> Result<(), Fault> {
     let is_new = schema::is_empty(conn)?;
     if !is_new {
         schema::check(conn)?;
@@ -72,7 +109,7 @@ pub(super) fn prepare(conn: &mut Connection) -> Result<(), Fault> {
 
 /// Locks the file for this connection alone. SQLite can switch off WAL only if no other connection has the
 /// file open, so this switches it off first.
-pub(super) fn take_alone(conn: &Connection) -> Result<(), Fault> {
+fn take_alone(conn: &Connection) -> Result<(), Fault> {
     let mode = conn.query_row("PRAGMA journal_mode = DELETE", (), |row| {
         row.get::<_, String>(0)
     });

@@ -64,6 +64,11 @@ pub(super) fn side(conn: &Connection, id: &SideId, erasure: &Erasure) -> Result<
     Ok(freed)
 }
 
+/// Sets whether SQLite overwrites with zeros what is deleted.
+pub(super) fn overwrite(conn: &Connection, is_on: bool) -> Result<(), Fault> {
+    Ok(conn.pragma_update(None, "secure_delete", is_on)?)
+}
+
 /// Writes the whole file anew and empties the write-ahead log. Free pages, and the free room in pages,
 /// may still hold what was deleted: also copies that were left behind when a page was split.
 pub(super) fn scrub(conn: &Connection) -> Result<(), Fault> {

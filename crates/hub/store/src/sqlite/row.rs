@@ -62,14 +62,17 @@ pub(super) fn columns<'a>(
     first: usize,
     count: usize,
 ) -> Result<Columns<'a>, Fault> {
-    Columns::new(row, (table, 2), first, count, |index| {
-        Ok::<_, Fault>(match row.get_ref(index)? {
-            ValueRef::Null => Cell::Null,
-            ValueRef::Integer(number) => Cell::Integer(number),
-            ValueRef::Real(number) => Cell::Real(number),
-            ValueRef::Text(bytes) => Cell::Text(bytes),
-            ValueRef::Blob(bytes) => Cell::Bytes(bytes),
-        })
+    Columns::new(row, (table, 2), first, count, |index| cell(row, index))
+}
+
+/// Returns the value of a column, as it stands there.
+pub(super) fn cell<'a>(row: &'a Row<'_>, index: usize) -> Result<Cell<'a>, Fault> {
+    Ok(match row.get_ref(index)? {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(bytes) => Cell::Text(bytes),
+        ValueRef::Blob(bytes) => Cell::Bytes(bytes),
     })
 }
 

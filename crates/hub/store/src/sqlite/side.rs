@@ -1,12 +1,14 @@
 //! The rows of table `side`: the sides, and sums that otherwise would need a read of the log.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension as _};
 
 use super::fault::Fault;
-use super::row::{all, columns, confirm, write};
+use super::row::{all, cell, columns, confirm, write};
 use crate::changes::SideRow;
 use crate::side::SideId;
-use crate::table::{Cell, SIDE, ascend};
+use crate::table::{Cell, SIDE, ascend, checksum, text};
 
 /// A row of table `side`.
 pub(super) struct Side {
@@ -28,11 +30,38 @@ impl Side {
         }
     }
 
-    /// Reads all sides from the table, and checks that the index has each of them.
+    /// Reads all sides. One damaged row is the fault of all.
     pub(super) fn all(conn: &Connection) -> Result<Vec<Self>, Fault> {
-        let mut sides = all(conn, "SELECT * FROM side NOT INDEXED", (), Self::read)?;
+        let survey = Self::survey(conn)?;
+        match survey.damaged.first() {
+            Some(row) => Err(row.fault()),
+            None => Ok(survey.sides),
+        }
+    }
+
+    /// Reads all rows from the table, and checks that the index has each side.
+    pub(super) fn survey(conn: &Connection) -> Result<Survey, Fault> {
+        let mut damaged = Vec::new();
+        let rows = all(
+            conn,
+            "SELECT * FROM side NOT INDEXED",
+            (),
+            |row| match Self::read(row) {
+                Ok(side) => Ok(Some(side)),
+                Err(Fault::Corrupt(text)) => {
+                    damaged.push(DamagedSide {
+                        number: row.get(0)?,
+                        name: name(row, 1)?,
+                        text,
+                    });
+                    Ok(None)
+                }
+                Err(fault) => Err(fault),
+            },
+        )?;
         let sql = "SELECT count(*) FROM side INDEXED BY sqlite_autoindex_side_1";
-        confirm(conn, "side", sides.len(), sql, ())?;
+        confirm(conn, "side", rows.len(), sql, ())?;
+        let mut sides: Vec<Self> = rows.into_iter().flatten().collect();
         sides.sort_unstable_by(|a, b| a.row.id.cmp(&b.row.id));
         ascend("side", sides.iter().map(|side| &side.row.id))?;
         for side in &sides {
@@ -41,7 +70,8 @@ impl Side {
                 return Err(Fault::Corrupt(text));
             }
         }
-        Ok(sides)
+        check_names(conn, &mut damaged)?;
+        Ok(Survey { sides, damaged })
     }
 
     /// Finds the sides of a session by the index, which may be damaged: see [`all`](Self::all).
@@ -90,6 +120,101 @@ impl Side {
         let row = SideRow::read(id, &mut columns)?;
         Ok(Self { number, row })
     }
+}
+
+/// All rows of table `side`.
+pub(super) struct Survey {
+    /// The sides, in the order of their names.
+    pub sides: Vec<Side>,
+    pub damaged: Vec<DamagedSide>,
+}
+
+/// A row of table `side` that is not as it was written.
+pub(super) struct DamagedSide {
+    /// The number of the side.
+    number: i64,
+    /// The name of the side; `None` if nobody can tell it.
+    pub name: Option<SideId>,
+    /// The damage and its place.
+    text: String,
+}
+
+impl DamagedSide {
+    pub(super) fn fault(&self) -> Fault {
+        Fault::Corrupt(self.text.clone())
+    }
+
+    /// Returns whether this may be the row of a side that the index does not find.
+    pub(super) fn may_be(&self, conn: &Connection, id: &SideId) -> Result<bool, Fault> {
+        match &self.name {
+            Some(name) if name != id => fits(conn, self.number, id.session(), Some(id.agent())),
+            _ => Ok(true),
+        }
+    }
+
+    /// Returns whether this may be the row of a side of a session, which the index does not find.
+    pub(super) fn may_be_in(&self, conn: &Connection, session: &str) -> Result<bool, Fault> {
+        match &self.name {
+            Some(name) if name.session() != session => fits(conn, self.number, session, None),
+            _ => Ok(true),
+        }
+    }
+}
+
+/// Compares the names of damaged rows with those that the index has for the same numbers. A name that differs is known
+/// only if the checksum of the row fits the name of the index.
+fn check_names(conn: &Connection, damaged: &mut [DamagedSide]) -> Result<(), Fault> {
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    let sql = "SELECT side, session, agent FROM side INDEXED BY sqlite_autoindex_side_1";
+    let indexed = all(conn, sql, (), |row| {
+        Ok((row.get::<_, i64>(0)?, name(row, 1)?))
+    })?;
+    let mut indexed: BTreeMap<_, _> = indexed.into_iter().collect();
+    for row in damaged {
+        let found = indexed.remove(&row.number).flatten();
+        if found == row.name {
+            continue;
+        }
+        let is_known = match &found {
+            Some(name) => fits(conn, row.number, name.session(), Some(name.agent()))?,
+            None => false,
+        };
+        row.name = found.filter(|_| is_known);
+    }
+    Ok(())
+}
+
+/// Returns whether the checksum of a row fits its columns with another name in them: then only the name was damaged.
+fn fits(conn: &Connection, number: i64, session: &str, agent: Option<&str>) -> Result<bool, Fault> {
+    let mut statement = conn.prepare_cached("SELECT * FROM side WHERE side = ?1")?;
+    let mut rows = statement.query([number])?;
+    let Some(row) = rows.next()? else {
+        return Ok(false);
+    };
+    let mut cells = [Cell::Null; SIDE + 1];
+    for (index, found) in cells.iter_mut().enumerate() {
+        *found = cell(row, index)?;
+    }
+    cells[1] = text(session);
+    if let Some(agent) = agent {
+        cells[2] = text(agent);
+    }
+    Ok(cell(row, SIDE + 1)? == Cell::Integer(checksum(&cells)))
+}
+
+/// Reads the name of a side from two columns of a row, if both are texts.
+fn name(row: &rusqlite::Row<'_>, first: usize) -> Result<Option<SideId>, Fault> {
+    let (session, agent) = (cell(row, first)?, cell(row, first + 1)?);
+    let (Cell::Text(session), Cell::Text(agent)) = (session, agent) else {
+        return Ok(None);
+    };
+    let (session, agent) = (std::str::from_utf8(session), std::str::from_utf8(agent));
+    Ok(session
+        .ok()
+        .zip(agent.ok())
+        .map(|(session, agent)| SideId::new(session, agent)))
 }
 
 /// Makes the fault for an index that leads to the row of another side.
