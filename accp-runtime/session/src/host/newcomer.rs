@@ -109,7 +109,7 @@ impl Host {
             takes: before.as_ref().and_then(|party| party.takes.clone()),
         };
         self.side.state.members.insert(member, newcomer);
-        let judged = self.judge(member, frame, now);
+        let judged = self.judge_newcomer(member, frame, now);
         // No entry of the log lets the agent in, so the state must not show it.
         match before {
             Some(party) => self.side.state.members.insert(member, party),
@@ -119,7 +119,12 @@ impl Host {
     }
 
     /// Makes the checks of a frame of a member that has a place in the state, and takes nothing.
-    fn judge(&self, from: MemberId, frame: &Scanned<'_>, now: Time) -> Result<(), Refusal> {
+    fn judge_newcomer(
+        &self,
+        from: MemberId,
+        frame: &Scanned<'_>,
+        now: Time,
+    ) -> Result<(), Refusal> {
         let first = self
             .gate
             .first_checks(&self.side, &self.rules, from, frame, now);
