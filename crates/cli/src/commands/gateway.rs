@@ -120,6 +120,7 @@ fn serve(args: &ServeArgs) -> Outcome {
             }
             error => Failure::Misuse(error.to_string()),
         })?;
+        let ends = interrupted();
         let url = gateway.url();
         note(format_args!(
             "gateway at {url}, policy {policy}, ledger {}; Ctrl-C ends it",
@@ -128,7 +129,7 @@ fn serve(args: &ServeArgs) -> Outcome {
         note(format_args!(
             "export ANTHROPIC_BASE_URL={url} OPENAI_BASE_URL={url}/v1"
         ));
-        let ended = gateway.run(interrupted()).await;
+        let ended = gateway.run(ends).await;
         ended.map_err(|error| Failure::Io(url, error))?;
         Ok(Verdict::Fine)
     })

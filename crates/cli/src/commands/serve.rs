@@ -171,6 +171,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
             ListenError::Tls(..) => Failure::Input(error.to_string()),
             _ => Failure::Misuse(error.to_string()),
         })?;
+        let ends = interrupted();
         let location = if args.memory {
             "in memory".to_owned()
         } else {
@@ -184,7 +185,7 @@ pub(crate) fn run(args: &Args) -> Outcome {
         // The tokenizer loads its tables now, so that the first frame does not wait for them.
         std::thread::spawn(|| accp_tokens::Bpe::o200k_base().load());
         let server = with_others(server, args.public_url.as_deref(), idle);
-        traces.follow(server).run(interrupted()).await;
+        traces.follow(server).run(ends).await;
         Ok(Verdict::Fine)
     });
     traces.end();
@@ -257,18 +258,30 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     runtime.map_err(|error| Failure::Io("threads".to_owned(), error))
 }
 
-/// Returns when the process is to end: at Ctrl-C, or when the system asks it to.
-pub(crate) async fn interrupted() {
+/// Waits until the process is to end: at Ctrl-C, or when the system asks it to. The process listens from this call on, and
+/// not only once the future is polled. So a program calls this before it says that it is ready.
+pub(crate) fn interrupted() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut asked) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = asked.recv() => {}
+        use tokio::signal::unix::{Signal, SignalKind, signal};
+        async fn heard(asked: Option<Signal>) {
+            match asked {
+                Some(mut asked) => drop(asked.recv().await),
+                // The system does not let the process listen.
+                None => std::future::pending().await,
             }
-            return;
+        }
+        let [interrupt, terminate] =
+            [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| signal(kind).ok());
+        async move {
+            tokio::select! {
+                () = heard(interrupt) => {}
+                () = heard(terminate) => {}
+            }
         }
     }
-    let _ = tokio::signal::ctrl_c().await;
+    #[cfg(not(unix))]
+    async {
+        let _ = tokio::signal::ctrl_c().await;
+    }
 }

@@ -31,7 +31,8 @@ fn a_second_hub_is_refused_and_the_first_is_named_until_it_is_killed() {
     send(&url, "tea");
     let second = serve(&folder, "./hub.accp");
     assert_eq!((second.code, &*second.stdout), (Some(2), ""));
-    let holder = format!("process {} at 127.0.0.1:0", first.id());
+    let address = url.trim_start_matches("http://");
+    let holder = format!("process {} at {address}", first.id());
     assert_eq!(
         second.stderr,
         format!(

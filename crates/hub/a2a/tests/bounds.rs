@@ -22,9 +22,7 @@ async fn serve(answer: usize) -> TestServer {
 async fn task(server: &TestServer) -> String {
     let dev = server.agent("dev");
     let mut asked = by_hand(&dev);
-    let pieces: Vec<String> = (0..PIECES)
-        .map(|piece| format!("dish_{piece:02}"))
-        .collect();
+    let pieces: Vec<String> = (0..PIECES).map(|piece| format!("dish{piece:02}")).collect();
     let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
     let answers = async { streams(asked.recv().await.unwrap(), &pieces).await };
     let (task, ()) = tokio::join!(server.send(frames([TASK])), answers);
@@ -59,7 +57,7 @@ async fn an_answer_has_a_bound_for_frames_and_says_what_it_leaves_out() {
     assert!(bytes <= 1_000, "{bytes} bytes");
     // The newest pieces and the answer are there.
     for (at, frame) in shown.iter().enumerate() {
-        let piece = format!("dish_{:02}", left_out + at);
+        let piece = format!("dish{:02}", left_out + at);
         assert!(frame.contains(&piece), "{frame} is not {piece}");
     }
     let mut artifacts = part.artifacts.iter().flatten();

@@ -259,10 +259,12 @@ impl From<accp_frame::DecodeError> for Refused {
 impl Refused {
     /// Returns the error as a frame.
     pub(crate) fn frame(&self, hub: &str) -> String {
+        // Damage stays, however often the caller asks.
+        let is_damage = self.status == StatusCode::INTERNAL_SERVER_ERROR;
         let error = ErrorFail {
             code: self.code.to_string().into(),
             msg: self.expected.as_str().into(),
-            retry: self.code.is_retryable().unwrap_or_default(),
+            retry: self.code.is_retryable().unwrap_or_default() && !is_damage,
             expected_sequence: None,
             version: None,
             field: None,

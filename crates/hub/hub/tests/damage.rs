@@ -146,7 +146,10 @@ async fn a_damaged_value_is_told_as_damage_and_the_session_goes_on() {
         assert_eq!(answer.status(), StatusCode::INTERNAL_SERVER_ERROR);
         let reply = answer.text().await.expect("text");
         assert!(
-            reply.contains("E9999") && reply.contains("k101_1") && reply.contains("backup"),
+            reply.contains("E9999")
+                && reply.contains("retry:false")
+                && reply.contains("k101__1")
+                && reply.contains("backup"),
             "{reply}"
         );
     }

@@ -329,17 +329,20 @@ fn a_state_that_is_held_stays_while_others_write() {
     held.hold().unwrap();
     held.hold().unwrap();
     let before = of_store(&mut held);
+    let found = |store: &mut SqliteStore| shown(store.search(&common::launch(), "impl_21", 9));
+    let found_before = found(&mut held);
     let batch = Batch::new(false).with(|batch| batch.entries = vec![common::entry(21)]);
     let mut writer = SqliteStore::open(&path).unwrap();
     writer.commit(&[(&side, &batch)]).unwrap();
     assert_eq!(of_store(&mut held), before);
-    assert!(held.search(&side, "impl_21", 9).unwrap().is_empty());
+    assert_eq!(found(&mut held), found_before);
     held.check_file().unwrap();
     held.verify(&side).unwrap();
     assert!(held.commit(&[(&side, &batch)]).is_err());
     drop(held);
     let mut now = SqliteStore::open_read_only(&path).unwrap();
     assert_eq!(now.summary(&side).unwrap().unwrap().last, 21);
+    assert_ne!(found(&mut now), found_before);
 }
 
 /// Changes each cell of each row without its checksum. The number of a side is left alone: a row
